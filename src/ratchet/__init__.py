@@ -1,0 +1,1 @@
+"""Ratchet makes AI agents improve and never slip back."""

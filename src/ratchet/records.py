@@ -1,0 +1,144 @@
+"""The facts Ratchet keeps, as frozen values. `Row` is their form on disk and between layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+Row: TypeAlias = dict[str, Json]
+
+LessonState = Literal["candidate", "active", "quarantined", "retired"]
+Scope = Literal["project", "global"]
+Trend = Literal["new", "rising", "steady", "falling", "resolved"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What an agent did in one call of a tool.
+
+    `head` and `target` are the intent (`ratchet.intent`): two steps with the same tool, head and target try the
+    same thing. `input` is the redacted, capped text of the tool's input (for a shell the command itself); `change`
+    is what an edit did, when the step was one (`- old` and `+ new` lines).
+    """
+
+    tool: str
+    head: str = ""
+    target: str = ""
+    input: str = ""
+    change: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What went wrong in one run. `message` is redacted and capped (head and tail kept)."""
+
+    message: str
+    kind: str = ""  # empty until classified at the drain; a name of `kinds.KINDS` after
+    type: str = ""  # exception class name, with its module where known
+    status: int | None = None  # HTTP status
+    exit_code: int | None = None
+    flagged: bool = True  # False: the source called it a success, its text says otherwise
+    signature: str = ""
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One finished run of anything. Never edited once stored.
+
+    `session` is the root session: a subagent's outcomes carry its parent's, with `thread` naming the subagent.
+    `started_at` is Unix seconds (UTC). `score` lies in [0, 1], higher is better.
+    """
+
+    id: str
+    agent: str
+    ok: bool
+    started_at: float
+    task: str = ""
+    score: float | None = None
+    duration_s: float | None = None
+    first_item_s: float | None = None
+    cost_usd: float | None = None
+    tokens: int | None = None
+    model: str = ""
+    source: str = ""
+    session: str = ""
+    thread: str = ""
+    unit: str = ""
+    project: str = ""
+    failure: Failure | None = None
+    step: Step | None = None
+    context: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """A unit met a change or a lesson: journalled before the arm acts, also when withheld (`arm` = "control").
+
+    `trial` is the lesson's or trial's id, `unit` who met it, `share` the probability of the `new` arm.
+    """
+
+    trial: str
+    unit: str
+    arm: Literal["new", "control"]
+    share: float
+    at: float
+    session: str = ""
+    pattern: str = ""
+    channel: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A piece of input that could not be read; it costs itself, never the rest. `line` counts from 1, 0 = the file."""
+
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """Retrievable advice: when this fails, do that."""
+
+    id: str
+    text: str  # byte-exact outside `<placeholders>`
+    state: LessonState
+    scope: Scope
+    signature: str
+    kind: str
+    tried: int
+    worked: int
+    when: str = ""  # the masked error text that triggers it
+    example: str = ""  # one real instance of `text`, byte-exact
+    tool: str = ""
+    head: str = ""
+    target: str = ""
+    projects: tuple[str, ...] = ()
+    reason: str = ""  # why it is quarantined or retired
+    evidence: tuple[str, ...] = ()  # outcome ids
+    provenance: str = ""
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """Failures with the same cause: grouped by signature, then merged by similarity (reversible)."""
+
+    id: str
+    signature: str
+    kind: str
+    template: str
+    count: int
+    sessions: int
+    agents: tuple[str, ...]
+    first_seen: float
+    last_seen: float
+    trend: Trend
+    recurring: bool
+    wasted_s: float
+    wasted_tokens: int
+    impact: float
+    lessons: tuple[Lesson, ...] = ()
