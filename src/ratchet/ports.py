@@ -44,18 +44,14 @@ class Store(Protocol):
     ) -> Page:
         """`order` names columns, `-name` for descending; the key breaks ties, so a cursor never skips or repeats."""
 
-    def sum_by(
-        self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None
-    ) -> list[Row]:
+    def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
         """GROUP BY `by`; each of `sums` is `column` (sum), `min:column`, `max:column`, `count:*` or `distinct:column`;
         the result's key is that very string."""
 
     def add(self, table: str, rows: Sequence[Row]) -> None:
         """Upsert tallies: on an existing key, counter columns are added, `min_`/`max_` columns kept as extremes."""
 
-    def match(
-        self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64
-    ) -> list[Row]:
+    def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
         """Rows whose indexed text shares words, best first (BM25)."""
 
     def swap(self, table: str, key: str, revision: int, row: Row) -> bool:
