@@ -1,0 +1,55 @@
+"""Identity and chance, decided by hashing alone: the same answer in every process, on every machine, at any time.
+
+Lean: a hook process imports this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+
+_ID_HEX = 24  # 96 bits: a collision among a billion outcomes has probability 1e-11
+_OWN_KEY_RANDOM = 16  # random characters after a provider's prefix from which on a key is unique by itself
+
+
+def uniform(salt: str, *parts: str) -> float:
+    """A number in [0, 1) that depends on the salt and the parts only, uniform over salts.
+
+    53 bits of the hash, all that a float holds. Parts are length-prefixed, so ("ab", "c") and ("a", "bc") differ.
+    """
+    framed = "".join(f"{len(part)}:{part}" for part in (salt, *parts))
+    digest = hashlib.sha256(framed.encode("utf-8", "surrogatepass")).digest()
+    return (int.from_bytes(digest[:8], "big") >> 11) / 9007199254740992  # 2 ** 53
+
+
+def toss(salt: str, *parts: str, share: float) -> bool:
+    """Whether this unit falls to the arm that has probability `share` (0: never, 1: always)."""
+    return uniform(salt, *parts) < share
+
+
+def outcome_id(source: str, session: str, key: str) -> str:
+    """The id of an outcome that its source names by `key`: met live by a hook and again in a file, it is one outcome.
+
+    `source` is the agent's family (`claude-code`), the same for hooks and files. A key that is unique by itself (the
+    provider's tool call ids) leaves the session out, so that a session copied into another file counts once.
+    """
+    scope = "" if _is_unique(key) else session
+    framed = "\0".join((source, scope, key))
+    return "o" + hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_HEX]
+
+
+def _is_unique(key: str) -> bool:
+    """Whether a key is a provider's own random one (`toolu_01A...`, `srvtoolu_...`, `call_...`), not a counter."""
+    prefix, _, random = key.rpartition("_")
+    named = prefix.startswith(("toolu", "srvtoolu", "call", "fc"))
+    return named and len(random) >= _OWN_KEY_RANDOM and random.isascii() and random.isalnum()
+
+
+def uuid7() -> str:
+    """A new id that sorts by its time of birth (RFC 9562, version 7): 48 bits of milliseconds, 74 of chance."""
+    bits = (time.time_ns() // 1_000_000 & 0xFFFFFFFFFFFF) << 80 | int.from_bytes(os.urandom(10), "big")
+    bits = bits & ~(0xF << 76) | 0x7 << 76
+    bits = bits & ~(0x3 << 62) | 0x2 << 62
+    text = f"{bits:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
