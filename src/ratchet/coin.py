@@ -35,7 +35,7 @@ def outcome_id(source: str, session: str, key: str) -> str:
     provider's tool call ids) leaves the session out, so that a session copied into another file counts once.
     """
     scope = "" if _is_unique(key) else session
-    framed = "\0".join((source, scope, key))
+    framed = f"{source}\0{scope}\0{key}"
     return "o" + hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_HEX]
 
 
