@@ -25,3 +25,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RATCHET_HOME", str(folder))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     return folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run the long campaigns too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--soak"):
+        return
+    skipped = pytest.mark.skip(reason="a long campaign; run `make soak`")
+    for item in items:
+        if item.get_closest_marker("soak"):
+            item.add_marker(skipped)

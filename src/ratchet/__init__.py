@@ -1,1 +1,104 @@
-"""Ratchet makes AI agents improve and never slip back."""
+"""Ratchet makes AI agents improve and never slip back.
+
+    import ratchet
+
+    @ratchet.watch("researcher")
+    def answer(question: str) -> str: ...
+
+    ratchet.recall("fatal: The current branch x has no upstream branch.").lessons
+
+Everything that ran is an Outcome; every edit is a Change under Trial; what was learnt is a Lesson.
+Nothing is imported until it is used: `import ratchet` costs a host nothing, and a hook stays quick.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ratchet.aio import AsyncRatchet
+    from ratchet.classification import Classification, classify
+    from ratchet.client import Ratchet, record, watch
+    from ratchet.errors import (
+        BackendError,
+        Conflict,
+        ModelError,
+        NotFound,
+        RatchetError,
+        Refused,
+        SandboxError,
+        StoreError,
+        UsageError,
+    )
+    from ratchet.grouping import group
+    from ratchet.records import Exposure, Failure, Lesson, Outcome, Pattern, Step
+    from ratchet.redaction import redact
+
+__version__ = "0.1.0"
+
+_HOME_OF = {
+    "AsyncRatchet": "aio",
+    "Classification": "classification",
+    "classify": "classification",
+    "Ratchet": "client",
+    "record": "client",
+    "watch": "client",
+    **dict.fromkeys(
+        (
+            "RatchetError",
+            "UsageError",
+            "NotFound",
+            "Conflict",
+            "Refused",
+            "BackendError",
+            "StoreError",
+            "ModelError",
+            "SandboxError",
+        ),
+        "errors",
+    ),
+    "group": "grouping",
+    **dict.fromkeys(("Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Step"), "records"),
+    "redact": "redaction",
+}
+
+__all__ = [
+    "AsyncRatchet",
+    "BackendError",
+    "Classification",
+    "Conflict",
+    "Exposure",
+    "Failure",
+    "Lesson",
+    "ModelError",
+    "NotFound",
+    "Outcome",
+    "Pattern",
+    "Ratchet",
+    "RatchetError",
+    "Refused",
+    "SandboxError",
+    "Step",
+    "StoreError",
+    "UsageError",
+    "__version__",
+    "classify",
+    "group",
+    "record",
+    "redact",
+    "watch",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'ratchet' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"ratchet.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

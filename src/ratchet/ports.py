@@ -55,7 +55,7 @@ class Store(Protocol):
         """Rows whose indexed text shares words, best first (BM25)."""
 
     def swap(self, table: str, key: str, revision: int, row: Row) -> bool:
-        """Compare-and-set: write `row` iff the stored revision equals `revision` (0: iff absent); stores revision + 1."""
+        """Compare-and-set: write `row` iff the stored revision is `revision` (0: iff absent); stores revision + 1."""
 
     def delete_before(self, table: str, column: str, value: float) -> int: ...
 

@@ -1,0 +1,55 @@
+# make demo   sets up .venv and shows what Ratchet does        make check   fast and strict: lint, types, layers, unit tests
+# make test   sets up .venv and runs every test                make bench   prints every published figure with its baseline
+# make soak   the long campaigns                               make docs    writes docs/reference from the code
+
+PYTHON ?= python3
+BIN    := .venv/bin
+READY  := .venv/.ready
+BENCH  := .venv/.bench
+
+.PHONY: demo test check bench soak docs clean
+
+demo: $(READY)
+	@$(BIN)/ratchet demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/unit
+
+bench: $(BENCH)
+	@for script in $(BENCHMARKS); do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+BENCHMARKS := hot_path store hook grouping recall classification report
+
+soak: $(READY)
+	$(BIN)/python -m pytest -m soak --soak
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+
+# A Debian Python may lack ensurepip: then the environment borrows the pip that is there.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ratchet needs Python 3.11 or newer; \
+	this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
+	@if $(PYTHON) -m venv .venv >/dev/null 2>&1; then \
+	   $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	 else \
+	   rm -rf .venv && $(PYTHON) -m venv --without-pip .venv && \
+	   $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -e '.[dev]'; \
+	 fi
+	@touch $@
+
+$(BENCH): $(READY)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 \
+	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]' \
+	  || $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,116 @@
+"""One configuration: keyword > `RATCHET_*` environment > `ratchet.toml` > default."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from ratchet.errors import UsageError
+
+FILE_NAME = "ratchet.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that can be set, with its default. `ratchet doctor` prints the values in force."""
+
+    home: Path
+    """The folder that holds the store, the journal and the hook's cache."""
+    withheld_share: float = 0.20
+    """Share of (session, pattern) units that get no lesson, so that the effect can be measured. 0 to 0.9."""
+    proven_withheld_share: float = 0.05
+    """The same once the pooled evidence has passed 20 (design: keep measuring, at a lower price)."""
+    drain_interval_s: float = 30.0
+    """How often a recording process moves its journal into the store in the background; 0 = only before reads."""
+    window_days: float = 14.0
+    """How far back `patterns` looks for what recurs, from the newest outcome."""
+
+    def __post_init__(self) -> None:
+        _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
+        _check_range("proven_withheld_share", self.proven_withheld_share, 0.0, 0.9)
+        _check_range("drain_interval_s", self.drain_interval_s, 0.0, 86_400.0)
+        _check_range("window_days", self.window_days, 0.01, 3_650.0)
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:  # false for NaN too
+        raise UsageError(f"{name} is {value!r}: use a number from {low:g} to {high:g}")
+
+
+KEYS = tuple(field.name for field in fields(Config))
+
+
+def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: object) -> Config:
+    """The configuration in force. `given` are keywords; None among them means "not given".
+
+    Files read: `ratchet.toml` in the working directory, else in the home. A project's file cannot move the home, since
+    a repository must not decide where a person's records go.
+
+    Raises UsageError naming the key, where it was set, and the nearest known key.
+    """
+    environ = os.environ if environ is None else environ
+    chosen: dict[str, object] = {}
+    for key, value in given.items():
+        _known(key, "a keyword")
+        if value is not None:
+            chosen[key] = value
+    for key in KEYS:
+        name = f"RATCHET_{key.upper()}"
+        if key not in chosen and environ.get(name):
+            chosen[key] = environ[name]
+    home = Path(str(chosen.get("home") or _default_home(environ))).expanduser()
+    for key, value in _from_file(cwd or Path.cwd(), home).items():
+        chosen.setdefault(key, value)
+    chosen["home"] = home
+    return Config(**{key: _converted(key, value) for key, value in chosen.items()})  # type: ignore[arg-type]
+
+
+def unknown_environment(environ: Mapping[str, str]) -> list[str]:
+    """`RATCHET_*` variables that mean nothing here (a typing error, or a newer Ratchet's)."""
+    known = {f"RATCHET_{key.upper()}" for key in KEYS}
+    return sorted(name for name in environ if name.startswith("RATCHET_") and name not in known)
+
+
+def _default_home(environ: Mapping[str, str]) -> str:
+    return os.path.join(environ.get("HOME") or "~", ".ratchet")  # noqa: PTH118 (joined before it is a path)
+
+
+def _from_file(cwd: Path, home: Path) -> dict[str, object]:
+    for folder in (cwd, home):
+        path = folder / FILE_NAME
+        if not path.is_file():
+            continue
+        import tomllib
+
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} is not valid TOML: {error}") from error
+        for key in values:
+            _known(key, str(path))
+        if "home" in values:
+            raise UsageError(f"{path} sets home; set RATCHET_HOME or --home instead")
+        return values
+    return {}
+
+
+def _known(key: str, where: str) -> None:
+    if key in KEYS:
+        return
+    near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
+    raise UsageError(f"unknown setting {key!r} in {where}: {hint}")
+
+
+def _converted(key: str, value: object) -> object:
+    if key == "home":
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UsageError(f"{key} is {value!r}: use a number")
+    try:
+        return float(value)
+    except ValueError as error:
+        raise UsageError(f"{key} is {value!r}: use a number") from error
