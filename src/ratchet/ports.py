@@ -64,24 +64,35 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """One piece a source yields: an outcome, or a line it could not use. `offset` is the byte up to which the file is
-    consumed once this piece is stored; a later read continues there."""
+    """What one piece of a file held: outcomes, and lines that could not be used. Store `items`, `offset` and the
+    source's `carry` together, before the next piece is asked for: then a later read continues exactly there.
 
-    item: Outcome | Quarantined
+    `items` is empty where a piece (always the last one) only moves the offset. `note` says in the last one why a
+    well-formed file taught nothing ("a conversation without a tool call").
+    """
+
+    items: tuple[Outcome | Quarantined, ...]
     offset: int
+    note: str = ""
 
 
 class Source(Protocol):
     """Reads one foreign history format."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def claims(self, path: str, head: bytes) -> bool:
         """Whether this is its format, decided by content (`head`: the first 64 kB), never by the name alone."""
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
-        """Yield what the file holds from `offset` on. `carry` is the source's own JSON-serialisable memory of the
-        part before (open calls, token counts); it is updated in place and stored with the offset."""
+        """Yield what the file holds from `offset` on (from its start when it was replaced since). `carry` is the
+        source's own JSON-serialisable memory of the part before (open calls, token counts), updated in place and
+        stored with the offset. Ids come from the content, so a piece met twice is stored once.
+
+        Raises OSError or BackendError when the file cannot be opened; a bad line is a `Quarantined`, never raised.
+        A non-empty file that yields nothing it understands yields a `Quarantined` of line 0.
+        """
 
 
 class Progress(Protocol):
