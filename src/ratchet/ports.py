@@ -31,7 +31,8 @@ class Store(Protocol):
     def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
         """Insert rows whose key is new; return the positions (in `rows`) of those that were."""
 
-    def get(self, table: str, key: str) -> Row | None: ...
+    def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
+        """The row of that key (a tuple where the key has several columns)."""
 
     def find(
         self,
@@ -54,7 +55,7 @@ class Store(Protocol):
     def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
         """Rows whose indexed text shares words, best first (BM25)."""
 
-    def swap(self, table: str, key: str, revision: int, row: Row) -> bool:
+    def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set: write `row` iff the stored revision is `revision` (0: iff absent); stores revision + 1."""
 
     def delete_before(self, table: str, column: str, value: float) -> int: ...

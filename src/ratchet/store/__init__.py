@@ -1,1 +1,1 @@
-"""Placeholder docstring."""
+"""Where rows are kept: tables declared once, one dialect file per database."""

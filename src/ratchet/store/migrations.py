@@ -1,0 +1,110 @@
+"""From an older layout of the database to the present one, in a single transaction.
+
+`PLAN` says what each version changed that declarations alone do not: tables, columns, indexes and word indexes that are
+declared and missing are added by themselves. A version is never taken back: an older Ratchet refuses a newer store.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from ratchet.errors import StoreError
+from ratchet.store import search
+from ratchet.store.schema import TABLES, VERSION, Column, Table
+
+APPLICATION_ID = 0x52746368  # "Rtch": tells a store of ours from any other SQLite file
+
+Step: TypeAlias = "Callable[[sqlite3.Connection], None]"
+
+PLAN: Mapping[int, Step] = {}
+"""Version -> what to do with the rows of the version before, once the declared layout stands."""
+
+_SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
+
+
+def migrate(
+    connection: sqlite3.Connection,
+    path: str,
+    *,
+    tables: Iterable[Table] = TABLES.values(),
+    version: int = VERSION,
+    plan: Mapping[int, Step] = PLAN,
+) -> None:
+    """Bring the database at `path` to `version`: all or nothing, and nothing when it is there already.
+
+    Raises StoreError when the file is another program's or was written by a newer Ratchet.
+    """
+    if _found(connection, path, version) == version:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again: another process may have migrated while this one waited for the lock.
+        found = _found(connection, path, version)
+        if found < version:
+            for table in tables:
+                _lay_out(connection, table)
+            for step in range(max(found, 1) + 1, version + 1):
+                if step in plan:
+                    plan[step](connection)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _found(connection: sqlite3.Connection, path: str, version: int) -> int:
+    """The version of the database (0: empty)."""
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    if not ours and connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+        raise StoreError(f"{path} is a database of another program; choose another home (--home or RATCHET_HOME)")
+    if found > version:
+        raise StoreError(
+            f"{path} was written by a newer Ratchet (layout {found}, this one knows {version}); "
+            "upgrade with: pip install --upgrade ratchet-ai"
+        )
+    return found
+
+
+def _lay_out(connection: sqlite3.Connection, table: Table) -> None:
+    """Create what is declared and missing of one table."""
+    held = {row[1] for row in connection.execute(f'PRAGMA table_info("{table.name}")')}
+    if not held:
+        connection.execute(_create(table))
+    else:
+        for column in table.columns:
+            if column.name not in held:
+                connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_declared(column)}')
+    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    for index in table.indexes:
+        name = f"{table.name}_by_{'_'.join(index.columns)}"
+        if name not in names:
+            columns = ", ".join(f'"{column}"' for column in index.columns)
+            only = f' WHERE "{index.where}" IS NOT NULL' if index.where else ""
+            connection.execute(f'CREATE INDEX "{name}" ON "{table.name}" ({columns}){only}')
+    if table.words and search.index_of(table) not in names:
+        for statement in search.create(table):
+            connection.execute(statement)
+        connection.execute(f'INSERT INTO "{search.index_of(table)}" ("{search.index_of(table)}") VALUES (\'rebuild\')')
+
+
+def _create(table: Table) -> str:
+    columns = [_declared(column) for column in table.columns]
+    if table.body:
+        columns.append('"body" TEXT')
+    key = ", ".join(f'"{name}"' for name in table.key)
+    if table.clustered:
+        columns.append(f"PRIMARY KEY ({key})")
+        return f'CREATE TABLE "{table.name}" ({", ".join(columns)}) WITHOUT ROWID'
+    # A named row number survives VACUUM, which the word index relies on.
+    columns = ["rowid_ INTEGER PRIMARY KEY", *columns, f"UNIQUE ({key})"]
+    return f'CREATE TABLE "{table.name}" ({", ".join(columns)})'
+
+
+def _declared(column: Column) -> str:
+    return f'"{column.name}" {_SQL_TYPES[column.type]}'

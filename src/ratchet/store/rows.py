@@ -1,0 +1,94 @@
+"""Between a row (a plain dict) and the values of a table's columns, the same for every database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import TypeAlias
+
+from ratchet.errors import StoreError, UsageError
+from ratchet.records import Json, Row
+from ratchet.store.schema import Table
+
+Value: TypeAlias = "str | int | float | bytes | None"
+
+_INT64_MAX = 2**63 - 1
+
+# ASCII only, so that a lone surrogate from a foreign file survives as the escape it came as.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_name = attrgetter("name")
+
+
+def column_names(table: Table) -> tuple[str, ...]:
+    """All columns in the order of `values_of`."""
+    body = ("body",) if table.body else ()
+    return (*table.names, *map(_name, table.copies), *body)
+
+
+def read_names(table: Table) -> tuple[str, ...]:
+    """The columns that `row_of` wants."""
+    return (*table.names, *(("body",) if table.body else ()))
+
+
+def values_of(table: Table, row: Row) -> list[Json]:
+    """One row as values. Absent fields are NULL; fields without a column go into the body.
+
+    Raises UsageError for an unknown field of a table that has no body.
+    """
+    get = row.get
+    values: list[Json] = [get(name) for name in table.names]
+    for column in table.copies:
+        parent, field = column.of or ("", "")
+        nested = get(parent)
+        values.append(nested.get(field) or None if isinstance(nested, dict) else None)
+    known = table.known
+    rest = {name: value for name, value in row.items() if name not in known}
+    if table.body:
+        values.append(_encode(rest) if rest else None)
+    elif rest:
+        raise UsageError(f"table {table.name} has no field {', '.join(sorted(rest))}; it has {', '.join(table.names)}")
+    return values
+
+
+def storable(table: Table, values: Sequence[Json]) -> list[Value]:
+    """Values that no database refuses: lone surrogates replaced, integers beyond 64 bits clamped, NaN as NULL.
+
+    The slow path, taken when a batch was refused. Raises UsageError naming the column whose value is of no column type.
+    """
+    plain: list[Value] = []
+    for name, value in zip(column_names(table), values, strict=True):
+        if isinstance(value, str):
+            plain.append(value.encode("utf-8", "replace").decode())
+        elif isinstance(value, int):
+            plain.append(max(-_INT64_MAX, min(_INT64_MAX, int(value))))
+        elif value is None or isinstance(value, float):
+            plain.append(value)
+        else:
+            kind = type(value).__name__
+            raise UsageError(f"table {table.name}, column {name}: a {kind} cannot be stored there; give a plain value")
+    return plain
+
+
+def row_of(table: Table, values: Sequence[Value]) -> Row:
+    """The row that `values_of` took apart; NULL columns are absent."""
+    row: Row = {}
+    for name, value in zip(table.names, values, strict=False):
+        if value is not None:
+            row[name] = bool(value) if table.by_name[name].type == "bool" else value  # type: ignore[assignment]
+    if table.body:
+        body = values[-1]
+        if body is not None:
+            row.update(_decode(table, str(body)))
+    return row
+
+
+def _decode(table: Table, body: str) -> Row:
+    try:
+        found = json.loads(body)
+    except ValueError as error:
+        raise StoreError(
+            f"table {table.name}: a row's body is not JSON ({error}); the store was written to by "
+            "something else; restore the file from a backup"
+        ) from error
+    return found if isinstance(found, dict) else {}

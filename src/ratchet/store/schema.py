@@ -1,0 +1,248 @@
+"""The tables, declared once: a column for what is filtered, grouped or joined; one JSON body holds the rest of a row.
+
+Every store builds itself from `TABLES`; a change of a declaration is a new `VERSION` (see `store.migrations`).
+Times are Unix seconds (UTC), hours are whole hours since the epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+VERSION = 1
+"""Version of the declarations below, kept in the database."""
+
+Type = Literal["text", "int", "real", "bool"]
+Role = Literal["value", "counter", "min", "max"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One typed column. `role` is how `Store.add` combines it; `of` names the nested field it is a copy of, which makes
+    it a column to filter by and nothing that a reader gets back twice."""
+
+    name: str
+    type: Type
+    role: Role = "value"
+    of: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """An index over columns; with `where`, over only those rows in which that column is set."""
+
+    columns: tuple[str, ...]
+    where: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One table. `key` identifies a row; `words` are the columns whose text `Store.match` searches.
+
+    `clustered` rows lie in the order of their key, which suits tallies (read by ranges of the key, no other index);
+    all others are appended, which is what keeps inserts cheap. A table with a `revision` column can be swapped.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    indexes: tuple[Index, ...] = ()
+    words: tuple[str, ...] = ()
+    clustered: bool = False
+    body: bool = True
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Columns that a row carries under their own name, in order."""
+        return tuple(c.name for c in self.columns if c.of is None)
+
+    @cached_property
+    def copies(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.of is not None)
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Fields of a row that the body leaves out."""
+        return frozenset(self.names)
+
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        return {c.name: c for c in self.columns}
+
+    @cached_property
+    def swappable(self) -> bool:
+        return "revision" in self.by_name
+
+
+def _text(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="text") for name in names)
+
+
+def _int(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="int") for name in names)
+
+
+def _real(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="real") for name in names)
+
+
+def _bool(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="bool") for name in names)
+
+
+def _copy(of: str, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="text", of=(of, name)) for name in names)
+
+
+def _counters(type_: Type, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type=type_, role="counter") for name in names)
+
+
+_SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
+_REVISION = _int("revision")
+
+_TABLES = (
+    # Facts. `failure`, `step` and `context` stand in the body; what is filtered of them is copied into columns.
+    Table(
+        name="outcomes",
+        key=("id",),
+        columns=(
+            *_text("id", "agent", "task"),
+            *_bool("ok"),
+            *_real("started_at", "score", "duration_s", "cost_usd"),
+            *_int("tokens"),
+            *_text("model", "source", "session", "thread", "unit", "project"),
+            *_copy("failure", "kind", "signature"),
+            *_copy("step", "tool", "head"),
+        ),
+        indexes=(
+            Index(columns=("session", "started_at"), where="session"),
+            Index(columns=("started_at",)),
+            Index(columns=("signature", "started_at"), where="signature"),
+        ),
+    ),
+    Table(
+        name="exposures",
+        key=("trial", "unit"),
+        columns=(
+            *_text("trial", "unit", "arm", "session", "pattern", "channel"),
+            *_real("share", "at", "settled_at"),
+            *_bool("settled", "ok"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("session",), where="session"), Index(columns=("at",))),
+    ),
+    # What the failures have in common.
+    Table(
+        name="signatures",
+        key=("signature",),
+        columns=(
+            *_text("signature", "kind", "template", "pattern"),
+            *_bool("pinned"),  # split off by a person: never merged again by itself
+            *_real("created_at"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("pattern",)),),
+    ),
+    Table(
+        name="patterns",
+        key=("id",),
+        columns=(*_text("id", "signature", "kind", "template"), *_real("created_at"), *_REVISION),
+    ),
+    Table(
+        name="merges",
+        key=("id",),
+        columns=(*_text("id", "pattern", "signature"), *_bool("undone"), *_real("at"), *_REVISION),
+        indexes=(Index(columns=("pattern",)),),
+    ),
+    # Tallies: moved in the transaction of the insert, so that analysis never scans history.
+    Table(
+        name="tallies",
+        key=("signature", "agent", "hour"),
+        columns=(
+            *_text("signature", "agent"),
+            *_int("hour"),
+            *_counters("int", "n", "tokens"),
+            *_counters("real", "duration_s", "cost_usd"),
+            *_SPAN,
+        ),
+        clustered=True,
+        body=False,
+    ),
+    Table(
+        name="sightings",
+        key=("signature", "session"),
+        columns=(*_text("signature", "session"), *_counters("int", "n"), *_SPAN),
+        indexes=(Index(columns=("session",)),),
+        clustered=True,
+        body=False,
+    ),
+    Table(
+        name="activity",
+        key=("agent", "hour"),
+        columns=(
+            *_text("agent"),
+            *_int("hour"),
+            *_counters("int", "calls", "failures", "excused", "tokens"),
+            *_counters("real", "duration_s", "cost_usd"),
+            *_SPAN,
+        ),
+        clustered=True,
+        body=False,
+    ),
+    # One row per agent: its last outcomes, oldest first, in the body's `outcomes` as [started_at, id, ok].
+    Table(name="recents", key=("agent",), columns=(*_text("agent"), *_REVISION)),
+    # What was learnt.
+    Table(
+        name="resolutions",
+        key=("id",),
+        columns=(
+            *_text("id", "session", "failed_id", "worked_id", "signature", "pattern", "lesson_id"),
+            *_real("at", "wasted_s", "failed_s"),
+            *_int("wasted_tokens", "failed_tokens"),
+            *_REVISION,
+        ),
+        indexes=(
+            Index(columns=("signature",)),
+            Index(columns=("lesson_id",), where="lesson_id"),
+            Index(columns=("session",)),
+        ),
+    ),
+    Table(
+        name="lessons",
+        key=("id",),
+        columns=(
+            *_text("id", "state", "scope", "signature", "pattern", "kind", "tool", "head", "target"),
+            *_text("when_text", "text"),
+            *_int("tried", "worked", "uses", "wins"),
+            *_real("created_at", "updated_at"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("signature",)), Index(columns=("pattern",)), Index(columns=("state",))),
+        words=("when_text",),
+    ),
+    # Where reading stands: journal segments and source files. `carry` (the reader's own memory) stands in the body.
+    Table(
+        name="cursors",
+        key=("path",),
+        columns=(*_text("path", "identity", "source"), *_int("offset", "size"), *_real("at"), *_REVISION),
+        indexes=(Index(columns=("identity",), where="identity"),),
+    ),
+    Table(
+        name="quarantine",
+        key=("path", "line", "reason"),
+        columns=(*_text("path"), *_int("line"), *_text("reason", "source"), *_real("at")),
+        indexes=(Index(columns=("at",)),),
+    ),
+    # The timeline, read by people and notifiers, never by loops.
+    Table(
+        name="events",
+        key=("id",),
+        columns=(*_text("id", "noun", "record", "verb"), *_real("at")),
+        indexes=(Index(columns=("at",)), Index(columns=("record",))),
+    ),
+    Table(name="meta", key=("name",), columns=(*_text("name"), *_REVISION)),
+)
+
+TABLES: dict[str, Table] = {table.name: table for table in _TABLES}

@@ -1,0 +1,368 @@
+"""The default store: one SQLite file, the standard library's module, no server.
+
+Measured on 2 cores: 638,000 batched rows a CPU second. A transaction that begins deferred and reads before it writes
+failed "database is locked" in 706 of 2,000 cases in spite of a 30 s timeout; hence every one begins immediate.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from ratchet.errors import StoreError, UsageError
+from ratchet.ports import Page, Where
+from ratchet.records import Json, Row
+from ratchet.store import rows as codec
+from ratchet.store import search, sql
+from ratchet.store.migrations import migrate
+from ratchet.store.schema import TABLES, Table
+
+BUSY_TIMEOUT_S = 30.0
+"""How long a writer waits for another one; a drain's batch takes milliseconds."""
+
+_CACHE_KIB = 16_384  # the id index of a million rows is written at random places: SQLite's 2 MB would thrash
+_CHECKPOINT_PAGES = 4_000
+
+_inherited: list[_Held] = []  # connections of a parent process: never touched, never collected
+
+
+class _Held:
+    """One thread's connection. Closed when the thread ends (or the store does), whichever comes first."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.pid = os.getpid()
+        self.depth = 0
+
+    def close(self) -> None:
+        if self.pid == os.getpid():
+            self.connection.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class SqliteStore:
+    """`ports.Store` in one file, for any number of threads and processes.
+
+    The file is created with mode 0600, its folder with 0700. Each thread has its own connection, and a forked child
+    opens its own. With `readonly` (or a file that may not be written) reads work and writes raise StoreError.
+    Raises StoreError when the path cannot be opened, is no store, or is a newer Ratchet's; nothing is then changed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
+        self.path = os.fspath(path)
+        self._local = threading.local()
+        self._open: list[_Held] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        with self._translated():
+            self.readonly = readonly or not _writable(self.path)
+            self._held()
+
+    # -- verbs ---------------------------------------------------------------------------------------------------
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing, immediate. Nested use joins the outer one. Raises StoreError when the store is read-only."""
+        return self._transaction()
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        held = self._held()
+        if held.depth:
+            held.depth += 1
+            try:
+                yield
+            finally:
+                held.depth -= 1
+            return
+        if self.readonly:
+            raise StoreError(
+                f"{self.path} is read-only: nothing was written; give write access to the file and its folder"
+            )
+        run = held.connection.execute
+        with self._translated():
+            run("BEGIN IMMEDIATE")
+        held.depth = 1
+        try:
+            yield
+            with self._translated():
+                run("COMMIT")
+        except BaseException:
+            if held.connection.in_transaction:
+                # The error that led here is the one to report; a failing rollback leaves nothing committed either.
+                with suppress(sqlite3.Error):
+                    run("ROLLBACK")
+            raise
+        finally:
+            held.depth = 0
+
+    def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
+        """Insert rows whose key is new; return the positions of those that were. Of two rows with one key the first wins."""
+        if not rows:
+            return []
+        declared = self._table(table)
+        values = [codec.values_of(declared, row) for row in rows]
+        if declared.clustered:
+            raise UsageError(f"table {table} holds tallies; use add")
+        with self.transaction(), self._translated():
+            run = self._held().connection
+            before = run.execute(f'SELECT COALESCE(MAX(rowid_), 0) FROM "{table}"').fetchone()[0]
+            if self._write_many(sql.insert(declared), declared, values) == len(rows):
+                return list(range(len(rows)))
+            found = run.execute(f'SELECT {sql.quoted(declared.key)} FROM "{table}" WHERE rowid_ > ?', (before,))
+            fresh = set(found.fetchall())
+        return _first_positions(declared, rows, fresh)
+
+    def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
+        declared = self._table(table)
+        with self._translated():
+            run = self._held().connection.execute
+            values = run(sql.select_key(declared), _key_values(declared, key)).fetchone()
+        return None if values is None else codec.row_of(declared, values)
+
+    def find(
+        self,
+        table: str,
+        where: Where | None = None,
+        *,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page:
+        """Rows in order (see `ports.Store`), read whole when there is no `limit`."""
+        declared = self._table(table)
+        full = sql.full_order(declared, order)
+        after = None if cursor is None else sql.after_cursor(full, cursor)
+        ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
+        text, values = sql.select(declared, where, order=order, limit=ask, after=after)
+        with self._translated():
+            found = self._held().connection.execute(text, values).fetchall()
+        width = len(codec.read_names(declared))
+        more = limit is not None and len(found) > limit
+        if more:
+            del found[limit:]
+        last = found[-1][width:] if more and found else None
+        rows = [codec.row_of(declared, held[:width]) for held in found]
+        return Page(rows, None if last is None else sql.cursor_of(full, last))
+
+    def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
+        text, values = sql.group(self._table(table), by, sums, where)
+        names = (*by, *sums)
+        with self._translated():
+            found = self._held().connection.execute(text, values).fetchall()
+        return [dict(zip(names, held, strict=True)) for held in found]
+
+    def add(self, table: str, rows: Sequence[Row]) -> None:
+        """Upsert tallies: counters are added, extremes widened, other columns keep what came first."""
+        if not rows:
+            return
+        declared = self._table(table)
+        values = [codec.values_of(declared, row) for row in rows]
+        with self.transaction(), self._translated():
+            self._write_many(sql.upsert(declared), declared, values)
+
+    def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
+        declared = self._table(table)
+        if not declared.words:
+            raise UsageError(f"table {table} has no text to match")
+        if not words:
+            return []
+        text, values = search.select(declared, words, where, limit)
+        with self._translated():
+            found = self._held().connection.execute(text, values).fetchall()
+        return [codec.row_of(declared, held) for held in found]
+
+    def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
+        """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
+        declared = self._table(table)
+        if not declared.swappable:
+            raise UsageError(f"table {table} has no revision; its rows are never changed")
+        named = _key_values(declared, key)
+        values = codec.values_of(
+            declared, {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
+        )
+        with self.transaction(), self._translated():
+            if revision == 0:
+                return self._write_many(sql.insert(declared), declared, [values]) == 1
+            plain = codec.storable(declared, values)
+            run = self._held().connection.execute
+            return run(sql.update_at_revision(declared), [*plain, *named, revision]).rowcount == 1
+
+    def delete_before(self, table: str, column: str, value: float) -> int:
+        name = sql.column_of(self._table(table), column).name
+        with self.transaction(), self._translated():
+            run = self._held().connection.execute
+            return run(f'DELETE FROM "{table}" WHERE "{name}" < ?', (value,)).rowcount
+
+    def close(self) -> None:
+        """Close the connections of all threads. Safe to call twice; any later use raises StoreError."""
+        with self._lock:
+            self._closed = True
+            held, self._open = self._open, []
+        for one in held:
+            one.close()
+
+    # -- connections ---------------------------------------------------------------------------------------------
+
+    def _held(self) -> _Held:
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is not None and held.pid == os.getpid() and not self._closed:
+            return held
+        if self._closed:
+            raise StoreError(f"the store {self.path} is closed; open a new one")
+        if held is not None:
+            _inherited.append(held)
+        with self._lock:
+            _inherited.extend(one for one in self._open if one.pid != os.getpid())
+            self._open = [one for one in self._open if one.pid == os.getpid()]
+        with self._translated():
+            held = _Held(_connect(self.path, readonly=self.readonly))
+        self._local.held = held
+        with self._lock:
+            self._open.append(held)
+        return held
+
+    def _table(self, name: str) -> Table:
+        found = TABLES.get(name)
+        if found is None:
+            raise UsageError(f"no table {name!r}; the tables are {', '.join(TABLES)}")
+        return found
+
+    def _write_many(self, text: str, table: Table, values: list[list[Json]]) -> int:
+        """Run one statement per row; the number of rows changed. A batch that SQLite refuses for a value is cleaned."""
+        run = self._held().connection.executemany
+        try:
+            return run(text, values).rowcount
+        except (UnicodeEncodeError, OverflowError, sqlite3.InterfaceError, sqlite3.ProgrammingError):
+            # Rows before the offending one are in already, and are met again as known.
+            return run(text, [codec.storable(table, row) for row in values]).rowcount
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise _explained(self.path, error) from error
+
+
+def _first_positions(table: Table, rows: Sequence[Row], fresh: set[tuple[Json, ...]]) -> list[int]:
+    positions = []
+    for position, row in enumerate(rows):
+        key = tuple(row.get(name) for name in table.key)
+        if key in fresh:
+            fresh.remove(key)
+            positions.append(position)
+    return positions
+
+
+def _key_values(table: Table, key: str | tuple[str, ...]) -> tuple[str, ...]:
+    values = (key,) if isinstance(key, str) else tuple(key)
+    if len(values) != len(table.key):
+        raise UsageError(f"a row of table {table.name} is named by ({', '.join(table.key)}), got {len(values)} of them")
+    return values
+
+
+def _writable(path: str) -> bool:
+    folder = os.path.dirname(path) or "."
+    if not os.path.exists(path):
+        return True
+    return os.access(path, os.W_OK) and os.access(folder, os.W_OK)
+
+
+def _connect(path: str, *, readonly: bool) -> sqlite3.Connection:
+    if readonly:
+        return _connect_readonly(path)
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    connection = sqlite3.connect(
+        path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    try:
+        _use_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switching a fresh file to WAL does not wait for a lock, so two first starts at once need a second try."""
+    give_up = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
+
+
+def _connect_readonly(path: str) -> sqlite3.Connection:
+    """Open without writing. In a folder that may not be written SQLite cannot share memory with a writer; the file is
+    then read as it stands, which is right as long as no write-ahead log lies beside it."""
+    where = Path(path).absolute().as_uri()
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        connection = sqlite3.connect(
+            f"{where}?{mode}", uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+            migrate(connection, path)
+        except sqlite3.OperationalError:
+            connection.close()
+            log = f"{path}-wal"
+            if "immutable" in mode or (os.path.exists(log) and os.path.getsize(log)):
+                raise
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise AssertionError("the second mode either returns or raises")
+
+
+def _explained(path: str, error: sqlite3.Error | OSError) -> StoreError:
+    """What went wrong and what to do about it, for a person."""
+    said = str(error).lower()
+    remedies: Iterable[tuple[str, str]] = (
+        (
+            "not a database",
+            "it is damaged or no store: move it aside (nothing was changed) and run `ratchet learn` again",
+        ),
+        ("malformed", "it is damaged: copy it, then move it aside and run `ratchet learn` again (nothing was changed)"),
+        ("is full", "the disk is full: free some space; what was recorded stays in the journal and is stored later"),
+        (
+            "no space left",
+            "the disk is full: free some space; what was recorded stays in the journal and is stored later",
+        ),
+        ("readonly", "it is read-only: nothing was written; give write access to the file and its folder"),
+        ("locked", "another process has held it for too long: end that process or wait, then try again"),
+        (
+            "no such module: fts5",
+            "this Python's SQLite lacks FTS5: use a Python whose sqlite3 has it (python.org, uv, apt)",
+        ),
+        ("permission denied", "no access: change the owner or mode, or choose another home (--home or RATCHET_HOME)"),
+        (
+            "unable to open",
+            "no access: check that the folder exists and may be written, or choose another home (--home)",
+        ),
+    )
+    for sign, remedy in remedies:
+        if sign in said:
+            return StoreError(f"{path}: {remedy} ({error})")
+    return StoreError(f"{path}: the store failed ({error}); see `ratchet doctor`")
