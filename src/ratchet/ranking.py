@@ -46,20 +46,23 @@ _ATOM = re.compile(r"[\w.$@/+\-]*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*"
 _WORD = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
 _MACHINE = re.compile(r"[#=(){}\[\]<>|\\]|\w[._/$]\w")
 _CLASS_ENDS = ("Error", "Exception", "Warning")
-_FILLERS = frozenset(
-    "a an the of in on at to for from by with is are was were be been it its this that these those as and or has have had "
-    "into your you please if when while then there here will would should may any some".split()
+_FILLER_WORDS = (
+    "a an the of in on at to for from by with is are was were be been it its this that these those as and or has have "
+    "had into your you please if when while then there here will would should may any some"
 )
-_ASKING = frozenset(
+_ASKING_WORDS = (
     "how do does did i my me we why what which where can fix get getting got error errors fail fails failed failing "
-    "failure issue problem help solve says said keep keeps after trying".split()
+    "failure issue problem help solve says said keep keeps after trying"
 )
-_CONSTANTS = frozenset("true false null none nil yes undefined nan".split())
 # After these a name follows, which differs from run to run.
-_NAMING = frozenset(
+_NAMING_WORDS = (
     "user branch module named host class table column key package file command image service container database schema "
-    "directory remote".split()
+    "directory remote"
 )
+_FILLERS = frozenset(_FILLER_WORDS.split())
+_ASKING = frozenset(_ASKING_WORDS.split())
+_NAMING = frozenset(_NAMING_WORDS.split())
+_CONSTANTS = frozenset(("true", "false", "null", "none", "nil", "yes", "undefined", "nan"))
 
 
 class Text:
@@ -226,7 +229,7 @@ def _bag(line: str) -> dict[str, float]:
 
 
 def _weight(word: str, before: str, mark: str) -> float:
-    """How likely a word names the cause and not a parameter; `before` is the word and `mark` the character before it."""
+    """How likely a word names the cause, not a parameter. `before`: the word before it; `mark`: the character before."""
     low = word.lower()
     if low in _CONSTANTS:
         return 0.1
