@@ -29,9 +29,9 @@ _QUOTES = (
 )
 # A run of characters that may belong to one id, path, address or number. Everything else (quotes, brackets, commas,
 # `=`) separates them.
-_ATOM = re.compile(r"[\w.\-/\\:@~%+$#*]+")
+_ATOM = re.compile(r"<[a-z]{2,5}>|[\w.\-/\\:@~%+$#*]+")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{1,19}://[^\s\"'<>()\[\]{}|`,;]+")
-_NUMBER = re.compile(r"[+-]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?%?")
+_NUMBER = re.compile(r"[+-]?(?:\d[\d_]*(?:\.\d+){0,2}|\.\d+)(?:[eE][+-]?\d+)?%?|\d{1,9}:\d{1,9}")
 _DURATION = re.compile(
     r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|\u00b5s|ms|s|m|h|d|sec|secs|min|mins|seconds?|minutes?|hours?|days?))+"
 )
@@ -43,7 +43,7 @@ _TIME = re.compile(
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _IPV4 = re.compile(r"[\w.\-]*/?\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d{1,5})?")
 _IPV6 = re.compile(r"(?=[0-9a-fA-F:]*::|(?:[0-9a-fA-F]{1,4}:){7})[0-9a-fA-F:]{3,39}(?:%\w{1,15})?")
-_MAC = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5,7}")
+_MAC = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5,15}")
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+|(?=[a-f]{0,40}\d)[0-9a-f]{6,128}|(?=[A-F]{0,40}\d)[0-9A-F]{6,128}|[a-f]{8,40}")
 _LINE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$")
 _FILE = re.compile(
@@ -53,23 +53,28 @@ _FILE = re.compile(
     r"properties|gradle|proto|tf|mod|sum|service|sock|pid)"
 )
 _HOST = re.compile(
-    r"(?:[a-z0-9](?:[a-z0-9\-]{0,62})\.)+(?:com|org|net|edu|gov|mil|io|ai|dev|app|cloud|co|uk|de|us|eu|cn|jp|fr|nl|ru|"
-    r"ca|au|in|br|local|internal|lan|localdomain|corp|test)(?::\d{1,5})?|localhost(?::\d{1,5})?"
+    r"(?:[A-Za-z0-9][A-Za-z0-9\-]{0,62}\.){1,12}(?:com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|cloud|local|internal|lan|"
+    r"localdomain|corp|test|example|co|uk|de|us|eu|cn|jp|fr|nl|ru|ca|au|in|br|at|be|ch|cz|dk|es|fi|gr|hk|hu|ie|il|it|kr|"
+    r"mx|no|nz|pl|pt|ro|se|sg|sk|tr|tw|ua|za)(?::\d{1,5})?|localhost(?::\d{1,5})?"
 )
 _EMAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
 # A compiler's or linter's code (TS2345, E0308, ORA-00942) names the cause: it is a word, not a number.
 _CODE = re.compile(r"[A-Z]{1,5}-?\d{3,5}")
 _ID = re.compile(r"(?=\w*\d)[A-Za-z0-9]{8,}")
 _SEGMENT = re.compile(r"[A-Za-z0-9]+")
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_DIGITS = re.compile(r"(?:(?<=[_:=#])[-+])?\d+(?:\.\d+)*")
 
 _DATE = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?(?:<num>,? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
     r"[a-z]{0,6}\.?,? (?:<num>,? ){0,2}(?:at )?<time>(?: (?:[A-Z]{2,4}|<num>))?(?: <num>)?"
 )
+_SIZED = re.compile(r"<num> (?:[kKMGTP]i?)?B\b")
+_QUERY = re.compile(r"(?<=\w)\?[\w.%+\-]{1,80}=[^\s\"'<>]*")
+_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
+_MILLIS = re.compile(r"(:\d\d),(\d{3})(?!\d)")
 _TIMES = re.compile(r"<time>(?:,? <time>)+(?: ?(?:UTC|GMT|[AP]M))?")
 _SPELLED = re.compile(
-    r"<num> ?(?:(?:milli|micro|nano)?seconds?|secs?|msecs?|ms|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
+    r"(?:\B<)?<num> ?(?:(?:milli|micro|nano)?seconds?|secs?|msecs?|ms|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
 )
 
 
@@ -79,7 +84,7 @@ class _Memo(dict[str, str]):
     FULL = 20_000
 
     def __missing__(self, token: str) -> str:
-        masked = _ATOM.sub(_mask_atom, _URL.sub("<url>", token) if "://" in token else token)
+        masked = _mask_token(token)
         if len(token) <= 80:
             if len(self) >= self.FULL:
                 self.clear()
@@ -108,7 +113,7 @@ def mask(text: str) -> str:
     if "<time>" in text:
         text = _TIMES.sub("<time>", _DATE.sub("<time>", text))
     if "<num>" in text:
-        text = _SPELLED.sub("<dur>", text)
+        text = _SIZED.sub("<size>", _SPELLED.sub("<dur>", text))
     return text
 
 
@@ -137,6 +142,18 @@ def _error_lines(text: str) -> str:
     return text
 
 
+def _mask_token(token: str) -> str:
+    if token.isalpha():
+        return token
+    if "://" in token:
+        token = _URL.sub("<url>", token)
+    if "?" in token:
+        token = _QUERY.sub("", token)
+    if "," in token:
+        token = _MILLIS.sub(r"\1.\2", _THOUSANDS.sub("0", token))
+    return _ATOM.sub(_mask_atom, token)
+
+
 def _mask_quoted(match: Match[str]) -> str:
     """A quoted name is a parameter; a quoted sentence and the keys and values of JSON say what happened."""
     inner: str = match[1]
@@ -152,7 +169,7 @@ def _mask_quoted(match: Match[str]) -> str:
 
 def _mask_atom(match: Match[str]) -> str:
     atom: str = match[0]
-    if atom.isalpha():
+    if atom.isalpha() or atom[0] == "<" or match.string[match.end() : match.end() + 1] == "<":
         return atom
     core = atom.strip(".:-*#+") if atom[-1] in ".:-*#+" or atom[0] in ".:*#" else atom
     if not core or core.isalpha():
@@ -178,6 +195,8 @@ def _mask_core(core: str) -> str:
         return "<email>"
     if ("." in core or core.startswith("localhost")) and _HOST.fullmatch(core):
         return "<host>"
+    if ":" in core:
+        return ":".join([_mask_core(part) if part and not part.isalpha() else part for part in core.split(":")])
     if not has_digit or _CODE.fullmatch(core):
         return core
     return _DIGITS.sub("<num>", _SEGMENT.sub(_mask_segment, core))
@@ -207,8 +226,10 @@ def _mask_path(core: str, *, has_digit: bool) -> str:
 
 def _mask_segment(match: Match[str]) -> str:
     segment: str = match[0]
+    if segment.isdigit():
+        return segment
     if _HEX.fullmatch(segment):
-        return "<hex>" if not segment.isdigit() else "<num>"
+        return "<hex>"
     if _ID.fullmatch(segment) and len(_DIGITS.findall(segment)) >= 2:
         return "<id>"
     return segment
