@@ -133,6 +133,13 @@ _TABLES = (
         ),
         indexes=(Index(columns=("session",), where="session"), Index(columns=("at",))),
     ),
+    # Sessions that grew since they were last searched for loops and resolutions are `pending`.
+    Table(
+        name="sessions",
+        key=("session",),
+        columns=(*_text("session"), *_bool("pending"), *_real("at"), *_REVISION),
+        indexes=(Index(columns=("pending", "at")),),
+    ),
     # What the failures have in common.
     Table(
         name="signatures",
@@ -172,8 +179,8 @@ _TABLES = (
     ),
     Table(
         name="sightings",
-        key=("signature", "session"),
-        columns=(*_text("signature", "session"), *_counters("int", "n"), *_SPAN),
+        key=("signature", "session", "agent"),
+        columns=(*_text("signature", "session", "agent"), *_counters("int", "n"), *_SPAN),
         indexes=(Index(columns=("session",)),),
         clustered=True,
         body=False,
@@ -193,6 +200,13 @@ _TABLES = (
     ),
     # One row per agent: its last outcomes, oldest first, in the body's `outcomes` as [started_at, id, ok].
     Table(name="recents", key=("agent",), columns=(*_text("agent"), *_REVISION)),
+    # Sessions whose steps have not been searched for resolutions since they last grew.
+    Table(
+        name="sessions",
+        key=("session",),
+        columns=(*_text("session"), *_bool("pending"), *_real("at"), *_REVISION),
+        indexes=(Index(columns=("at",), where="pending"),),
+    ),
     # What was learnt.
     Table(
         name="resolutions",

@@ -1,0 +1,1 @@
+"""What the outcomes have in common: patterns, loops, correlations, health. Works in the insert's own transaction."""
