@@ -1,0 +1,170 @@
+"""Who is shown a lesson: one coin per (root session, pattern), obeyed by every channel, and what is written about it.
+
+The coin needs no coordination: it hashes the home's salt with session and pattern. Only the share has to stick, since
+it falls once lessons are proven; so a session keeps the share of its first toss, in a file of a few bytes. Lean: hook
+processes import this, and `deliver` for all other channels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from ratchet import coin
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ratchet.records import Row
+
+DEFAULT_WITHHELD = 0.20
+_STATE = "lessons.state"
+_SALT = "salt"
+
+
+class Published:
+    """What hooks must know before they open the store: how many lessons are active (None: unknown, look yourself) and
+    the share of units that new sessions withhold."""
+
+    __slots__ = ("active", "withheld")
+
+    def __init__(self, active: int | None, withheld: float) -> None:
+        self.active = active
+        self.withheld = withheld
+
+
+def published(home: str) -> Published:
+    """What `publish` last said. A file that is missing or damaged is not an answer: `active` is None then."""
+    try:
+        words = _text_of(os.path.join(home, "hook", _STATE)).split()
+        if words[0::2] == ["active", "withheld"]:
+            return Published(int(words[1]), min(max(float(words[3]), 0.0), 1.0))
+    except (OSError, ValueError):
+        return Published(None, DEFAULT_WITHHELD)
+    return Published(None, DEFAULT_WITHHELD)
+
+
+def publish(home: str, *, active: int, withheld: float) -> None:
+    """Tell the hooks, atomically. Raises OSError."""
+    folder = hook_folder(home)
+    scratch = os.path.join(folder, f"{_STATE}.{os.getpid()}")
+    _write_new(scratch, f"active {active}\nwithheld {withheld!r}\n")
+    os.replace(scratch, os.path.join(folder, _STATE))
+
+
+def hook_folder(home: str) -> str:
+    """HOME/hook, made where missing."""
+    folder = os.path.join(home, "hook")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return folder
+
+
+def salt_of(home: str) -> str:
+    """This home's salt: 32 hex digits, made once, whoever comes first. Raises OSError."""
+    path = os.path.join(home, _SALT)
+    try:
+        return _text_of(path)
+    except FileNotFoundError:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        return _settled(path, os.urandom(16).hex())
+
+
+def shown_share(home: str, session: str) -> float:
+    """The probability with which this session's units are shown their lesson, fixed by its first toss.
+
+    Raises OSError.
+    """
+    folder = os.path.join(home, "hook", "sessions")
+    path = os.path.join(folder, hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24])
+    try:
+        return float(_text_of(path))
+    except FileNotFoundError:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return float(_settled(path, repr(1.0 - published(home).withheld)))
+    except ValueError:  # damaged: fall back on what is in force, the same for all who come now
+        return 1.0 - published(home).withheld
+
+
+def unit_of(session: str, pattern: str) -> str:
+    """The name of a unit: it meets all lessons of its pattern, in all channels, with one arm."""
+    return f"{session}/{pattern}"
+
+
+def pattern_of(lesson: Row) -> str:
+    """What a lesson is about: its pattern, else its signature, else (a person's own note) itself."""
+    return str(lesson.get("pattern") or lesson.get("signature") or lesson.get("id") or "")
+
+
+def toss(home: str, session: str, pattern: str) -> tuple[bool, float]:
+    """(whether this unit is shown its lesson, with which probability). The same whenever and wherever asked."""
+    share = shown_share(home, session)
+    return coin.toss(salt_of(home), session, pattern, share=share), share
+
+
+def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str, at: float, trigger: str = "") -> Row:
+    """The Exposure as it is journalled, before the arm acts. `trigger` is the outcome whose failure asked."""
+    pattern = pattern_of(lesson)
+    row: Row = {
+        "trial": str(lesson.get("id") or ""),
+        "unit": unit_of(session, pattern),
+        "arm": "new" if shown else "control",
+        "share": share,
+        "at": at,
+        "session": session,
+        "pattern": pattern,
+        "channel": channel,
+    }
+    if trigger:
+        row["trigger"] = trigger
+    return row
+
+
+def concerns(lesson: Row, project: str) -> bool:
+    """Whether a lesson may be shown in a project: global ones, and those learnt in this folder, above it (the project's
+    root) or below it (an agent changes its directory). A folder as high as a home is nobody's project."""
+    if lesson.get("scope") == "global":
+        return True
+    projects = lesson.get("projects")
+    return isinstance(projects, list) and any(_nested(str(known), project) for known in projects)
+
+
+def _nested(one: str, other: str) -> bool:
+    one, other = one.rstrip("/"), other.rstrip("/")
+    if one == other:
+        return bool(one)
+    above, below = (one, other) if len(one) < len(other) else (other, one)
+    return below.startswith(above + "/") and not f"{os.environ.get('HOME', '')}/".startswith(above + "/")
+
+
+def _settled(path: str, text: str) -> str:
+    """What stands in `path`, or `text` if nobody came before: whole from the first moment on, by linking a finished
+    file into place."""
+    scratch = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    _write_new(scratch, text + "\n")
+    try:
+        os.link(scratch, path)
+    except FileExistsError:
+        return _text_of(path)
+    except OSError:  # a file system without links: the last writer wins, which only a race can tell from the first
+        os.replace(scratch, path)
+        return text
+    finally:
+        if os.path.exists(scratch):
+            os.unlink(scratch)
+    return text
+
+
+def _text_of(path: str) -> str:
+    """The stripped text of one of our small files. (Not `open`: a text file loads a codec.)"""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, 200).decode("ascii", "replace").strip()
+    finally:
+        os.close(descriptor)
+
+
+def _write_new(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)
