@@ -1,0 +1,308 @@
+"""What secrets look like by themselves: provider keys, private keys, JWTs, headers, credentials in URLs, cards.
+
+Every expression takes linear time on any text: repetitions are bounded, possessive or start only where a run begins.
+
+Lean: a hook process imports this.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ratchet import credentials
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_compiled: dict[str, re.Pattern[str]] = {}
+
+
+def _regex(source: str) -> re.Pattern[str]:
+    """Compiled at first use: most processes never meet most kinds of secrets."""
+    found = _compiled.get(source)
+    if found is None:
+        found = _compiled[source] = re.compile(source)
+    return found
+
+
+def hide_known(text: str, low: str) -> str:
+    """The text without secrets that show by their own form. `low` is the text in lower case, made once."""
+    for needle, rule in _RULES:
+        if needle in low:
+            text = rule(text)
+    for needle, source, kind in _PROVIDERS:
+        if needle in text:
+            text = _regex(source).sub(f"[redacted:{kind}]", text)
+    return text
+
+
+def hide_personal(text: str) -> str:
+    """The text without e-mail addresses and card numbers."""
+    if "@" in text or "%40" in text:
+        text = _regex(_EMAIL).sub(_hidden_email, text)
+    if _FOUR_DIGITS.search(text) is not None:
+        text = _regex(_CARD).sub(_hidden_card, text)
+    return text
+
+
+# --- providers -----------------------------------------------------------------------------------------------------
+# (literal, expression, kind). Forms from the providers' own documentation and secret-scanning pattern lists; lengths
+# are lower bounds, since a key cut short is still most of a key. Word-like prefixes demand a digit further on.
+_BODY = r"[A-Za-z0-9_-]"
+_DIGIT_SOON = r"(?=[A-Za-z_-]{0,200}[0-9])"
+_PROVIDERS: tuple[tuple[str, str, str], ...] = (
+    ("sk-ant-", rf"sk-ant-{_BODY}{{6,}}", "anthropic"),
+    (
+        "sk-",
+        rf"(?<![A-Za-z0-9])sk-(?:(?:proj|svcacct|admin|or-v1|None)-{_BODY}{{8,}}|{_DIGIT_SOON}{_BODY}{{12,}})",
+        "openai",
+    ),
+    ("AIza", rf"AIza{_BODY}{{20,}}", "google"),
+    ("ya29.", r"ya29\.[A-Za-z0-9_-]{16,}", "google"),
+    ("GOCSPX-", rf"GOCSPX-{_BODY}{{16,}}", "google"),
+    ("AKIA", r"(?<![A-Za-z0-9])AKIA[A-Z0-9]{12,}", "aws"),
+    ("ASIA", r"(?<![A-Za-z0-9])ASIA(?=[A-Z]{0,12}[0-9])[A-Z0-9]{12,}", "aws"),
+    ("ABIA", r"(?<![A-Za-z0-9])ABIA(?=[A-Z]{0,12}[0-9])[A-Z0-9]{12,}", "aws"),
+    ("gh", r"gh[opusr]_[A-Za-z0-9]{16,}", "github"),
+    ("github_pat_", r"github_pat_[A-Za-z0-9_]{16,}", "github"),
+    ("glpat-", r"gl(?:pat)-[A-Za-z0-9_.-]{12,}", "gitlab"),
+    ("gl", rf"(?<![A-Za-z0-9])gl(?:ptt|rt|dt|cbt|soat|ft|imt|agent)-{_DIGIT_SOON}{_BODY}{{16,}}", "gitlab"),
+    ("xox", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{8,}", "slack"),
+    ("xapp-", r"xapp-[A-Za-z0-9-]{8,}", "slack"),
+    ("hooks.slack.com", r"(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[A-Za-z0-9/_-]{8,}", "slack"),
+    ("/api/webhooks/", rf"(?<=/api/webhooks/)[0-9]{{8,}}/{_BODY}{{16,}}", "discord"),
+    ("sk_", r"(?<![A-Za-z0-9])sk_(?:live|test|org)_[A-Za-z0-9_]{8,}", "stripe"),
+    ("rk_", r"(?<![A-Za-z0-9])rk_(?:live|test)_[A-Za-z0-9]{8,}", "stripe"),
+    ("whsec_", r"whsec_[A-Za-z0-9+/=]{16,}", "stripe"),
+    ("hf_", r"(?<![A-Za-z0-9_])hf_[A-Za-z0-9]{16,}", "huggingface"),
+    ("npm_", rf"(?<![A-Za-z0-9_])npm_{_DIGIT_SOON}[A-Za-z0-9]{{16,}}", "npm"),
+    ("pypi-", rf"pypi-AgE{_BODY}{{16,}}|pypi-{_DIGIT_SOON}{_BODY}{{40,}}", "pypi"),
+    ("SG.", rf"SG\.{_BODY}{{10,}}\.{_BODY}{{10,}}", "sendgrid"),
+    ("SK", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![0-9A-Za-z])", "twilio"),
+    ("AC", r"(?<![A-Za-z0-9])AC[0-9a-f]{32}(?![0-9A-Za-z])", "twilio"),
+    (":AA", rf"(?<![A-Za-z0-9])(?:bot)?[0-9]{{6,12}}:AA{_BODY}{{30,}}", "telegram"),
+    ("gsk_", r"(?<![A-Za-z0-9])gsk_[A-Za-z0-9]{16,}", "groq"),
+    ("dapi", r"(?<![A-Za-z0-9])dapi[0-9a-f]{32}(?:-[0-9])?", "databricks"),
+    ("xai-", rf"(?<![A-Za-z0-9])xai-{_DIGIT_SOON}{_BODY}{{20,}}", "xai"),
+    ("pplx-", rf"pplx-{_BODY}{{20,}}", "perplexity"),
+    ("nvapi-", rf"nvapi-{_BODY}{{16,}}", "nvidia"),
+    ("r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{20,}", "replicate"),
+    ("tvly-", rf"tvly-{_BODY}{{12,}}", "tavily"),
+    ("lsv2_", r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{16,}", "langsmith"),
+    ("pcsk_", r"pcsk_[A-Za-z0-9_]{16,}", "pinecone"),
+    ("shp", r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{16,}", "shopify"),
+    ("sq0", rf"sq0[a-z]{{3}}-{_BODY}{{16,}}", "square"),
+    ("_v1_", r"(?<![A-Za-z0-9])do[opr]_v1_[A-Fa-f0-9]{16,}", "digitalocean"),
+    ("lin_api_", r"lin_api_[A-Za-z0-9]{16,}", "linear"),
+    ("secret_", r"(?<![A-Za-z0-9])secret_(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{32,}", "notion"),
+    ("ntn_", r"(?<![A-Za-z0-9])ntn_[A-Za-z0-9]{30,}", "notion"),
+    ("figd_", rf"figd_{_BODY}{{16,}}", "figma"),
+    ("hv", rf"(?<![A-Za-z0-9])hv[sbr]\.{_BODY}{{20,}}", "vault"),
+    ("gl", rf"gl(?:sa|c)_{_BODY}{{20,}}", "grafana"),
+    ("NRAK-", r"NRAK-[A-Z0-9]{16,}", "newrelic"),
+    ("PMAK-", r"PMAK-[A-Fa-f0-9-]{20,}", "postman"),
+    ("ATATT3", r"ATATT3[A-Za-z0-9_=-]{20,}", "atlassian"),
+    ("dckr_pat_", rf"dckr_pat_{_BODY}{{16,}}", "docker"),
+    ("sntry", r"sntry[su]_[A-Za-z0-9+/=_-]{20,}", "sentry"),
+    ("sbp_", r"(?<![A-Za-z0-9])sbp_[a-f0-9]{20,}", "supabase"),
+    ("key-", r"(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![0-9A-Za-z])", "mailgun"),
+    ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{20,}", "age"),
+)
+
+# --- other forms -----------------------------------------------------------------------------------------------
+_KEY_MARK = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_LINE = r"[A-Za-z0-9+/=]{1,80}|(?:Proc-Type|DEK-Info|Version|Comment): .{0,80}|"
+
+
+def _hide_private_keys(text: str) -> str:
+    """Whole blocks; a block whose end is missing up to the end of the text, one whose beginning is missing upwards."""
+    out: list[str] = []
+    kept_from = 0
+    inside = False
+    for mark in _regex(_KEY_MARK).finditer(text):
+        if mark[1] == "BEGIN":
+            if not inside:
+                out += (text[kept_from : mark.start()], "[redacted:private-key]")
+            inside = True
+        else:
+            if not inside:
+                out += (_without_key_lines(text[kept_from : mark.start()]), "[redacted:private-key]")
+            inside = False
+            kept_from = mark.end()
+    if not out:
+        return text
+    return "".join(out) if inside else "".join((*out, text[kept_from:]))
+
+
+def _without_key_lines(text: str) -> str:
+    """The text up to the lines of base64 at its end (line ends may be escaped, as inside JSON)."""
+    end = len(text)
+    is_key_line = _regex(_KEY_LINE).fullmatch
+    while end > 0:
+        start = max(text.rfind("\n", 0, end) + 1, text.rfind("\\n", 0, end) + 2 if "\\n" in text else 0)
+        if is_key_line(text[start:end].strip(" \t\r\"',+")) is None:
+            break
+        end = start
+        while end > 0 and (text[end - 1] in "\r\n" or text.startswith("\\n", end - 2)):
+            end -= 1 if text[end - 1] in "\r\n" else 2
+    return text[:end]
+
+
+# A password may hold `@` and `/`: all up to the last `@` of the run is taken, unless a query lies between.
+_URL_CREDENTIALS = (
+    r"(?<=://)([^\s:/?#@\"'<>]{0,200}+)(?::(?!\[redacted)((?:[^\s\"'<>?:]|:(?!//)){1,300}|[^\s\"'<>@]{1,300}))?@"
+)
+
+
+def _hide_url_credentials(text: str) -> str:
+    """`scheme://user:password@host` keeps its scheme, user and host; a lone user that is a token goes."""
+    return _regex(_URL_CREDENTIALS).sub(_hidden_userinfo, text) if "@" in text else text
+
+
+def _hidden_userinfo(match: re.Match[str]) -> str:
+    user = match[1]
+    if match[2] is None:
+        return "[redacted:secret]@" if credentials.looks_random(user, 20) else match[0]
+    if credentials.looks_random(user, 20):
+        user = "[redacted:secret]"
+    return f"{user}:[redacted:password]@"
+
+
+_JWT = r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]+)*+"
+
+
+def _hide_jwt(text: str) -> str:
+    return _regex(_JWT).sub("[redacted:jwt]", text) if "eyJ" in text else text
+
+
+_AUTHORIZATION = (
+    r"(?i)(authorization[\\\"'\])]{0,6}\s{0,4}[:=,]\s{0,4}[\\\"']{0,6}(?:aws4-hmac-sha256|digest|negotiate|ntlm|hawk)\s{1,4})"
+    r"(?!\[redacted)[^\"'\r\n\\]{4,}+"
+)
+_SCHEME = (
+    r"(?i)(authorization[\\\"'\])]{0,6}\s{0,4}[:=,]\s{0,4}[\\\"']{0,6})?"
+    r"(?<![A-Za-z0-9])(bearer|basic|token|apikey)((?:\s|%20){1,4})([A-Za-z0-9._~+/=:-]{6,}+)"
+)
+
+
+def _hide_authorization(text: str) -> str:
+    text = _regex(_AUTHORIZATION).sub(r"\1[redacted:authorization]", text)
+    return _regex(_SCHEME).sub(_hidden_scheme, text)
+
+
+def _hidden_scheme(match: re.Match[str]) -> str:
+    header, scheme, gap, value = match.groups()
+    shortest = 6 if header else 8 if scheme.lower() == "bearer" else 16
+    if not (credentials.looks_random(value, shortest) or (scheme.lower() == "basic" and _is_user_password(value))):
+        return match[0]
+    return f"{header or ''}{scheme}{gap}[redacted:authorization]"
+
+
+def _is_user_password(value: str) -> bool:
+    """Whether it is `user:password` in base64."""
+    import binascii
+
+    try:
+        return b":" in binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True)
+    except binascii.Error:
+        return False
+
+
+_COOKIE = (
+    r"(?i)((?:set-)?cookies?[\\\"'\])]{0,6}\s{0,4}[:=]\s{0,4}[\\\"']{0,6})"
+    r"([\w.!#$%&*+^`|~-]{1,80}=(?!\[redacted)[^\"'\r\n\\]{1,}+)"
+)
+
+
+def _hide_cookies(text: str) -> str:
+    return _regex(_COOKIE).sub(r"\1[redacted:cookie]", text)
+
+
+_MYSQL = r"(?i)(\b(?:mysql|mariadb)\w{0,10}\b[^\n|;&]{0,200}?\s-p)(?![\s\[])([^\s\"']+)"
+_CURL_USER = r"(\s-u|--user|--proxy-user)([\s=]{1,4}[\"']?[^\s:\"']{1,100}+:)(?![0-9]|\[redacted|\$)([^\s\"']+)"
+_ATTACHED = r"((?:sshpass\s+-p|redis-cli\s[^\n|;&]{0,200}?-a)\s{0,4}[\"']?)(?![\s\[$])([^\s\"']+)"
+
+
+def _hide_mysql(text: str) -> str:
+    return _regex(_MYSQL).sub(r"\1[redacted:password]", text)
+
+
+def _hide_curl_user(text: str) -> str:
+    return _regex(_CURL_USER).sub(r"\1\2[redacted:password]", text)
+
+
+def _hide_attached(text: str) -> str:
+    return _regex(_ATTACHED).sub(r"\1[redacted:password]", text)
+
+
+_BESIDE_AWS = (
+    r"(?<![A-Za-z0-9/+=])(?=[^\s]{0,39}[0-9])(?=[^\s]{0,39}[A-Z])(?=[^\s]{0,39}[a-z])"
+    r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
+)
+
+
+def _hide_aws_secret(text: str) -> str:
+    """Where an access key id stands, its secret is not far: 40 characters of base64."""
+    return _regex(_BESIDE_AWS).sub("[redacted:aws]", text) if "AKIA" in text or "ASIA" in text else text
+
+
+_EMAIL = r"(?<![\w.+-])([\w.+-]++)(?:@|%40)((?:[\w-]+\.)+([^\W\d_]{2,24}))(?![\w])"
+# Endings of files, which a reference like `icon@2x.png` or `pkg@next.js` has.
+_NOT_A_DOMAIN = frozenset(
+    ("png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "ts", "tsx", "jsx", "css", "json", "yml", "yaml")
+)
+
+
+def _hidden_email(match: re.Match[str]) -> str:
+    # `git@github.com:` is an address of a repository; `icon@2x.png` is a file.
+    if match[1] == "git" or match[3].lower() in _NOT_A_DOMAIN:
+        return match[0]
+    return "[redacted:email]"
+
+
+_FOUR_DIGITS = re.compile(r"[0-9]{4}[ \u00a0-]?[0-9]{4}")
+_CARD = (
+    r"(?<![0-9A-Za-z._])(?<![0-9a-f]-)(?:[0-9]{13,19}|[0-9]{4}([ \u00a0-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
+    r"|[0-9]{4}([ \u00a0-])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z])"
+)
+# Issuer prefixes and lengths (ISO/IEC 7812, the networks' published ranges).
+_ISSUER = (
+    r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}"
+    r"|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|35[0-9]{14}|6(?:011|5[0-9]{2}|4[4-9][0-9]|2[0-9]{2})[0-9]{12,15}"
+)
+
+
+def _hidden_card(match: re.Match[str]) -> str:
+    written = match[0]
+    for end in (len(written), len(written) - 4):  # a group of three behind it may be the security code
+        digits = "".join(c for c in written[:end] if c.isdigit())
+        if _regex(_ISSUER).fullmatch(digits) and _passes_luhn(digits):
+            return "[redacted:card]" + written[end:]
+        if match[1] is None:
+            break
+    return written
+
+
+def _passes_luhn(digits: str) -> bool:
+    odd = sum(int(c) for c in digits[-1::-2])
+    even = sum((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)[int(c)] for c in digits[-2::-2])
+    return (odd + even) % 10 == 0
+
+
+_RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("private key", _hide_private_keys),
+    ("://", _hide_url_credentials),
+    ("eyj", _hide_jwt),
+    ("cookie", _hide_cookies),
+    ("authorization", _hide_authorization),
+    ("bearer", _hide_authorization),
+    ("basic ", _hide_authorization),
+    ("mysql", _hide_mysql),
+    ("mariadb", _hide_mysql),
+    ("curl", _hide_curl_user),
+    ("sshpass", _hide_attached),
+    ("redis-cli", _hide_attached),
+    ("akia", _hide_aws_secret),
+    ("asia", _hide_aws_secret),
+)
