@@ -1,15 +1,18 @@
 """Decides which remembered failures are the one at hand, how sure that is, and whose advice comes first.
 
 Works on masked texts (`signature.template_of`): the caller fetches candidates by shared words and passes plain strings
-and numbers, so a hook process pays only for this file. What it rests on (measured by `benchmarks/recall.py`):
+and numbers, so that a hook process pays only for this file. What it rests on (figures: `benchmarks/recall.py`):
 
 - Two texts of one cause differ in parameters, two causes in words. So whatever holds a placeholder is one blank, every
   other word weighs by how likely it names the cause (`_weight`), and words that differ cost by their sum as well as by
   their share: one differing verb in a long line is another cause.
 - A remembered line inside a long output, and one line out of a long memory, are the same cause: the smaller text is
-  looked for in the larger, line by line.
+  looked for in the larger, part by part.
 - What a person types is words, not an error: those are looked for anywhere in the memory.
-- Similarity decides which band a lesson is in, evidence the order inside the band, its age nothing.
+- Similarity decides which band a lesson is in, evidence its place inside the band, age nothing.
+
+Words rare in the memory do not weigh more: measured, that changed nothing (.92 against .92), and a hook would have to
+fetch the counts.
 """
 
 from __future__ import annotations
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from re import Match
 
-THRESHOLD = 0.8
+    Bag = dict[str, float]
+    Part = tuple[Bag, float]
+
+THRESHOLD = 0.82
 """Below it a text is not the remembered one. Calibrated by `benchmarks/recall.py`, leaving log sets out in turn."""
 
 BAND = 0.05
@@ -30,22 +36,31 @@ BAND = 0.05
 
 WORDS = 24  # words that a search for candidates is given
 FULLY_COMPARED = 16  # candidates, out of those a search found, that are compared in full
-LINES = 40  # lines of a text that are compared one by one
 LENGTH = 2_000  # characters of a text that are compared
+LINES = 40  # lines of it
 
-# Share of trigrams in the similarity of two texts, and what differing words cost: substituted ones (on both sides) are
-# another cause more often than additional ones (on one side).
-_TRIGRAM_SHARE = 0.3
-_SUBSTITUTED_COST = 0.35
-_ADDED_COST = 0.1
-_CONTAINED = 0.98  # finding a text inside another is a little less than finding the text
-_CONTAINED_WEIGHT = 2.0  # words a text must have to be looked for inside another
-_PROSE_WORDS = 16
+# Chosen on the log sets and messages of the benchmark, which is flat around them.
+_TRIGRAM_SHARE = 0.3  # of a similarity; the rest is that of weighted words
+_SUBSTITUTED_COST = 0.35  # differing words on both sides are another cause more often ...
+_ADDED_COST = 0.1  # ... than additional ones on one side
+_UNEQUAL = 0.99  # the most that texts are alike which are not equal
+_IN_LINES = 0.98  # a text found line by line in another is a little less than the text
+_IN_CLAUSES = 0.88  # found in clauses of a line, less so: a cause often begins like another one
+_SAME_HEAD = 0.9  # an exception that says the same, above other details
+_STREWN = 0.6  # what is left of a question whose words stand in different lines
+_LEAST_PART = 2.0  # weight of words below which a text is too little to be looked for inside another
+_LEAST_HEAD = 3.0
+_QUESTION_WORDS = 16
 
-_ATOM = re.compile(r"[\w.$@/+\-]*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*")
+_BLANK = "#"
+_ATOM = re.compile(r"(?:[\w.\-]+[=~!<>]=)?[\w.$@/+\-]*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*")
 _WORD = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
+_PIECE = re.compile(r"\w{2,}")
+_CLAUSE = re.compile(r"[.:;][\"'`)\]}]*(?:\s+|$)")
+_HEAD = re.compile(r"[\w.$# ]*(?:Error|Exception|Warning)\b|# \w+: ")
 _MACHINE = re.compile(r"[#=(){}\[\]<>|\\]|\w[._/$]\w")
 _CLASS_ENDS = ("Error", "Exception", "Warning")
+
 _FILLER_WORDS = (
     "a an the of in on at to for from by with is are was were be been it its this that these those as and or has have "
     "had into your you please if when while then there here will would should may any some"
@@ -57,26 +72,31 @@ _ASKING_WORDS = (
 # After these a name follows, which differs from run to run.
 _NAMING_WORDS = (
     "user branch module named host class table column key package file command image service container database schema "
-    "directory remote"
+    "directory remote endpoint script pod namespace deployment bucket queue topic tag target"
 )
 _FILLERS = frozenset(_FILLER_WORDS.split())
 _ASKING = frozenset(_ASKING_WORDS.split())
 _NAMING = frozenset(_NAMING_WORDS.split())
-_CONSTANTS = frozenset(("true", "false", "null", "none", "nil", "yes", "undefined", "nan"))
+_GENERIC = frozenset(("error", "err", "errors", "failed", "fatal", "failure", "exception", "warning"))
+_OPENING = frozenset("'\"`=")  # what stands before a quoted name or a value
+_CONSTANTS = frozenset(("true", "false", "null", "none", "nil", "yes", "nan"))
 
 
 class Text:
-    """A masked text made ready for comparison. Making one costs about 1 us a word, comparing two about as much."""
+    """A masked text made ready for comparison."""
 
-    __slots__ = ("bag", "grams", "lines", "prose", "weight")
+    __slots__ = ("bag", "clauses", "grams", "headed", "lines", "question", "weight")
 
     def __init__(self, masked: str) -> None:
-        blanked = _ATOM.sub(_blank, masked[:LENGTH])
-        self.lines = [bag for bag in map(_bag, blanked.split("\n", LINES)) if bag]
-        self.bag = _merged(self.lines)
+        blanked = _blanked(masked)
+        lines = blanked.split("\n", LINES)
+        self.lines: list[Part] = _parts(lines)
+        self.clauses: list[Part] = _parts([clause for line in lines for clause in _CLAUSE.split(line)])
+        self.bag: Bag = _merged([bag for bag, _ in self.lines])
         self.weight = sum(self.bag.values())
         self.grams = trigrams(blanked)
-        self.prose = len(self.lines) == 1 and len(self.bag) <= _PROSE_WORDS and not _MACHINE.search(blanked)
+        self.headed = bool(self.lines) and self.lines[0][1] >= _LEAST_HEAD and _HEAD.match(blanked) is not None
+        self.question = len(self.lines) == 1 and len(self.bag) <= _QUESTION_WORDS and not _MACHINE.search(blanked)
 
 
 def trigrams(text: str) -> set[str]:
@@ -87,13 +107,13 @@ def trigrams(text: str) -> set[str]:
 
 def words(masked: str) -> list[str]:
     """The words by which to search for candidates, lower case, those that tell most first; at most `WORDS`."""
-    bag = Text(masked).bag
+    bag = _merged([bag for bag, _ in _parts(_blanked(masked).split("\n", LINES))])
     telling = sorted(bag, key=lambda word: (-min(bag[word], 1.0), -len(word), word))
-    return list(dict.fromkeys(part for word in telling for part in re.split(r"[^\w]+", word) if len(part) > 1))[:WORDS]
+    return list(dict.fromkeys([piece for word in telling for piece in _PIECE.findall(word)]))[:WORDS]
 
 
 def similarity(query: str, memory: str) -> float:
-    """How surely two masked texts have one cause, in [0, 1]; equal texts are 1."""
+    """How surely two masked texts have one cause, in [0, 1]; 1 only for equal ones."""
     return 1.0 if query == memory else _compare(Text(query), Text(memory))
 
 
@@ -113,8 +133,8 @@ def rank(query: str, memories: Sequence[str], threshold: float = THRESHOLD) -> l
 def evidence(tried: int, worked: int) -> float:
     """How far `worked` of `tried` can be relied on, in [0, 1]: the mean of the Beta posterior less one deviation.
 
-    Prior Beta(1, 1). Unlike Wilson's lower bound, which is 0 for both, it holds a lesson never tried (.21) to be better
-    than one that was tried and never worked (0 of 5: .02), and like it 65 of 100 (.60) better than 1 of 1 (.43).
+    Prior Beta(1, 1). Wilson's lower bound is 0 for both a lesson never tried and one that never worked; this holds the
+    first (.21) to be better than 0 of 5 (.02), and like Wilson's 65 of 100 (.60) to be better than 1 of 1 (.43).
     """
     good = 1.0 + max(0, min(worked, tried))
     total = 2.0 + max(0, tried)
@@ -125,16 +145,17 @@ def evidence(tried: int, worked: int) -> float:
 def order(hits: Iterable[tuple[float, bool, int, int, str]]) -> list[int]:
     """Positions of the hits (score, active, tried, worked, id), best first.
 
-    Bands of similarity first; within a band the active (approved or proven) lessons first, then by evidence, then by
-    score; the id breaks ties, so that the order is the same in every process.
+    Equal texts first, then bands of similarity; within a band the active (approved or proven) lessons first, then by
+    evidence, then by score. The id breaks ties, so that the order is the same in every process.
     """
     listed = list(hits)
     ranked = sorted(range(len(listed)), key=lambda i: -listed[i][0])
     bands: dict[int, int] = {}
-    band, top = 0, 2.0
+    band, top = 0, 1.0
     for position in ranked:
-        if listed[position][0] < top - BAND:
-            band, top = band + 1, listed[position][0]
+        score = listed[position][0]
+        if score < top - BAND or (top == 1.0 and score < 1.0):
+            band, top = band + 1, score
         bands[position] = band
 
     def key(position: int) -> tuple[int, bool, float, float, str]:
@@ -158,63 +179,79 @@ def _worth_comparing(query: str, memories: Sequence[str]) -> Iterable[int]:
 
 
 def _compare(query: Text, memory: Text) -> float:
+    """Similarity of two texts that are not equal: of the ways in which they may say the same, the best."""
     common = len(query.grams & memory.grams)
     grams = common / (len(query.grams) + len(memory.grams) - common)
     if not query.weight or not memory.weight:
-        return grams
-    score = _TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * _overlap(query.bag, memory.bag)
-    score *= _discord(query.bag, memory.bag)
+        return min(grams, _UNEQUAL)
+    overlap, discord = _shared((query.bag, query.weight), (memory.bag, memory.weight))
+    scores = [_UNEQUAL, (_TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * overlap) * discord]
     small, large = (query, memory) if query.weight <= memory.weight else (memory, query)
-    if len(large.lines) > 1 and small.weight >= _CONTAINED_WEIGHT:
-        score = max(score, _CONTAINED * _contained(small, large))
-    if query.prose:
-        score = max(score, _CONTAINED * _covered(query, memory))
-    return score
+    if small.weight >= _LEAST_PART:
+        if len(large.lines) > 1:
+            scores.append(_IN_LINES * _contained(small.lines, large.lines))
+        if len(large.clauses) > len(large.lines):
+            scores.append(_IN_CLAUSES * _contained(small.clauses, large.clauses))
+    if query.headed and memory.headed:
+        scores.append(_SAME_HEAD * _contained(query.lines[:1], memory.lines[:1]))
+    if query.question:
+        scores.append(_IN_LINES * _answered(query, memory))
+    return min(_UNEQUAL, max(scores[1:]))
 
 
-def _overlap(one: dict[str, float], other: dict[str, float]) -> float:
-    """Weighted Jaccard of two bags of words."""
-    common = sum([min(weight, other[word]) for word, weight in one.items() if word in other])
-    return common / (sum(one.values()) + sum(other.values()) - common)
+def _shared(one: Part, other: Part) -> tuple[float, float]:
+    """(weighted Jaccard of two bags of words, what the sum of their differing words leaves of it)."""
+    known = other[0]
+    common = sum([min(weight, known[word]) for word, weight in one[0].items() if word in known])
+    left, right = one[1] - common, other[1] - common
+    if left > right:
+        left, right = right, left
+    return common / (common + left + right), exp(-_SUBSTITUTED_COST * left - _ADDED_COST * (right - left))
 
 
-def _discord(one: dict[str, float], other: dict[str, float]) -> float:
-    """What differing words leave of a similarity, by their sum: 1 where none differ."""
-    common = sum([min(weight, other[word]) for word, weight in one.items() if word in other])
-    left = sum(one.values()) - common
-    right = sum(other.values()) - common
-    substituted = min(left, right)
-    return exp(-_SUBSTITUTED_COST * substituted - _ADDED_COST * (max(left, right) - substituted))
+def _contained(small: Sequence[Part], large: Sequence[Part]) -> float:
+    """How surely each part of the smaller text stands somewhere in the larger one, by the weight of the parts."""
+    found = total = 0.0
+    for part in small:
+        best = 0.0
+        for other in large:
+            overlap, discord = _shared(part, other)
+            best = max(best, overlap * discord)
+        found += part[1] * best
+        total += part[1]
+    return found / total
 
 
-def _contained(small: Text, large: Text) -> float:
-    """How surely each line of the smaller text stands somewhere in the larger one, by the weight of the lines."""
-    total = 0.0
-    for line in small.lines:
-        weight = sum(line.values())
-        total += weight * max([_overlap(line, other) * _discord(line, other) for other in large.lines])
-    return total / small.weight
-
-
-def _covered(query: Text, memory: Text) -> float:
-    """How much of what a person asks with stands anywhere in the memory."""
-    asked = {word: weight for word, weight in query.bag.items() if word not in _ASKING}
+def _answered(question: Text, memory: Text) -> float:
+    """How much of what a person asks with stands in the memory; words that stand in one line of it count more."""
+    asked = {word: weight for word, weight in question.bag.items() if word not in _ASKING}
     total = sum(asked.values())
-    if total < _CONTAINED_WEIGHT:
+    if total < _LEAST_PART:
         return 0.0
     missing = sum([weight for word, weight in asked.items() if word not in memory.bag])
-    return (total - missing) / total * exp(-_ADDED_COST * missing)
+    together = max([sum([weight for word, weight in asked.items() if word in line]) for line, _ in memory.lines])
+    found = (total - missing) / total * exp(-_ADDED_COST * missing)
+    return found * (_STREWN + (1.0 - _STREWN) * together / total)
+
+
+def _blanked(masked: str) -> str:
+    return _ATOM.sub(_blank, masked[:LENGTH])
 
 
 def _blank(match: Match[str]) -> str:
-    """A word that holds a placeholder varies; only the class of an exception in it says what happened."""
+    """A word that holds a placeholder varies; only the name of a class at its end says what happened."""
     last = match[0].rpartition(".")[2]
-    return f"# {last}" if last.endswith(_CLASS_ENDS) and "<" not in last else "#"
+    return f"{_BLANK} {last}" if last.isalpha() and last[0].isupper() else _BLANK
 
 
-def _bag(line: str) -> dict[str, float]:
+def _parts(texts: Iterable[str]) -> list[Part]:
+    """The bags of those texts that have words, each with its weight."""
+    return [(bag, sum(bag.values())) for bag in map(_bag, texts) if bag]
+
+
+def _bag(line: str) -> Bag:
     """The words of one line with their weights."""
-    bag: dict[str, float] = {}
+    bag: Bag = {}
     scale = 0.3 if line.startswith("in ") and line.endswith(")") else 1.0  # a frame: where, not what
     before = ""
     for found in _WORD.finditer(line):
@@ -222,37 +259,36 @@ def _bag(line: str) -> dict[str, float]:
         if word.endswith(_CLASS_ENDS):
             word = word.rpartition(".")[2]
         start = found.start()
-        weight = _weight(word, before, line[start - 1] if start else " ")
+        named = before in _NAMING or line[start - 1 : start] in _OPENING or "-> " in line[start - 3 : found.end() + 4]
         before = word.lower()
-        bag[before] = bag.get(before, 0.0) + weight * scale
+        bag[before] = bag.get(before, 0.0) + _weight(word, before, named=named) * scale
     return bag
 
 
-def _weight(word: str, before: str, mark: str) -> float:
-    """How likely a word names the cause, not a parameter. `before`: the word before it; `mark`: the character before."""
-    low = word.lower()
+def _weight(word: str, low: str, *, named: bool) -> float:
+    """How likely a word names the cause and not a parameter. `named`: it stands where a name does."""
     if low in _CONSTANTS:
         return 0.1
     if low in _FILLERS:
         return 0.3
+    if low in _GENERIC:
+        return 0.5
     if word.endswith(_CLASS_ENDS):
         return 2.0
     weight = 1.0
     if "." in word or "/" in word or "@" in word:
-        weight = 0.25 if word.count(".") + word.count("/") > 1 else 0.6
+        weight = 0.3 if "/" in word or word.count(".") > 1 else 0.6
     elif "-" in word:
-        weight = 0.7
+        weight = 0.7 if word.count("-") == 1 else 1.5  # two hyphens make a sentence of a word
     elif "_" in word and low == word:
         weight = 0.6
-    if mark in "'\"`=" or before in _NAMING:
-        weight *= 0.4
-    return weight
+    return 0.4 * weight if named else weight
 
 
-def _merged(bags: Sequence[dict[str, float]]) -> dict[str, float]:
+def _merged(bags: Sequence[Bag]) -> Bag:
     if len(bags) == 1:
         return bags[0]
-    merged: dict[str, float] = {}
+    merged: Bag = {}
     for bag in bags:
         for word, weight in bag.items():
             merged[word] = merged.get(word, 0.0) + weight
