@@ -83,8 +83,8 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def claims(self, path: str, head: bytes) -> bool:
-        """Whether this is its format, decided by content (`head`: the first 64 kB), never by the name alone."""
+    def claims(self, head: bytes) -> bool:
+        """Whether this is its format, decided by content (the first 64 kB of it), never by the name."""
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """Yield what the file holds from `offset` on (from its start when it was replaced since). `carry` is the
