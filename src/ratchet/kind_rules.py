@@ -1,0 +1,292 @@
+"""Class names, HTTP statuses, exit codes and general phrases, and the kind of failure each names. Data for `kinds`."""
+
+from __future__ import annotations
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words that many failures share: asked only when no structure (class, status, provider code) has decided.
+GENERAL: tuple[tuple[str, str], ...] = (
+    (
+        "wrong_output",
+        """wrong answer|incorrect answer|judged wrong|judge & expected|judge & score|judge said|below threshold
+        evaluation failed|evaluator & failed|does not match expected|output mismatch|answer mismatch
+        failed the rubric|expected output & actual output|expected answer|graded incorrect|marked incorrect
+        grader|score & below|not match the reference|hallucinated|factually incorrect|incorrect result
+        quality check failed|wrong result|verdict|did not satisfy the rubric|wrong output|expected & judge
+        incorrect output|failed evaluation""",
+    ),
+    (
+        "permission",
+        """haven t granted|permission denied|eacces|eperm|operation not permitted|access denied|accessdenied
+        accessdeniedexception|permissionerror|permission error|permissiondenied|permissiondeniederror|forbidden
+        a terminal is required|a password is required|not authorized to perform|not authorized to
+        insufficient permission|insufficient permissions|insufficient scope|insufficient privileges
+        insufficient privilege|read only file system|erofs|protected branch|failed in sandbox|sandbox denied
+        sandbox & denied|blocked by hook|hook & blocked|do not have permission|don t have permission
+        does not have permission|lack permission|lacks permission|write access to repository not granted
+        must be owner|must be run as root|requires root|are you root|was blocked for security
+        denied by your permission|has been denied|unauthorizedoperation|missing permissions|not permitted
+        no permission|unauthorized to access|requires elevation|must be superuser|permission to use
+        outside of the allowed|outside the allowed|outside allowed|not in the allowed|outside of the project
+        not allowed to|is denied|access is denied|privileges required|resource not accessible|denied by policy
+        blocked by sandbox|seatbelt|landlock|not in allowed|requires approval & policy|denied""",
+    ),
+    (
+        "timeout",
+        """timed out|timeout|time out|timeouterror|deadline exceeded|deadlineexceeded|deadlineexceedederror
+        took too long|readtimeout|connecttimeout|apitimeouterror|etimedout|esockettimedout|32001
+        timeoutexception|timeoutexpired|sockettimeout|exceeded the time limit|time limit exceeded
+        exceeded & timeout|polltimeout|time limit|did not respond within|not respond in time|no response within
+        exceeded timeout|timelimitexceeded|tle|did not complete within|did not finish within|statementtimeout""",
+    ),
+    (
+        "network",
+        """econnrefused|econnreset|econnaborted|enotfound|eai again|epipe|ehostunreach|enetunreach
+        connection refused|connection reset|connection aborted|connection error|connection closed|connecterror
+        connectionerror|connectionreseterror|connectionrefusederror|connectionabortederror|brokenpipeerror
+        broken pipe|name or service not known|name resolution|could not resolve host|couldn t resolve host
+        getaddrinfo|nodename nor servname|network is unreachable|no route to host|certificate verify failed
+        sslerror|ssl certificate problem|ssl handshake|tls handshake|handshake failure|self signed certificate
+        certificate has expired|x509 certificate|socket hang up|fetch failed|failed to fetch|remote end closed
+        server disconnected|remoteprotocolerror|incomplete chunked read|peer closed connection|unexpected eof
+        eof occurred|stream closed|stream ended|stream disconnected|stream was cut|failed to connect
+        unable to connect|cannot connect to|could not connect|couldn t connect|connect failed|connection failed
+        connection failure|connection was closed|lost connection|connection lost|connection to & lost
+        disconnected|proxyerror|proxy error|unreachable|early eof|rpc failed|hung up unexpectedly
+        newconnectionerror|clientconnectorerror|apiconnectionerror|serverdisconnectederror|incompleteread
+        chunkedencodingerror|dns|unable to access & resolve|connection to the server|wsarecv|tls & error
+        ssl & error|readerror|writeerror|network error|networkerror|connection was forcibly closed
+        connection timed out|err connection|err name not resolved|err internet|socket closed|connection dropped
+        connection interrupted|connection broken|premature close|terminated & other side
+        response ended prematurely|could not reach|unable to reach|no internet|offline|socketexception
+        und err socket|endpointconnectionerror|32000|err stream|error sending request|protocolerror
+        not connected|closed connection|max retries exceeded with url|clientpayloaderror|clientoserror
+        unable to verify the first certificate|httpcore & error|transport closed|transport error|transporterror
+        lookup & no such host|connection pool""",
+    ),
+    (
+        "overloaded",
+        """unavailable|temporarily unavailable|service unavailable|not available right now|capacity & try again
+        temporarily down|try again later & busy|is busy""",
+    ),
+    (
+        "server_error",
+        """internal server error|server error|internalservererror|bad gateway|badgateway|gateway timeout
+        gateway time out|server had an error|error occurred while processing your request|an internal error
+        internal error encountered|modelstreamerrorexception|modelerrorexception|internalfailure
+        internalserverexception|upstream error|provider returned error|upstream connect error|internal error
+        internalerror|api error occurred|unexpected server|an unexpected error occurred & try again
+        server side error|upstream request failed|error occurred on our""",
+    ),
+    (
+        "invalid_request",
+        """invalid request error|badrequesterror|bad request|invalid request|invalid argument|invalidargument
+        validationexception|unprocessable entity|unprocessableentityerror|invalid schema|invalid type for
+        unsupported parameter|unsupported value|unknown parameter|unrecognized request argument
+        extra inputs are not permitted|tool use ids|tool result blocks|tool calls must be followed
+        must be a response to a preceding|roles must alternate|messages must alternate
+        is not supported with this model|does not support|not supported in|invalid parameter|invalid value
+        malformed request|method not allowed|unsupported media type|must not be empty|32600|32700|parse error
+        failed precondition|input should be|no user query|at least one message is required|field required
+        missing field|protocol error|unknown name|invalid content|unsupported content|invalid image
+        could not process image|invalid function parameters|json schema is invalid|schema is invalid
+        invalid payload|notsupported|toomanyredirects|too many redirects|unsupported protocol|no scheme supplied
+        invalid url|invalidschema|missingschema|unsupported|llm provider not provided""",
+    ),
+    (
+        "resource_missing",
+        """no such file|enoent|does not exist|doesn t exist|file not found|filenotfounderror|filenotfoundexception
+        pathspec|unknown revision|couldn t find remote ref|no such container|no such image|no such|nosuchkey
+        nosuchbucket|could not find|cannot find & !symbol & !name & !value & !type|can t find|couldn t find
+        cannot stat|cannot access|can t open file|notfound|notfounderror|notfoundexception|nosuchfileexception
+        missing script|e404|undefinedtable|no rule to make target|was not found|not a valid object name
+        bad revision|unable to find|could not locate|does not appear to be a git repository|not a git repository
+        repository not found|not found|cannot open|no file|undefinedcolumn|no longer exists|could not read file
+        could not open|failed to open|not a tree object|no task found with id|no upstream
+        does not have any commits|no matching|does not match any|no resources found|unknown key|object not found
+        cannot be found|no configuration file|gone|has been deleted""",
+    ),
+    (
+        "assertion",
+        """assertionerror|assertion failed|assertion & failed|assertion left|invariant|err assertion|assert failed
+        precondition violated|postcondition|assert false|assertion violation|assertionfailederror
+        sanity check failed|failed assertion|assertion error|check failed""",
+    ),
+    (
+        "code_error",
+        """syntaxerror|traceback most recent call last|is not a function|is not defined|undefined reference
+        unhandled exception|uncaught|panic|panicked|segmentation fault|nullpointerexception|cannot find symbol
+        compilation error|compile error|compilation failed|failed to compile|build failed|typeerror|valueerror
+        keyerror|indexerror|attributeerror|nameerror|runtimeerror|referenceerror|rangeerror|fatal error
+        exception in thread|core dumped|heap out of memory|null pointer|stack overflow|stackoverflowerror
+        undefined method|nomethoderror|undefined variable|undefined local|build error|type error|parse failure
+        cannot read properties of|cannot read property|out of memory|outofmemoryerror|could not compile
+        expected & found & line|memory access|use of undeclared|undeclared|invalid syntax|memoryerror
+        arithmeticexception|illegalargumentexception|illegalstateexception|argumenterror|division by zero
+        undefined|error mypy|not assignable to|cannot borrow|mismatched types|is not iterable
+        object has no attribute|bus error|arrayindexoutofboundsexception|concurrentmodificationexception
+        indentationerror|zerodivisionerror|assignment to""",
+    ),
+    (
+        "tool_error",
+        """tool error|mcperror|mcp error|tool & failed|tool & error|resource deadlock|could not obtain lock
+        deadlock detected|serialization failure|tool result error|error tool""",
+    ),
+)
+
+# Class names (lower case, without module) that say which kind by themselves. `!`: a definite statement about the
+# program, which words in its message (a key called "rate_limit") must not turn into something else.
+CLASSES: tuple[tuple[str, str], ...] = (
+    ("rate_limit", "ratelimiterror ratelimitexceeded ratelimitexception toomanyrequestserror throttlingexception"),
+    ("rate_limit", "toomanyrequests resourceexhausted toomanyrequestsexception ratelimitedexception ratelimited"),
+    ("quota_exhausted", "servicequotaexceededexception quotaexceedederror insufficientquotaerror"),
+    ("overloaded", "overloadederror serviceunavailableerror serviceunavailable serviceunavailableexception"),
+    ("overloaded", "modelnotreadyexception"),
+    ("server_error", "internalservererror internalservererrorexception internalserverexception servererror badgateway"),
+    ("server_error", "badgatewayerror modelstreamerrorexception modelerrorexception gatewaytimeout"),
+    ("timeout", "timeouterror apitimeouterror timeout readtimeout connecttimeout writetimeout pooltimeout"),
+    ("timeout", "readtimeouterror connecttimeouterror timeoutexception timeoutexpired deadlineexceeded"),
+    (
+        "timeout",
+        "servertimeouterror sockettimeoutexception httptimeoutexception asynciotimeouterror modeltimeoutexception",
+    ),
+    ("timeout", "connectiontimeouterror sockettimeouterror querycancelederror"),
+    ("network", "connectionerror connectionrefusederror connectionreseterror connectionabortederror brokenpipeerror"),
+    ("network", "apiconnectionerror connecterror readerror writeerror networkerror remoteprotocolerror sslerror"),
+    ("network", "sslcertverificationerror gaierror herror incompleteread remotedisconnected clientconnectorerror"),
+    ("network", "serverdisconnectederror clientconnectionerror clientoserror clientpayloaderror newconnectionerror"),
+    ("network", "maxretryerror chunkedencodingerror protocolerror endpointconnectionerror connectionclosederror"),
+    ("network", "connectionclosed urlerror proxyerror connectexception socketexception unknownhostexception"),
+    ("network", "sslhandshakeexception nameresolutionerror connectionclosedok transporterror"),
+    (
+        "auth",
+        "authenticationerror unauthorized unauthorizederror unauthorizedexception autherror expiredtokenexception",
+    ),
+    ("auth", "nocredentialserror defaultcredentialserror unrecognizedclientexception invalidtokenerror"),
+    ("permission", "permissiondeniederror permissionerror permissiondenied accessdeniedexception forbidden"),
+    ("permission", "forbiddenexception"),
+    ("invalid_request", "badrequesterror badrequest unprocessableentityerror invalidrequesterror validationexception"),
+    ("invalid_request", "invalidargument unsupportedparamserror missingschema invalidurl invalidschema conflicterror"),
+    ("context_overflow", "contextwindowexceedederror lengthfinishreasonerror incompleteoutputexception"),
+    ("content_filter", "contentpolicyviolationerror contentfilterfinishreasonerror inputguardrailtripwiretriggered"),
+    ("content_filter", "outputguardrailtripwiretriggered guardrailtripwiretriggered blockedpromptexception"),
+    ("content_filter", "stopcandidateexception contentfiltererror"),
+    ("refusal", "refusalerror modelrefusalerror"),
+    ("malformed_output", "outputparserexception modelbehaviorerror unexpectedmodelbehavior apiresponsevalidationerror"),
+    ("malformed_output", "validationerror jsondecodeerror instructorretryexception noobjectgeneratederror"),
+    ("malformed_output", "typevalidationerror jsonparseerror"),
+    ("empty_response", "nooutputgeneratederror nocontentgeneratederror emptyresponseerror"),
+    ("tool_not_found", "toolnotfounderror nosuchtoolerror commandnotfoundexception commandnotfounderror toolnotfound"),
+    ("tool_arguments", "inputvalidationerror toolinputvalidationerror isadirectoryerror notadirectoryerror"),
+    ("tool_arguments", "toolinputparsingexception invalidtoolargumentserror modelretry"),
+    ("tool_error", "toolexception toolexecutionerror toolerror mcperror"),
+    (
+        "resource_missing",
+        "filenotfounderror notfounderror notfound resourcenotfoundexception nosuchkey nosuchfileexception",
+    ),
+    ("resource_missing", "filenotfoundexception nosuchbucket doesnotexist objectdoesnotexist"),
+    ("dependency_missing", "modulenotfounderror importerror noclassdeffounderror classnotfoundexception loaderror"),
+    ("dependency_missing", "packagenotfounderror"),
+    ("assertion", "assertionerror assertionfailederror"),
+    ("loop_detected", "agentstuckinlooperror loopdetectederror"),
+    ("iteration_limit", "graphrecursionerror recursionerror maxturnsexceeded maxiterationserror stackoverflowerror"),
+    ("budget_exceeded", "budgetexceedederror budgetexceeded usagelimitexceeded"),
+    ("context_lost", "sessionnotfounderror contextlosterror"),
+    ("cancelled", "cancellederror keyboardinterrupt aborterror apiuseraborterror cancellationerror"),
+    ("cancelled", "operationcanceledexception interruptedexception"),
+    ("cascade", "circuitbreakererror circuitopenerror brokencircuitexception callnotpermittedexception"),
+)
+
+# The program under work is at fault, whatever words its message quotes.
+PROGRAM_ERRORS = _names(
+    """nameerror keyerror indexerror attributeerror zerodivisionerror unboundlocalerror syntaxerror indentationerror
+    taberror referenceerror overflowerror floatingpointerror unicodedecodeerror unicodeencodeerror notimplementederror
+    stopiteration stopasynciteration nullpointerexception indexoutofboundsexception arrayindexoutofboundsexception
+    classcastexception arithmeticexception nomethoderror rangeerror buffererror lookuperror unicodeerror"""
+)
+
+# Says nothing beyond "an exception": the words of its message decide first.
+ANY_ERRORS = _names(
+    """valueerror typeerror runtimeerror exception error oserror systemerror memoryerror arithmeticerror ioexception
+    runtimeexception illegalargumentexception illegalstateexception argumenterror standarderror
+    outofmemoryerror"""
+)
+
+STATUSES: dict[int, str] = {
+    400: "invalid_request",
+    401: "auth",
+    402: "quota_exhausted",
+    403: "permission",
+    404: "resource_missing",
+    405: "invalid_request",
+    406: "invalid_request",
+    408: "timeout",
+    409: "invalid_request",
+    410: "resource_missing",
+    411: "invalid_request",
+    412: "invalid_request",
+    413: "context_overflow",
+    414: "invalid_request",
+    415: "invalid_request",
+    416: "invalid_request",
+    417: "invalid_request",
+    422: "invalid_request",
+    424: "server_error",
+    425: "server_error",
+    426: "invalid_request",
+    428: "invalid_request",
+    429: "rate_limit",
+    431: "invalid_request",
+    451: "content_filter",
+    498: "overloaded",
+    499: "cancelled",
+    500: "server_error",
+    501: "invalid_request",
+    502: "server_error",
+    503: "overloaded",
+    504: "server_error",
+    505: "invalid_request",
+    507: "server_error",
+    508: "server_error",
+    520: "server_error",
+    521: "server_error",
+    522: "timeout",
+    523: "server_error",
+    524: "timeout",
+    525: "network",
+    526: "network",
+    529: "overloaded",
+    530: "server_error",
+}
+
+# 128 + signal for what a shell kills; 124 is timeout(1)'s. An out-of-memory kill (137) is a failed command.
+EXIT_CODES: dict[int, str] = {
+    124: "timeout",
+    126: "permission",
+    127: "tool_not_found",
+    130: "cancelled",
+}
+
+# How a status is spelled out where nothing else says that it is one ("429 Too Many Requests"); gRPC's names too.
+REASONS: dict[str, tuple[str, ...]] = {
+    "400": ("bad request", "invalid argument"),
+    "401": ("unauthorized", "unauthenticated"),
+    "402": ("payment required",),
+    "403": ("forbidden", "permission denied"),
+    "404": ("not found",),
+    "405": ("method not",),
+    "408": ("request timeout", "request time"),
+    "409": ("conflict",),
+    "413": ("payload too", "request entity", "content too"),
+    "422": ("unprocessable",),
+    "429": ("too many", "resource exhausted"),
+    "500": ("internal",),
+    "501": ("not implemented",),
+    "502": ("bad gateway",),
+    "503": ("service unavailable", "unavailable", "service temporarily"),
+    "504": ("gateway", "deadline exceeded"),
+    "529": ("overloaded", "site is"),
+}

@@ -1,0 +1,346 @@
+"""Names the class of a failure, and with it whether waiting or retrying helps.
+
+Structure decides first (exception class, HTTP status, exit code, provider code), words second, and never a bare number:
+"Order 14290 not found" and "took 429 ms" are no rate limits. The narrowest kind wins.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ratchet.excerpt import error_lines
+from ratchet.frames import trace_of
+from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, GENERAL, PROGRAM_ERRORS, REASONS, STATUSES
+from ratchet.kind_words import SPECIFIC
+from ratchet.reports import compiler_failed, tests_failed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Rule = tuple[int, str, tuple[str, ...], tuple[str, ...]]  # rank, kind, words that must occur, that must not
+
+# name: (transient, retry safe as it stands, severity, what usually helps). Transient None: the text decides.
+KINDS: dict[str, tuple[bool | None, bool | None, str, tuple[str, ...]]] = {
+    "rate_limit": (
+        True,
+        True,
+        "medium",
+        ("wait as long as the answer says, then retry with growing pauses", "send fewer requests at the same time"),
+    ),
+    "quota_exhausted": (
+        False,
+        False,
+        "critical",
+        ("add credit or raise the plan's limit", "switch to another key or provider until the limit resets"),
+    ),
+    "overloaded": (
+        True,
+        True,
+        "medium",
+        ("retry with growing pauses", "fall back to another model or region"),
+    ),
+    "server_error": (
+        True,
+        True,
+        "medium",
+        ("retry a few times with growing pauses", "look at the provider's status page"),
+    ),
+    "timeout": (
+        True,
+        True,
+        "medium",
+        ("retry once, then raise the time limit", "split the work or run it in the background"),
+    ),
+    "network": (
+        True,
+        True,
+        "medium",
+        ("retry with growing pauses", "check host, port, proxy, DNS and certificate"),
+    ),
+    "auth": (
+        False,
+        False,
+        "critical",
+        ("set a valid key or log in again", "check that this account may use the model or service"),
+    ),
+    "permission": (
+        False,
+        False,
+        "high",
+        ("use a place or resource that is allowed", "ask for the right that is missing"),
+    ),
+    "user_denied": (False, False, "low", ("ask the person what to do instead",)),
+    "invalid_request": (
+        False,
+        False,
+        "high",
+        ("correct the field that the message names", "check the message order and the schema against the API"),
+    ),
+    "model_not_found": (
+        False,
+        False,
+        "high",
+        ("use a model id that the provider lists", "pull or deploy the model first"),
+    ),
+    "context_overflow": (
+        False,
+        False,
+        "high",
+        ("send less: summarise, drop old turns, read the file in parts", "use a model with a larger context"),
+    ),
+    "content_filter": (False, False, "medium", ("rephrase or leave out what the filter names",)),
+    "refusal": (False, False, "medium", ("state the purpose and rephrase", "hand the task to a person")),
+    "empty_response": (True, True, "medium", ("retry", "raise the output limit and check the stop reason")),
+    "malformed_output": (
+        True,
+        True,
+        "medium",
+        ("retry with the parse error in the prompt", "use structured output or a simpler schema"),
+    ),
+    "tool_not_found": (
+        False,
+        False,
+        "high",
+        ("use a tool that is offered", "install the command or correct its name"),
+    ),
+    "tool_arguments": (False, False, "medium", ("correct the arguments that the message names",)),
+    "tool_error": (None, False, "medium", ("read the tool's message and meet its precondition",)),
+    "resource_missing": (False, False, "medium", ("list what exists, then use the right path, name or key",)),
+    "command_failed": (False, False, "medium", ("read the command's output and correct its cause",)),
+    "test_failure": (False, False, "medium", ("fix the code or the test that the report names",)),
+    "code_error": (False, False, "high", ("fix the line that the message names",)),
+    "assertion": (False, False, "high", ("find out who broke the invariant",)),
+    "dependency_missing": (False, False, "high", ("install what is missing, in the environment that runs",)),
+    "wrong_output": (False, False, "medium", ("compare with what was expected and correct the step that differs",)),
+    "loop_detected": (False, False, "high", ("change the approach: the same call brings the same answer",)),
+    "iteration_limit": (False, False, "high", ("split the task", "raise the limit if progress was being made")),
+    "budget_exceeded": (False, False, "high", ("raise the budget, or make the task smaller",)),
+    "context_lost": (False, False, "medium", ("start a new session and give it what it needs again",)),
+    "cancelled": (False, False, "low", ("start again if it is still wanted",)),
+    "cascade": (False, False, "low", ("mend what failed first",)),
+    "other": (None, False, "medium", ("read the message",)),
+}
+
+_PASSING = (
+    "temporarily",
+    "try again",
+    "retry",
+    "locked",
+    "deadlock",
+    "busy",
+    "could not obtain lock",
+    "serialization failure",
+)
+_SHELL_TOOLS = frozenset(("bash", "shell", "exec", "exec_command", "local_shell", "terminal", "cmd", "powershell"))
+_LONG = 400  # characters from which only the lines that carry the error decide
+_LIMIT = 2_000
+_HEAD = 200  # characters within which a tool output names its exit code
+
+# Letters lower, digits kept, all else a blank: one C loop over the text.
+_FOLD = bytes(c if 48 <= c <= 57 or 97 <= c <= 122 else c + 32 if 65 <= c <= 90 else 32 for c in range(256))
+
+# Answers of a provider's API are never about the agent's own tools, output or packages, whatever their words.
+_FROM_PROVIDER = frozenset(
+    ("invalid_request", "server_error", "overloaded", "rate_limit", "quota_exhausted", "auth", "permission", "network")
+)
+_ABOUT_AGENT = frozenset(
+    (
+        *("tool_arguments", "malformed_output", "empty_response", "tool_not_found", "tool_error", "dependency_missing"),
+        *("refusal", "iteration_limit", "loop_detected", "user_denied", "cascade"),
+    )
+)
+# What the words may say although the class names a fault of the program: JavaScript's `SyntaxError: Unexpected end of
+# JSON input`, `TypeError: fetch failed`, Python's `TypeError: f() missing 1 required positional argument`.
+_BEYOND_PROGRAM = {
+    "syntaxerror": frozenset(("malformed_output",)),
+    "typeerror": frozenset(("tool_arguments", "network")),
+}
+
+_CLASS = re.compile(r"(?:Uncaught |Error: |E {1,8})?(?:[\w$]{1,80}[.:]{1,2}){0,12}([A-Z]\w{2,80})(?=[:(\s]|$)")
+_EXIT = re.compile(r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| zero){0,4} (\d{1,3}) ")
+
+
+def kind_of(
+    text: str,
+    *,
+    exception: Sequence[str] = (),
+    status: int | None = None,
+    exit_code: int | None = None,
+    code: str = "",
+    tool: str = "",
+) -> str:
+    """The kind of a failure: a key of `KINDS`.
+
+    `exception` names the raised class and its bases, narrowest first; `status` is an HTTP status, `exit_code` a
+    process's, `code` the provider's own error type or code, `tool` the tool that failed. Linear in the text.
+    """
+    if tests_failed(text):
+        return "test_failure"
+    if exit_code is None:
+        exit_code = _exit_said(words_of(text[:_HEAD]))
+    if len(text) > _LONG:
+        text = error_lines(text, _LIMIT)
+    said = (trace_of(text)[0] if "\n" in text else "") or text
+    raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
+    named = _class_named(said)
+    words = words_of(f"{code}\n{said}")
+    specific, general = _by_words(words)
+
+    structure = (
+        _of_classes(raised)
+        or STATUSES.get(status or 0, "")
+        or _of_classes([named] if named else [])
+        or STATUSES.get(_status_said(words), "")
+        or EXIT_CODES.get(exit_code or _exit_said(words), "")
+    )
+    program = next((name for name in (*raised[:1], named) if name in PROGRAM_ERRORS or name == "typeerror"), "")
+    if program:
+        beyond = _BEYOND_PROGRAM.get(program, frozenset())
+        return next((kind for kind in (specific, general) if kind in beyond), "code_error")
+    if compiler_failed(said):
+        return "dependency_missing" if specific == "dependency_missing" else "code_error"
+    if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
+        return specific
+    if structure or general:
+        return structure or general
+    return _by_elimination(words, exit_code, raised, named, tool)
+
+
+def is_transient(kind: str, text: str = "") -> bool:
+    """Whether the failure may pass by itself. Where the kind leaves it open, the text decides."""
+    flag = KINDS[kind][0]
+    if flag is not None:
+        return flag
+    lowered = text.lower()
+    return any(hint in lowered for hint in _PASSING)
+
+
+def is_retry_safe(kind: str, text: str = "") -> bool:  # noqa: ARG001  (part of the contract beside `is_transient`)
+    """Whether the same call may be made again as it stands (never one that its caller marked not idempotent)."""
+    return bool(KINDS[kind][1])
+
+
+def words_of(text: str) -> str:
+    """The text as the phrases of `kind_words` are written: lower-case words and numbers, a blank around each."""
+    if not text.isascii():
+        text = text.replace("\u2019", "'").encode("ascii", "replace").decode()
+    return f" {' '.join(text.encode().translate(_FOLD).decode().split())} "
+
+
+_index: dict[str, list[Rule]] = {}
+
+
+def _rules() -> dict[str, list[Rule]]:
+    """Rules by their longest word: a text meets only the rules of words it holds. Built at the first failure, not at
+    import, since most processes see none."""
+    if not _index:
+        built: dict[str, list[Rule]] = {}
+        for rank, (kind, phrases) in enumerate(SPECIFIC + GENERAL):
+            for phrase in phrases.replace("\n", "|").split("|"):
+                parts = phrase.strip().split(" & ")
+                needed = tuple(f" {part} " for part in parts if part[0] != "!")
+                barred = tuple(f" {part[1:]} " for part in parts if part[0] == "!")
+                key = max(" ".join(needed).split(), key=len)
+                built.setdefault(key, []).append((rank, kind, needed, barred))
+        _index.update(built)
+    return _index
+
+
+def _by_words(words: str) -> tuple[str, str]:
+    """The first group of specific phrases that the text meets, and the first of general ones."""
+    index = _rules()
+    last = none = len(SPECIFIC) + len(GENERAL)
+    specific = general = none
+    for word in [word for word in set(words.split()) if word in index]:
+        for rank, _, needed, barred in index[word]:
+            if rank >= (specific if rank < len(SPECIFIC) else general):
+                continue
+            if all(part in words for part in needed) and not any(part in words for part in barred):
+                if rank < len(SPECIFIC):
+                    specific = rank
+                else:
+                    general = rank
+    groups = SPECIFIC + GENERAL
+    return (groups[specific][0] if specific < last else "", groups[general][0] if general < last else "")
+
+
+_classes: dict[str, str] = {}
+
+
+def _of_classes(names: Sequence[str]) -> str:
+    if names and not _classes:
+        _classes.update({name: kind for kind, listed in CLASSES for name in listed.split()})
+    return next((_classes[name] for name in names if name in _classes), "")
+
+
+def _class_named(text: str) -> str:
+    """The exception class that a text starts with, or that its last line does: lower case, without module."""
+    for line in (text.lstrip()[:300], text.rstrip().rsplit("\n", 1)[-1][:300]):
+        found = _CLASS.match(line)
+        name = found[1].lower() if found else ""
+        if name in PROGRAM_ERRORS or name in ANY_ERRORS or _of_classes([name]):
+            return name
+    return ""
+
+
+def _status_said(words: str) -> int:
+    """The HTTP status that a text names as such (0: none): beside "HTTP", "status code" or its reason phrase."""
+    if not STATUS_WORDS & set(words.split()):
+        return 0
+    said = words.split()
+    for i, word in enumerate(said):
+        if word not in STATUS_WORDS:
+            continue
+        before = said[max(0, i - 3) : i]
+        after = " ".join(said[i + 1 : i + 3])
+        if _introduces_status(before) or after.startswith(REASONS.get(word, "\n")) or after in _ANY_REASON:
+            return int(word)
+    return 0
+
+
+STATUS_WORDS = frozenset(map(str, STATUSES))
+_ANY_REASON = frozenset(("client error", "server error", "status code"))
+_BEFORE = frozenset(("http", "https", "status", "statuscode", "httpstatus"))
+_BEFORE_TWO = frozenset(
+    f"{first} {second}"
+    for first, seconds in (
+        ("status", ("code", "is", "of", "was", "error")),
+        ("error", ("code", "status")),
+        ("response", ("code", "error")),
+        ("http", ("code", "error", "2", "response", "3")),
+        ("api", ("error", "returned")),
+        ("client", ("error",)),
+        ("server", ("error", "returned")),
+        ("returned", ("error", "http")),
+        ("responded", ("with",)),
+        ("failed", ("with",)),
+        ("1", ("1", "0")),
+        ("2", ("0",)),
+    )
+    for second in seconds
+)
+
+
+def _introduces_status(before: list[str]) -> bool:
+    if not before:
+        return False
+    if before[-1] in _BEFORE or " ".join(before[-2:]) in _BEFORE_TWO:
+        return True
+    return len(before) == 1 and before[0] in ("error", "code")
+
+
+def _exit_said(words: str) -> int:
+    found = _EXIT.search(words) if " exit" in words or " returned non zero" in words else None
+    return int(found[1]) if found else 0
+
+
+def _by_elimination(words: str, exit_code: int | None, raised: Sequence[str], named: str, tool: str) -> str:
+    """No class, status or phrase says more: what is left is where it happened."""
+    if named or raised:
+        return "tool_error" if tool and tool.lower() not in _SHELL_TOOLS and not named else "code_error"
+    if exit_code or tool.lower() in _SHELL_TOOLS:
+        return "command_failed"
+    if not words.strip():
+        return "empty_response"
+    return "tool_error" if tool else "other"

@@ -1,0 +1,65 @@
+"""Recognises what test runners and compilers print when they fail. Lean: hook processes import it."""
+
+from __future__ import annotations
+
+import re
+
+_TEST_REPORTS = (
+    r"^[ \t]{0,16}--- FAIL: ",  # go
+    r"^FAIL\t",
+    r"^(?:FAILED|ERROR) \S{1,300}::",  # pytest
+    r"(?<!\d)[1-9]\d{0,6} failed(?:, \d{1,7} \w{1,12}){0,8} in \d",
+    r"\bFAILED \((?:failures|errors)=",  # unittest
+    r"\btest result: FAILED",  # cargo
+    r"^[ \t]{0,8}Test(?:s| Suites| Files):? {1,12}(?:\d{1,7} \w{1,10} ?[,|] ?)?[1-9]\d{0,6} failed",  # jest, vitest
+    r"^[ \t]{0,8}[1-9]\d{0,6} (?:failing|failed)$",  # mocha, playwright
+    r"\b(?:tests?|examples?|scenarios?|assertions?), [1-9]\d{0,6} failures?\b",  # ExUnit, RSpec
+    r"\bTests run: \d{1,7}, (?:Failures: [1-9]|Failures: 0, Errors: [1-9])",  # JUnit
+    r"\bAssertions: \d{1,7}, (?:Errors|Failures): [1-9]",  # PHPUnit
+    r"\bFailed: {1,10}[1-9]\d{0,6}, Passed",  # dotnet
+    r"^not ok \d",  # TAP
+    r"(?<!\d)[1-9]\d{0,6} tests? failed",
+    r"(?<!\d)[1-9]\d{0,6} tests failed out of",  # ctest
+    r"^[#\u2139] fail [1-9]",  # node
+    r"\bExecuted \d{1,7} tests?, with [1-9]\d{0,6} failures?\b",  # XCTest
+    r"\bThere were failing tests\b",  # gradle
+    r"\btests completed, [1-9]\d{0,6} failed",
+    r"\bnpm (?:ERR!|error) Test failed",
+    r"^(?:Error: )?Tests? (?:suite )?failed\b",
+    r"^ [1-9]\d{0,6} fail$",  # bun
+    r"\d passed[,|;]? {0,3}[1-9]\d{0,6} failed",
+)
+_COMPILERS = (
+    r"error\[E\d{4}\]",  # rustc
+    r"\berror (?:TS|CS|C|LNK|FS)\d{4,5}\b",
+    r"^[^\s:(]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error: ",  # gcc, clang, javac
+    r"^[^\s:(]{1,200}\.go:\d{1,6}:\d{1,5}: ",
+    r"^[^\s:(]{1,200}:\d{1,6}(?::\d{1,6})?: error: ",  # mypy
+    r"\u2716 [1-9]\d{0,6} problems? \([1-9]",  # eslint
+    r"\bundefined reference to\b",
+    r"\bld returned \d",
+    r"^\*\* \(CompileError\)|^== Compilation error in",
+)
+
+_compiled: dict[str, re.Pattern[str]] = {}
+
+
+def tests_failed(text: str) -> bool:
+    """Whether a test runner reports at least one failing test in `text`."""
+    if "fail" not in text and "FAIL" not in text and "Fail" not in text and "not ok" not in text and "::" not in text:
+        return False
+    return _pattern("tests", _TEST_REPORTS).search(text) is not None
+
+
+def compiler_failed(text: str) -> bool:
+    """Whether a compiler, linker or linter reports an error in `text`."""
+    if "rror" not in text and ".go:" not in text and "undefined" not in text and "ld returned" not in text:
+        return False
+    return _pattern("compilers", _COMPILERS).search(text) is not None
+
+
+def _pattern(name: str, alternatives: tuple[str, ...]) -> re.Pattern[str]:
+    """Compiled at first use: most hook processes never need it, and start-up is the product."""
+    if name not in _compiled:
+        _compiled[name] = re.compile("|".join(alternatives), re.MULTILINE)
+    return _compiled[name]
