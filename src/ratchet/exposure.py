@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WITHHELD = 0.20
 _STATE = "lessons.state"
+_EFFECTS = "lessons.effects"
 _SALT = "salt"
 
 
@@ -43,12 +44,31 @@ def published(home: str) -> Published:
     return Published(None, DEFAULT_WITHHELD)
 
 
-def publish(home: str, *, active: int, withheld: float) -> None:
-    """Tell the hooks, atomically. Raises OSError."""
+def publish(home: str, *, active: int, withheld: float, effects: dict[str, float]) -> None:
+    """Tell the hooks, each file atomically. `effects`: lesson id -> effect against control, "" -> the usual one.
+
+    Raises OSError.
+    """
     folder = hook_folder(home)
-    scratch = os.path.join(folder, f"{_STATE}.{os.getpid()}")
-    _write_new(scratch, f"active {active}\nwithheld {withheld!r}\n")
-    os.replace(scratch, os.path.join(folder, _STATE))
+    said = "".join(f"{effect:.4f} {lesson_id}\n" for lesson_id, effect in sorted(effects.items()))
+    for name, text in ((_EFFECTS, said), (_STATE, f"active {active}\nwithheld {withheld!r}\n")):
+        scratch = os.path.join(folder, f"{name}.{os.getpid()}")
+        _write_new(scratch, text)
+        os.replace(scratch, os.path.join(folder, name))
+
+
+def published_effects(home: str) -> dict[str, float]:
+    """Lesson id -> measured effect ("": that of all others); a lost file only costs the order of what is offered."""
+    try:
+        lines = _text_of(os.path.join(home, "hook", _EFFECTS), 1_000_000).split("\n")
+        return {line.partition(" ")[2]: float(line.partition(" ")[0]) for line in lines if line}
+    except (OSError, ValueError):
+        return {}
+
+
+def store_path(home: str) -> str:
+    """Where a home keeps its store."""
+    return os.path.join(home, "ratchet.db")
 
 
 def hook_folder(home: str) -> str:
@@ -153,11 +173,11 @@ def _settled(path: str, text: str) -> str:
     return text
 
 
-def _text_of(path: str) -> str:
+def _text_of(path: str, limit_bytes: int = 200) -> str:
     """The stripped text of one of our small files. (Not `open`: a text file loads a codec.)"""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(descriptor, 200).decode("ascii", "replace").strip()
+        return os.read(descriptor, limit_bytes).decode("utf-8", "replace").strip("\n")
     finally:
         os.close(descriptor)
 

@@ -35,7 +35,13 @@ def fence(lessons: Iterable[Row], limit: int) -> str:
 
     A lesson whose advice itself reads as an instruction to the agent is left out. Rows are those of table `lessons`.
     """
-    shown: list[str] = []
+    return fitted(lessons, limit)[0]
+
+
+def fitted(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
+    """The fenced text, and which lessons are in it."""
+    entries: list[str] = []
+    shown: list[Row] = []
     room = limit - len(_FRAME) - 2 * len(_tag("0" * 16)) - 3
     for lesson in lessons:
         entry = _entry(lesson, len(shown) + 1, room)
@@ -43,13 +49,14 @@ def fence(lessons: Iterable[Row], limit: int) -> str:
             continue
         if len(entry) + 1 > room:
             break
-        shown.append(entry)
+        entries.append(entry)
+        shown.append(lesson)
         room -= len(entry) + 1
     if not shown:
-        return ""
-    body = "\n".join(shown)
+        return "", []
+    body = "\n".join(entries)
     mark = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:16]
-    return f"{_tag(mark)}\n{_FRAME}\n{body}\n</{_tag(mark)[1:]}"
+    return f"{_tag(mark)}\n{_FRAME}\n{body}\n</{_tag(mark)[1:]}", shown
 
 
 def _tag(mark: str) -> str:

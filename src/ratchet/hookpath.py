@@ -1,0 +1,294 @@
+"""What the installed hooks run: a process per event, so its start is the product, and it must never harm its host.
+
+Whatever happens, the process ends with exit code 0 (2 would lock every tool), prints one whole JSON document or
+nothing, and ends within `TIME_LIMIT_S`. A fault is one line in HOME/hook/hook.log. It reads the store and never writes
+it; what it has to say it journals.
+
+Lean: imports os, sys and the lean modules, everything else where it is used. `-I -S` (see `install`) halves the start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ratchet import exposure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ratchet.records import Json, Row
+
+TIME_LIMIT_S = 2.0  # after this the host goes on without us
+STDIN_LIMIT_BYTES = 64_000_000  # a larger event is read to its end and not answered
+LOG_LIMIT_BYTES = 256_000
+AGENT = "claude-code"
+_EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
+
+
+def run() -> None:
+    """The installed command: `main`, then an exit that nothing can turn into a failure."""
+    main(sys.argv[1:])
+    os._exit(0)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Handle one event: `EVENT [--home PATH]`, its JSON on standard input.
+
+    Never raises and never prints half an answer.
+    """
+    event, home = "", ""
+    try:
+        event, home = _parsed(arguments)
+        _end_in_time(event, home)
+        answer = _EVENTS.get(event, _unknown)(home)
+        if answer:
+            _say(event, answer)
+    except BaseException as fault:  # noqa: BLE001  (the edge of the process: nothing may pass, not even an interrupt)
+        _log(home, event, fault)
+
+
+def _parsed(arguments: Sequence[str]) -> tuple[str, str]:
+    """(event, home): the home given, else RATCHET_HOME, else ~/.ratchet."""
+    words = list(arguments)
+    home = ""
+    if "--home" in words[:-1]:
+        at = words.index("--home")
+        home = words[at + 1]
+        del words[at : at + 2]
+    home = home or os.environ.get("RATCHET_HOME") or os.path.join(os.path.expanduser("~"), ".ratchet")
+    return (words[0] if words else ""), os.path.abspath(os.path.expanduser(home))
+
+
+def _end_in_time(event: str, home: str) -> None:
+    """Arm a timer whose signal ends the process. From the C half of `signal`: its Python half loads enum (4 ms)."""
+    try:
+        import _signal as signal  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return  # the host's own time limit for hooks remains
+
+    def end(number: int, frame: object) -> None:
+        del number, frame
+        _log(home, event, TimeoutError(f"not done after {TIME_LIMIT_S} s"))
+        os._exit(0)
+
+    try:
+        signal.signal(signal.SIGALRM, end)
+        signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT_S)
+    except (AttributeError, ValueError):
+        return  # Windows has no timer; a thread that is not the main one may not set it
+
+
+# --- events --------------------------------------------------------------------------------------------------------
+
+
+def _session_start(home: str) -> str:
+    """The project's top active lessons, for those units that the coin shows them to."""
+    known = exposure.published(home)
+    if known.active == 0 or not os.path.exists(exposure.store_path(home)):
+        _drain_stdin()
+        return ""
+    event = _event()
+    session = _text(event, "session_id")
+    from ratchet import lookup
+    from ratchet.fence import START_LIMIT, fitted
+
+    _, offered = fitted(lookup.top(home, _text(event, "cwd")), START_LIMIT)
+    shown = _obeyed(home, session, offered, "session_start")
+    return fitted(shown, START_LIMIT)[0]
+
+
+def _after_failure(home: str) -> str:
+    """Journal the failure; answer with the lesson for it, if an active one is known and the coin shows it."""
+    event = _event()
+    row = failed_row(event)
+    kept = _journal(home, "outcome", row)
+    failure = row["failure"]
+    assert isinstance(failure, dict)
+    if not kept or failure.get("kind") in _EXCUSED or exposure.published(home).active == 0:
+        return ""
+    from ratchet import lookup
+
+    lessons = lookup.matching(home, failure, tool=_text(event, "tool_name"), project=_text(event, "cwd"))
+    return _answered(home, _text(event, "session_id"), lessons, "failure", trigger=str(row["id"]))
+
+
+def _before_step(home: str) -> str:
+    """The lesson for a step that literally repeats one that failed. Never a decision about permission."""
+    if exposure.published(home).active == 0 or not os.path.exists(exposure.store_path(home)):
+        _drain_stdin()
+        return ""
+    event = _event()
+    from ratchet import lookup
+    from ratchet.toolcall import input_text
+
+    tool, tool_input = _text(event, "tool_name"), event.get("tool_input")
+    lessons = lookup.repeated(home, tool, tool_input, input_text(tool, tool_input), project=_text(event, "cwd"))
+    return _answered(home, _text(event, "session_id"), lessons, "prevent")
+
+
+def _session_end(home: str) -> str:
+    """Leave the rest to a process of its own: little time is given here."""
+    event = _event()
+    from ratchet.detached import settle
+
+    settle(home, _text(event, "session_id"), _text(event, "transcript_path"), _text(event, "cwd"))
+    return ""
+
+
+def _unknown(home: str) -> str:
+    del home
+    _drain_stdin()
+    raise ValueError("no such event; known: " + ", ".join(_EVENTS))
+
+
+_EVENTS = {
+    "SessionStart": _session_start,
+    "PostToolUseFailure": _after_failure,
+    "PreToolUse": _before_step,
+    "SessionEnd": _session_end,
+}
+
+
+def failed_row(event: Row) -> Row:
+    """The Outcome of a failed tool call, as the reader of histories would give it, under the same id."""
+    import time
+
+    from ratchet import coin, toolcall
+    from ratchet.intent import intent
+
+    tool, tool_input = _text(event, "tool_name") or "unknown", event.get("tool_input")
+    session = _text(event, "session_id")
+    head, target = intent(tool, tool_input)
+    step: Row = {
+        "tool": tool[:200],
+        "head": toolcall.safe(head, 200),
+        "target": toolcall.safe(target, 500),
+        "input": toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
+        "change": toolcall.safe(toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
+    }
+    error = toolcall.untagged(_text(event, "error"))
+    kind = "cancelled" if event.get("is_interrupt") is True else toolcall.certain_kind(error)
+    failure: Row = {"message": toolcall.message_text(error), "kind": kind, "flagged": True}
+    row: Row = {
+        "id": coin.outcome_id(AGENT, session, _text(event, "tool_use_id") or coin.uuid7()),
+        "agent": AGENT,
+        "task": tool[:200],
+        "ok": False,
+        "started_at": time.time(),
+        "source": AGENT,
+        "session": session,
+        "thread": _text(event, "agent_id"),
+        "project": _text(event, "cwd"),
+        "failure": {name: value for name, value in failure.items() if value != ""},
+        "step": {name: value for name, value in step.items() if value},
+    }
+    return {name: value for name, value in row.items() if value != ""}
+
+
+# --- choosing ------------------------------------------------------------------------------------------------------
+
+
+def _answered(home: str, session: str, lessons: list[Row], channel: str, *, trigger: str = "") -> str:
+    """The fenced lessons of the best one's pattern, where the coin shows them; an Exposure is journalled either way."""
+    if not lessons:
+        return ""
+    from ratchet.fence import FAILURE_LIMIT, fitted
+
+    pattern = exposure.pattern_of(lessons[0])
+    same = [lesson for lesson in lessons if exposure.pattern_of(lesson) == pattern]
+    _, offered = fitted(same, FAILURE_LIMIT)
+    shown = _obeyed(home, session, offered, channel, trigger=trigger)
+    return fitted(shown, FAILURE_LIMIT)[0]
+
+
+def _obeyed(home: str, session: str, lessons: list[Row], channel: str, *, trigger: str = "") -> list[Row]:
+    """The lessons whose unit is shown them. What could not be journalled is not shown: it could not be measured."""
+    import time
+
+    if not session:
+        return lessons  # nobody to toss for
+    shown = []
+    for lesson in lessons:
+        show, share = exposure.toss(home, session, exposure.pattern_of(lesson))
+        row = exposure.row_of(
+            lesson, session, shown=show, share=share, channel=channel, at=time.time(), trigger=trigger
+        )
+        if _journal(home, "exposure", row) and show:
+            shown.append(lesson)
+    return shown
+
+
+# --- edges ---------------------------------------------------------------------------------------------------------
+
+
+def _event() -> Row:
+    """The event on standard input. Raises ValueError when it is no JSON object."""
+    import json
+
+    found: Json = json.loads(_read_stdin().decode("utf-8", "replace"))
+    if not isinstance(found, dict):
+        raise ValueError("the event is no JSON object")
+    return found
+
+
+def _read_stdin() -> bytes:
+    pieces, size = [], 0
+    while piece := os.read(0, 1 << 20):
+        size += len(piece)
+        if size <= STDIN_LIMIT_BYTES:
+            pieces.append(piece)
+    if size > STDIN_LIMIT_BYTES:
+        raise ValueError(f"the event has {size} bytes")
+    return b"".join(pieces)
+
+
+def _drain_stdin() -> None:
+    """Read the event to its end: a host that writes to a closed pipe would see an error."""
+    try:
+        while os.read(0, 1 << 20):
+            continue
+    except OSError:
+        return  # no standard input at all
+
+
+def _say(event: str, context: str) -> None:
+    """Print the answer: one document, in one go."""
+    import json
+
+    output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
+    data = memoryview(json.dumps(output).encode("ascii") + b"\n")
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _journal(home: str, record: str, row: Row) -> bool:
+    """Append one record to the segment that the hooks of a day share; whether it is on its way to disk."""
+    from ratchet.journal import Journal
+
+    return Journal(home, shared=True).append({"r": record, **row})
+
+
+def _log(home: str, event: str, fault: BaseException) -> None:
+    """One line about a fault. With nowhere to write there is nothing left to tell."""
+    import time
+
+    said = " ".join(str(fault).split())[:300]
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {event or '-'} {type(fault).__name__}: {said}\n"
+    try:
+        path = os.path.join(exposure.hook_folder(home), "hook.log")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            if os.fstat(descriptor).st_size > LOG_LIMIT_BYTES:
+                os.replace(path, path + ".old")
+            os.write(descriptor, line.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
+        return
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.get(name)
+    return value if isinstance(value, str) else ""
