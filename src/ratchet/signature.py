@@ -129,7 +129,7 @@ def template_of(text: str) -> str:
     if frames:
         room = LIMIT - sum(map(len, frames)) - len(frames)
         masked = "\n".join([masked[: max(room, LIMIT // 2)], *frames])
-    return masked[:LIMIT]
+    return masked if len(masked) <= LIMIT else masked[: LIMIT + 1].rsplit(None, 1)[0][:LIMIT]
 
 
 def sign(kind: str, template: str) -> str:
