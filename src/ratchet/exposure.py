@@ -132,6 +132,8 @@ def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str
         "session": session,
         "pattern": pattern,
         "channel": channel,
+        "settled": False,
+        "revision": 1,
     }
     if trigger:
         row["trigger"] = trigger

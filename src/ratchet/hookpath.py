@@ -170,7 +170,12 @@ def failed_row(event: Row) -> Row:
     }
     error = toolcall.untagged(_text(event, "error"))
     kind = "cancelled" if event.get("is_interrupt") is True else toolcall.certain_kind(error)
-    failure: Row = {"message": toolcall.message_text(error), "kind": kind, "flagged": True}
+    failure: Row = {
+        "message": toolcall.message_text(error),
+        "kind": kind,
+        "exit_code": toolcall.exit_code_of(error) or "",
+        "flagged": True,
+    }
     row: Row = {
         "id": coin.outcome_id(AGENT, session, _text(event, "tool_use_id") or coin.uuid7()),
         "agent": AGENT,

@@ -41,7 +41,8 @@ def matching(home: str, failure: Row, *, tool: str, project: str) -> list[Row]:
     template = template_of(text)
     if not template or not os.path.exists(exposure.store_path(home)):
         return []
-    kind = str(failure.get("kind") or "") or kind_of(text, tool=tool)
+    code = failure.get("exit_code")
+    kind = str(failure.get("kind") or "") or kind_of(text, exit_code=code if isinstance(code, int) else None, tool=tool)
     found = _select(home, _BY_SIGNATURE, (sign(kind, template),), project)
     scored = [(1.0, lesson) for lesson in found]
     if not found:

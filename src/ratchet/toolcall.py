@@ -59,6 +59,15 @@ def untagged(text: str) -> str:
     return bare.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
 
 
+def exit_code_of(text: str) -> int | None:
+    """The exit code that Claude Code puts before a shell's output ("Exit code 2", "Error: Exit code 2")."""
+    said = text[:40].lstrip().removeprefix("Error: ")
+    if not said.startswith("Exit code "):
+        return None
+    digits = said[len("Exit code ") :].split(maxsplit=1)[:1]
+    return int(digits[0]) if digits and digits[0].isdigit() and len(digits[0]) <= 3 else None
+
+
 def message_text(text: str) -> str:
     """A failure's text, redacted; of a long one the lines that carry the error."""
     if len(text) > MESSAGE_CHARS:
