@@ -1,4 +1,7 @@
-"""Tells a credential that stands next to its name (`password=...`, `"api_key": "..."`, `--token ...`) from ordinary text.
+"""Tells a credential that stands next to its name (`password=...`, `"api_key": "..."`, `--token ...`) from other text.
+
+Three classes of names: whatever is assigned to a password is a secret; what is called a token is one when it looks made
+by a machine; a mere `key` or `sig` only when its value is long and plainly random.
 
 Lean: a hook process imports this.
 """
@@ -7,148 +10,70 @@ from __future__ import annotations
 
 import re
 
-PASSWORD = "password"  # noqa: S105  (a class of names: whatever is assigned to it is a secret, random or not)
-TOKEN = "token"  # noqa: S105  (a secret when it looks made by a machine)
-WEAK = "weak"  # a name that mostly holds harmless things: a secret only when long and plainly random
-
 NEEDLES = ("pass", "pwd", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn")
 """A text without one of these, in lower case, holds no name that matters here."""
 
-# The longest alternatives first. What may follow the word inside the same name (`secretAccessKey`, `token_v2`) and the
-# few words of prose between name and colon ("API key provided: ...") are bounded: that is what keeps this linear.
-_NAME = r"""
-(?<!redacted:)(?P<dashes>(?<![\w-])--?(?:[a-z0-9]{1,20}[-_.]){0,4}?)?
-(?P<name>
-  (?P<password>pass(?:word|wd|phrase|code|wort)s?|(?<![a-z])pwd|(?<=db)pwd|(?<=[_.-])pwd|(?<![a-z])(?:cvv2?|cvc|otp)(?![a-z])
-    |(?<![a-z])pass(?=[\s"'\\\])]{0,4}[=:]|\s+[^\s=:])|(?<=[_-])pass(?![a-z])|secret)
- |(?P<token>tokens?|credentials?|(?<![a-z])creds
-    |(?:api|access|private|secret|signing|encryption|account|shared|master|service|auth|client|storage|webhook|license
-       |subscription|deploy|app|session|sas)[\s_.-]?keys?)
- |(?P<weak>(?<![a-z])(?:key|sig|auth|dsn)(?![a-z])|signature|session(?:[_-]?id)?)
+# Alternatives begin with a literal each, which lets the engine skip text that holds none; what must not stand before a
+# word is asserted after it.
+_PASSWORDS = (
+    r"p(?:ass(?:word|wd|phrase|code|wort)s?|ass(?=[\"'\\\])]{0,6}\s{0,4}(?:=|:\s{0,4}\\{0,4}[\"']))(?<![a-z]pass)"
+    r"|ass(?<=-pass)(?=\s)|ass(?<=_pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd))"
+    r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z])"
 )
-(?P<rest>[\w.-]{0,40}+(?:\ [a-z]{1,12}){0,3}?)
-"""
-# `is` is a separator of prose, whitespace one of command lines, `>` one of XML, `, value:` one of manifests.
-_SEPARATOR = r"""
+_TOKENS = (
+    r"tokens?|c(?:redentials?|reds(?<![a-z]creds)|lient[_.\s-]?key)|a(?:pi|ccess|ccount|uth|pp)[_.\s-]?keys?"
+    r"|s(?:igning|hared|ervice|torage|sh|ubscription|ession|as)[_.\s-]?keys?|private[_.\s-]?keys?"
+    r"|encryption[_.\s-]?keys?|master[_.\s-]?keys?|webhook[_.\s-]?keys?|license[_.\s-]?keys?|deploy[_.\s-]?keys?"
+)
+_WEAK = (
+    r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
+    r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])"
+)
+_NAMES = (("password", 3, _PASSWORDS), ("secret", 8, _TOKENS), ("secret", 20, _WEAK))
+"""What replaces it, the shortest value, the names."""
+
+# What may follow the word inside the same name (`secretAccessKey`, `token_v2`), the words of prose before a colon ("API
+# key provided: ...") and every gap are bounded or possessive: that is what keeps this linear. `is` separates in prose,
+# `>` in XML, `value:` in manifests, a comma between quoted arguments, whitespace behind an option.
+_REST = r"""
+(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z]{1,12}){1,3}+(?=:))?
 (?P<closer>[\\"'\])]{0,6}+)
-(?P<sep>\s{0,8}(?:=>|:=|={1,2}|:(?!//)|\bis\b(?=\s))\s{0,8}|>|,?\s{1,40}["']?value["']?\s{0,4}[:=]\s{0,4}|,\s{0,8}(?=["'])
-  |(?(dashes)[ \t]{1,8}|(?!)))
-(?P<opener>(?:[bfru]{1,2}(?=["']))?\\{0,7}["'`])?
+(?P<sep>\s{0,8}+(?:=>|:=|={1,2}|:(?!//)|is(?=\s))\s{0,8}+|>|,?\s{1,40}+["']?value["']?\s{0,4}[:=]\s{0,4}+
+  |,\s{0,8}+(?=\\{0,4}["'])|[ \t]{1,8}+)
+(?P<opener>(?:[bfru]{1,2}(?=["']))?\\{0,7}+["'`])?
 """
 _compiled: list[re.Pattern[str]] = []
 
 
-def _pattern() -> re.Pattern[str]:
+def _patterns() -> list[re.Pattern[str]]:
     if not _compiled:
-        _compiled.append(re.compile(_NAME + _SEPARATOR, re.IGNORECASE | re.VERBOSE | re.ASCII))
-    return _compiled[0]
+        for _, shortest, names in _NAMES:
+            value = r"(?=[^\r\n]{3})" if shortest == 3 else rf"(?=[^\s\"'`<>&]{{{shortest}}})"
+            _compiled.append(re.compile(rf"(?P<name>{names}){_REST}{value}", re.VERBOSE | re.ASCII))
+    return _compiled
 
 
 _UNQUOTED = re.compile(r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))++")
 _NEXT_FIELD = re.compile(r",(?=[\w.-]{1,60}[=:])")
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
-_SHORTEST_PASSWORD, _SHORTEST_SPOKEN, _SHORTEST_TOKEN, _SHORTEST_WEAK = 3, 6, 8, 20
+_JUDGED = 200  # characters of a value that decide
+_SPOKEN = 6  # characters from which on a random-looking word after "password is" is one
+_LONG = 20
 
 # Names of facts about a credential: `token_count`, `secret_name`, `password_file`.
 _ABOUT = re.compile(
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
-    r"|policy|hint|reset|label|format|arn|error|status|s used|izer|ized|ize|isation|ization)s?$",
-    re.IGNORECASE,
+    r"|policy|hint|reset|label|format|arn|error|status|used|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
 _PLAIN = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "any",
-        "are",
-        "at",
-        "be",
-        "but",
-        "by",
-        "can",
-        "cannot",
-        "changed",
-        "default",
-        "denied",
-        "disabled",
-        "does",
-        "empty",
-        "enabled",
-        "error",
-        "expected",
-        "expired",
-        "failed",
-        "failure",
-        "false",
-        "field",
-        "flag",
-        "for",
-        "found",
-        "from",
-        "has",
-        "hidden",
-        "if",
-        "in",
-        "incorrect",
-        "input",
-        "invalid",
-        "is",
-        "it",
-        "may",
-        "mandatory",
-        "match",
-        "mismatch",
-        "missing",
-        "must",
-        "needed",
-        "nil",
-        "no",
-        "none",
-        "not",
-        "null",
-        "of",
-        "ok",
-        "on",
-        "only",
-        "option",
-        "optional",
-        "or",
-        "prompt",
-        "provided",
-        "rejected",
-        "required",
-        "revoked",
-        "set",
-        "should",
-        "str",
-        "string",
-        "text",
-        "that",
-        "the",
-        "this",
-        "to",
-        "true",
-        "type",
-        "undefined",
-        "unknown",
-        "unset",
-        "value",
-        "was",
-        "with",
-        "wrong",
-        "yes",
-        "you",
-        "your",
-        "bytes",
-        "int",
-        "bool",
-        "object",
-        "number",
-        "basic",
-        "bearer",
-        "digest",
-    ]
+    """
+    a an and any are at be but by can cannot changed default denied disabled does empty enabled error
+    expected expired failed failure false field flag for found from has hidden if in incorrect input
+    invalid is it may mandatory match mismatch missing must needed nil no none not null of ok on only
+    option optional or prompt provided rejected required revoked set should str string text that the
+    this to true type undefined unknown unset value was with wrong yes you your bytes int bool object
+    number basic bearer digest
+    """.split()
 )
 _REFERENCE = re.compile(r"(?:[A-Za-z_]\w*(?:\.|::|->))+[A-Za-z_]\w*\(?\)?$|[A-Za-z_][\w.]*\(|[A-Za-z_][A-Za-z_.]*\[")
 _FACT = re.compile(
@@ -157,60 +82,71 @@ _FACT = re.compile(
 )
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
 _MASKED = frozenset("*x.•…-_#X?")
+_VARIED = re.compile(r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]")
 
 
-def hide_named(text: str) -> str:
-    """The text with every credential that stands next to its name replaced by `[redacted:password|secret]`."""
-    out: list[str] = []
-    done = 0
-    position = 0
-    search = _pattern().search
-    while (match := search(text, position)) is not None:
-        span = _value_span(text, match)
-        position = match.end("name")
-        if span is None:
-            continue
-        start, end, quoted = span
-        kind = _class_of(match)
-        if start < done or not _is_credential(match, kind, text[start:end], quoted, _ends_line(text, end)):
-            continue
-        label = "password" if match["name"][:1] in "pP" and kind == PASSWORD else "secret"
-        out += (text[done:start], f"[redacted:{label}]")
-        done = position = end
-    return "".join((*out, text[done:])) if out else text
+def hide_named(text: str, low: str) -> str:
+    """The text with every credential that stands next to its name replaced by `[redacted:password|secret]`.
+
+    `low` is the text in lower case, character by character.
+    """
+    for (label, shortest, _), pattern in zip(_NAMES, _patterns(), strict=True):
+        out: list[str] = []
+        done = position = run_end = 0
+        while (match := pattern.search(low, position)) is not None:
+            position = match.end("name")
+            start = match.end()
+            if start < done:
+                continue
+            end, run_end, quoted = _value_end(text, match, run_end)
+            if end > start and _is_credential(
+                low, match, text[start : min(end, start + _JUDGED)], shortest, quoted, end
+            ):
+                out += (text[done:start], f"[redacted:{label if match['name'][0] != 's' else 'secret'}]")
+                done = position = end
+        if out:
+            text = "".join((*out, text[done:]))
+            low = lowered(text)
+    return text
+
+
+def lowered(text: str) -> str:
+    """The text in lower case, each character in its place."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 
 
 def is_secret_value(name: str, value: str) -> bool:
     """Whether a value held under this name (a key of a mapping, an option) is a credential."""
-    match = _pattern().search(f"{name}=")
-    if match is None:
-        return False
-    return _is_credential(match, _class_of(match), value, quoted=True, alone=False)
+    low = lowered(f"{name}={value}")
+    for (_, shortest, _), pattern in zip(_NAMES, _patterns(), strict=True):
+        match = pattern.search(low)
+        if match is not None and match.start("sep") == len(name):
+            return _is_credential(low, match, value[:_JUDGED], shortest, True, len(low))
+    return False
 
 
-def _class_of(match: re.Match[str]) -> str:
-    return PASSWORD if match["password"] else TOKEN if match["token"] else WEAK
+def _value_end(text: str, match: re.Match[str], run_end: int) -> tuple[int, int, bool]:
+    """Where the value ends, where the run of characters without a break ends, and whether quotes enclose the value.
 
-
-def _value_span(text: str, match: re.Match[str]) -> tuple[int, int, bool] | None:
-    """Where the value begins and ends, and whether quotes enclose it."""
+    `run_end` is what the last call said of the run: within it the end is known, which keeps a long chain linear.
+    """
     start = match.end()
     opener = match["opener"]
     if opener:
-        quote = opener[-1]
-        end = _closing_quote(text, start, quote, opener.count("\\"))
+        end = _closing_quote(text, start, opener[-1], opener.count("\\"))
         if end >= 0:
-            return start, end, True
-    found = _UNQUOTED.match(text, start)
-    if found is None:
-        return None
-    end = found.end()
-    field = _NEXT_FIELD.search(text, start, end)
-    if field is not None:
-        end = field.start()
+            return end, run_end, True
+    if run_end <= start:
+        found = _UNQUOTED.match(text, start)
+        run_end = found.end() if found is not None else start
+    end = run_end
+    if text.find(",", start, end) >= 0:
+        field = _NEXT_FIELD.search(text, start, end)
+        end = field.start() if field is not None else end
     while end > start and text[end - 1] in ",.:!?)}]" and text[start] != "[":
         end -= 1
-    return (start, end, False) if end > start else None
+    return end, run_end, False
 
 
 def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
@@ -228,67 +164,70 @@ def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
     return -1
 
 
+def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, quoted: bool, end: int) -> bool:
+    sep = match["sep"]
+    if not match["spoken"] and sep.isspace() and not _is_option(low, match.start()):
+        return False
+    if _is_harmless(match, value):
+        return False
+    if sep[0] == ",":
+        return _is_option(low, match.start()) or looks_random(value, max(8, shortest))
+    if shortest >= _LONG:
+        return looks_random(value, shortest) and not _UUID.match(value)
+    if shortest > 3:
+        return looks_random(value, shortest)
+    if match["spoken"] or "is" in sep:
+        return looks_random(value, _SPOKEN)
+    return _is_password(value, quoted, sep.strip(), _ends_line(low, end))
+
+
+def _is_option(low: str, start: int) -> bool:
+    """Whether a name is an option's: its word begins with a dash, at most 40 characters before."""
+    first = max(low.rfind(c, max(0, start - 40), start) for c in " \t\n\"'=")
+    return low.startswith("-", first + 1)
+
+
 def _ends_line(text: str, end: int) -> bool:
     return end >= len(text) or text[end] in "\r\n" or text.startswith("\\n", end)
 
 
-def _is_credential(match: re.Match[str], kind: str, value: str, quoted: bool, alone: bool) -> bool:
-    if _is_harmless(match, value):
-        return False
-    sep = match["sep"].strip()
-    if sep == "," and not (match["dashes"] or looks_random(value, _SHORTEST_TOKEN)):
-        return False
-    if kind == WEAK:
-        return looks_random(value, _SHORTEST_WEAK) and not _UUID.match(value)
-    if kind == TOKEN:
-        return looks_random(value, _SHORTEST_TOKEN)
-    if match["name"].lower() == "pass" and not quoted and sep != "=":
-        return False  # `PASS: tests/test_a1.py` of a test runner
-    if sep.lower() == "is" or " " in match["rest"]:
-        return looks_random(value, _SHORTEST_SPOKEN)
-    return _is_password(value, quoted, sep, alone)
-
-
 def _is_harmless(match: re.Match[str], value: str) -> bool:
     low = value.lower()
-    if not value or value[0] in "$<%{(" or low.startswith("[redacted:") or low.strip("'\"[](){}") in _PLAIN:
+    if value[0] in "$<%{(" or low.startswith("[redacted:") or low.strip("'\"[](){}") in _PLAIN:
         return True
-    if _ABOUT.search(match["rest"]) or _REFERENCE.match(value) or _MASKED.issuperset(value):
+    if match["rest"] and _ABOUT.search(match["rest"]):
         return True
-    holds_name = match["name"].lower() in low or "your" in low
-    return holds_name and not any(c.isdigit() for c in value)
+    if _REFERENCE.match(value) or _MASKED.issuperset(value):
+        return True
+    return (match["name"] in low or "your" in low) and not any(c.isdigit() for c in value)
 
 
 def _is_password(value: str, quoted: bool, sep: str, alone: bool) -> bool:
-    if len(value) < _SHORTEST_PASSWORD:
-        return False
     words = value.lower().split()
     if len(words) > 1 and not _PLAIN.isdisjoint(words):
         return False  # a sentence about a password, not one
-    if quoted or "=" in sep or sep in ("", ">") or "value" in sep.lower():
+    if quoted or sep != ":":
         return True
-    varied = (
-        any(c.isdigit() or c in "!@#$%^&*+=~?" for c in value) or value[1:] != value[1:].lower() != value[1:].upper()
-    )
-    return varied or alone or len(value) >= _SHORTEST_WEAK
+    return alone or len(value) >= _LONG or _VARIED.search(value) is not None
 
 
 def looks_random(value: str, shortest: int) -> bool:
     """Whether a machine made this: long enough, without spaces, and its characters change class as no word does."""
-    if len(value) < shortest or any(c.isspace() for c in value) or value.startswith(("/", "./", "~/", "http")):
+    if len(value) < shortest or " " in value or value.startswith(("/", "./", "~/", "http")):
         return False
-    digits = sum(c.isdigit() for c in value)
-    letters = sum(c.isalpha() for c in value)
-    if not letters:
+    digits = sum(map(str.isdigit, value))
+    if digits == len(value) or not any(map(str.isalpha, value)):
         return False
-    if shortest < _SHORTEST_WEAK and digits and letters:
+    if shortest < _LONG and digits:
         return _FACT.match(value) is None
-    if digits >= 4 and len(value) >= 32 and all(c in "0123456789abcdefABCDEF" for c in value):
+    if digits >= 4 and len(value) >= 32 and _HEX.issuperset(value):
         return True
     return len(value) >= 16 and _class_changes(value) >= 0.3 * len(value)
 
 
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+
 def _class_changes(value: str) -> int:
     classes = ["d" if c.isdigit() else "u" if c.isupper() else "l" if c.islower() else "s" for c in value]
-    following = iter(classes[1:])
-    return sum(a != b for a, b in zip(classes, following, strict=False) if "s" not in (a, b))
+    return sum(a != b for a, b in zip(classes, iter(classes[1:]), strict=False) if "s" not in (a, b))

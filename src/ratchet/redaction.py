@@ -9,6 +9,8 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
+import re
+
 from ratchet import credentials, secretforms
 
 TYPE_CHECKING = False
@@ -21,19 +23,20 @@ LIMIT = 4000
 
 def redact(text: str) -> str:
     """The text without its secrets. Idempotent; linear in the length of the text."""
-    low = text.lower()
-    text = secretforms.hide_known(text, low)
+    low = credentials.lowered(text)
+    found = secretforms.hide_known(text, low)
     for needle in credentials.NEEDLES:
         if needle in low:
-            text = credentials.hide_named(text)
+            found = credentials.hide_named(found, low if found is text else credentials.lowered(found))
             break
-    return secretforms.hide_personal(text)
+    return secretforms.hide_personal(found)
 
 
 # --- caps ----------------------------------------------------------------------------------------------------------
 _MARGIN = 1000  # characters read beyond a cut, so that a secret lying across it is seen whole
 _LONGEST_KEY = 4000  # a private key of 4096 bits is 3,300 characters
 _WORD = 120  # characters within which a word is expected to end
+_SPACE = re.compile(r"\s")
 _MARKER = "\n[... {} characters left out ...]\n"
 
 
@@ -51,16 +54,15 @@ def clean(text: str, limit: int = LIMIT) -> str:
     Only what is kept is read, and a margin beyond each cut, so that no part of a secret that lies across one survives;
     a text of any length costs the same.
     """
-    text = _well_formed(text)
     if len(text) > limit:
         head, tail = _shares(limit, len(text))
         end, start = head + _MARGIN, _tail_start(text, len(text) - tail)
         if end < start:
-            end = _head_end(text, end)
-            head_text = redact(text[:end])[:head]
-            tail_text = redact(text[start:])[-tail:]
+            end = _last_space(text, end, _MARGIN // 2)
+            head_text = redact(_well_formed(text[:end]))[:head]
+            tail_text = redact(_well_formed(text[start:]))[-tail:]
             return _joined(head_text, tail_text, len(text))
-    text = redact(text)
+    text = redact(_well_formed(text))
     return text if len(text) <= limit else cap(text, limit)
 
 
@@ -88,17 +90,14 @@ def _joined(head: str, tail: str, length: int) -> str:
 
 def _cut_back(text: str) -> str:
     """The text up to its last word boundary, if there is one nearby."""
-    for position in range(len(text) - 1, max(0, len(text) - _WORD), -1):
-        if text[position].isspace():
-            return text[:position]
-    return text
+    return text[: _last_space(text, len(text), _WORD)]
 
 
-def _head_end(text: str, end: int) -> int:
-    for position in range(end, max(0, end - _MARGIN // 2), -1):
-        if text[position].isspace():
-            return position
-    return end
+def _last_space(text: str, end: int, reach: int) -> int:
+    """Where the last white space before `end` stands, when within `reach`; else `end`."""
+    first = max(0, end - reach)
+    found = _SPACE.search(text[first:end][::-1])
+    return end - found.end() if found is not None else end
 
 
 def _tail_start(text: str, tail: int) -> int:
@@ -110,17 +109,12 @@ def _tail_start(text: str, tail: int) -> int:
     line = text.find("\n", first, tail)
     if line >= 0:
         return line + 1
-    space = _next_space(text, first)
+    found = _SPACE.search(text, first)
+    space = found.start() if found is not None else len(text)
     if space >= tail:
         # The tail begins inside one long word: a part of a secret if it looks random, else harmless.
         return space if credentials.looks_random(text[tail : min(space, tail + _MARGIN)], 20) else tail
     return space + 1
-
-
-def _next_space(text: str, position: int) -> int:
-    while position < len(text) and not text[position].isspace():
-        position += 1
-    return position
 
 
 # --- nested values -------------------------------------------------------------------------------------------------

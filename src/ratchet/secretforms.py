@@ -55,7 +55,7 @@ _PROVIDERS: tuple[tuple[str, str, str], ...] = (
     ("sk-ant-", rf"sk-ant-{_BODY}{{6,}}", "anthropic"),
     (
         "sk-",
-        rf"(?<![A-Za-z0-9])sk-(?:(?:proj|svcacct|admin|or-v1|None)-{_BODY}{{8,}}|{_DIGIT_SOON}{_BODY}{{12,}})",
+        rf"(?<![A-Za-z0-9-])sk-(?:(?:proj|svcacct|admin|or-v1|None)-{_BODY}{{8,}}|{_DIGIT_SOON}{_BODY}{{12,}})",
         "openai",
     ),
     ("AIza", rf"AIza{_BODY}{{20,}}", "google"),
@@ -219,13 +219,10 @@ def _hide_cookies(text: str) -> str:
     return _regex(_COOKIE).sub(r"\1[redacted:cookie]", text)
 
 
-_MYSQL = r"(?i)(\b(?:mysql|mariadb)\w{0,10}\b[^\n|;&]{0,200}?\s-p)(?![\s\[])([^\s\"']+)"
+_ATTACHED = r"(?<=\s)(-p|-a\s{1,4}[\"']?|-p\s{1,4}[\"']?)(?![\s\[$\"'-])([^\s\"']+)"
+_ATTACHING = {"-p": ("mysql", "mariadb", "sshpass"), "-p ": ("sshpass",), "-a ": ("redis-cli",)}
+_COMMAND = 120  # characters before an option within which its command stands
 _CURL_USER = r"(\s-u|--user|--proxy-user)([\s=]{1,4}[\"']?[^\s:\"']{1,100}+:)(?![0-9]|\[redacted|\$)([^\s\"']+)"
-_ATTACHED = r"((?:sshpass\s+-p|redis-cli\s[^\n|;&]{0,200}?-a)\s{0,4}[\"']?)(?![\s\[$])([^\s\"']+)"
-
-
-def _hide_mysql(text: str) -> str:
-    return _regex(_MYSQL).sub(r"\1[redacted:password]", text)
 
 
 def _hide_curl_user(text: str) -> str:
@@ -233,7 +230,16 @@ def _hide_curl_user(text: str) -> str:
 
 
 def _hide_attached(text: str) -> str:
-    return _regex(_ATTACHED).sub(r"\1[redacted:password]", text)
+    """The passwords that some command lines take without a name: `mysql -pSECRET`, `redis-cli -a SECRET`."""
+    return _regex(_ATTACHED).sub(_hidden_attached, text)
+
+
+def _hidden_attached(match: re.Match[str]) -> str:
+    before = match.string[max(0, match.start() - _COMMAND) : match.start()].lower()
+    option = match[1][:2] + " " * (len(match[1]) > 2)
+    if any(command in before for command in _ATTACHING[option]):
+        return match[1] + "[redacted:password]"
+    return match[0]
 
 
 _BESIDE_AWS = (
@@ -298,8 +304,8 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("authorization", _hide_authorization),
     ("bearer", _hide_authorization),
     ("basic ", _hide_authorization),
-    ("mysql", _hide_mysql),
-    ("mariadb", _hide_mysql),
+    ("mysql", _hide_attached),
+    ("mariadb", _hide_attached),
     ("curl", _hide_curl_user),
     ("sshpass", _hide_attached),
     ("redis-cli", _hide_attached),
