@@ -40,20 +40,26 @@ LENGTH = 2_000  # characters of a text that are compared
 LINES = 40  # lines of it
 
 # Chosen on the log sets and messages of the benchmark, which is flat around them.
-_TRIGRAM_SHARE = 0.3  # of a similarity; the rest is that of weighted words
+_TRIGRAM_SHARE = 0.2  # of a similarity; the rest is that of weighted words
 _SUBSTITUTED_COST = 0.35  # differing words on both sides are another cause more often ...
 _ADDED_COST = 0.1  # ... than additional ones on one side
+_REORDERED = 0.8  # the same words in another order: "expected str, got int"
 _UNEQUAL = 0.99  # the most that texts are alike which are not equal
 _IN_LINES = 0.98  # a text found line by line in another is a little less than the text
 _IN_CLAUSES = 0.88  # found in clauses of a line, less so: a cause often begins like another one
 _SAME_HEAD = 0.9  # an exception that says the same, above other details
 _STREWN = 0.6  # what is left of a question whose words stand in different lines
 _LEAST_PART = 2.0  # weight of words below which a text is too little to be looked for inside another
+_LEAST_CLAUSES = 2.5
 _LEAST_HEAD = 3.0
 _QUESTION_WORDS = 16
 
 _BLANK = "#"
-_ATOM = re.compile(r"(?:[\w.\-]+[=~!<>]=)?[\w.$@/+\-]*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*")
+# It starts only where a run of its characters does: from within one, a long run would be read once per character.
+_ATOM = re.compile(
+    r"(?<![\w$@/+\-])(?<![\w$@/+\-]\.)(?:[\w.\-]+[=~!<>]=)?"
+    r"(?:[\w$@/+\-]|\.(?!\.))*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*"
+)
 _WORD = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
 _PIECE = re.compile(r"\w{2,}")
 _CLAUSE = re.compile(r"[.:;][\"'`)\]}]*(?:\s+|$)")
@@ -74,11 +80,14 @@ _NAMING_WORDS = (
     "user branch module named host class table column key package file command image service container database schema "
     "directory remote endpoint script pod namespace deployment bucket queue topic tag target"
 )
+_STATE_WORDS = "not no does did cannot can could must down up full busy exists exist missing already only"
+_STATE_ENDS = ("ed", "ing", "able", "ible")
+_STATES = frozenset(_STATE_WORDS.split())
 _FILLERS = frozenset(_FILLER_WORDS.split())
 _ASKING = frozenset(_ASKING_WORDS.split())
 _NAMING = frozenset(_NAMING_WORDS.split())
 _GENERIC = frozenset(("error", "err", "errors", "failed", "fatal", "failure", "exception", "warning"))
-_OPENING = frozenset("'\"`=")  # what stands before a quoted name or a value
+_OPENING = frozenset(("'", '"', "`", "="))  # what stands before a quoted name or a value
 _CONSTANTS = frozenset(("true", "false", "null", "none", "nil", "yes", "nan"))
 
 
@@ -185,18 +194,20 @@ def _compare(query: Text, memory: Text) -> float:
     if not query.weight or not memory.weight:
         return min(grams, _UNEQUAL)
     overlap, discord = _shared((query.bag, query.weight), (memory.bag, memory.weight))
-    scores = [_UNEQUAL, (_TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * overlap) * discord]
+    scores = [(_TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * overlap) * discord]
+    if overlap == 1.0 and list(query.bag) != list(memory.bag):
+        scores[0] *= _REORDERED
     small, large = (query, memory) if query.weight <= memory.weight else (memory, query)
     if small.weight >= _LEAST_PART:
         if len(large.lines) > 1:
             scores.append(_IN_LINES * _contained(small.lines, large.lines))
-        if len(large.clauses) > len(large.lines):
+        if len(large.clauses) > len(large.lines) and small.weight >= _LEAST_CLAUSES:
             scores.append(_IN_CLAUSES * _contained(small.clauses, large.clauses))
     if query.headed and memory.headed:
         scores.append(_SAME_HEAD * _contained(query.lines[:1], memory.lines[:1]))
     if query.question:
         scores.append(_IN_LINES * _answered(query, memory))
-    return min(_UNEQUAL, max(scores[1:]))
+    return min(_UNEQUAL, max(scores))
 
 
 def _shared(one: Part, other: Part) -> tuple[float, float]:
@@ -259,14 +270,24 @@ def _bag(line: str) -> Bag:
         if word.endswith(_CLASS_ENDS):
             word = word.rpartition(".")[2]
         start = found.start()
-        named = before in _NAMING or line[start - 1 : start] in _OPENING or "-> " in line[start - 3 : found.end() + 4]
-        before = word.lower()
-        bag[before] = bag.get(before, 0.0) + _weight(word, before, named=named) * scale
+        low = word.lower()
+        weight = _weight(word, low)
+        if line[max(0, start - 1) : start] in _OPENING:
+            weight *= 0.4
+        elif "-> " in line[max(0, start - 3) : found.end() + 4] or (before in _NAMING and not _says(low)):
+            weight *= 0.2
+        bag[low] = bag.get(low, 0.0) + weight * scale
+        before = low
     return bag
 
 
-def _weight(word: str, low: str, *, named: bool) -> float:
-    """How likely a word names the cause and not a parameter. `named`: it stands where a name does."""
+def _says(word: str) -> bool:
+    """Whether a word after a noun tells what became of it, rather than which one it is."""
+    return word in _STATES or word.endswith(_STATE_ENDS)
+
+
+def _weight(word: str, low: str) -> float:
+    """How likely a word names the cause and not a parameter; `low` is the word in lower case."""
     if low in _CONSTANTS:
         return 0.1
     if low in _FILLERS:
@@ -282,7 +303,7 @@ def _weight(word: str, low: str, *, named: bool) -> float:
         weight = 0.7 if word.count("-") == 1 else 1.5  # two hyphens make a sentence of a word
     elif "_" in word and low == word:
         weight = 0.6
-    return 0.4 * weight if named else weight
+    return weight
 
 
 def _merged(bags: Sequence[Bag]) -> Bag:
