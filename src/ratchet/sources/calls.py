@@ -93,6 +93,7 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
             input=fields.text(call.get("input")),
             change=fields.text(call.get("change")),
         ),
+        context={} if failure else {"result": toolcall.result_mark(result.text)},
     )
 
 
