@@ -73,7 +73,7 @@ _PLAIN = frozenset(
     option optional or prompt provided rejected required revoked set should str string text that the
     this to true type undefined unknown unset value was with wrong yes you your bytes int bool object
     number basic bearer digest
-    """.split()
+    """.split()  # noqa: SIM905
 )
 _REFERENCE = re.compile(r"(?:[A-Za-z_]\w*(?:\.|::|->))+[A-Za-z_]\w*\(?\)?$|[A-Za-z_][\w.]*\(|[A-Za-z_][A-Za-z_.]*\[")
 _FACT = re.compile(

@@ -67,6 +67,7 @@ class Journal:
         self._retry_at = 0.0
         self._unreported_lost = 0
         self._outage = ""
+        self._untold = ""
 
     def append(self, row: Row) -> bool:
         """Write one record; True once it is in the operating system's hands. Never raises, never waits."""
@@ -76,9 +77,13 @@ class Journal:
             return self._lose(f"a record could not be encoded: {error}")
         with self._lock:
             try:
-                return self._write(line)
+                kept = self._write(line)
             except OSError as error:
-                return self._lose(f"the journal in {self.folder} cannot be written: {error.strerror or error}")
+                kept = self._lose(f"the journal in {self.folder} cannot be written: {error.strerror or error}")
+            why, self._untold = self._untold, ""
+        if why and self._report is not None:  # outside the lock: a host's log handler may do anything
+            self._report(why)
+        return kept
 
     def close(self) -> None:
         """Let go of the segment, so that it can be deleted once drained. A later append begins another."""
@@ -143,9 +148,7 @@ class Journal:
         self.lost += 1
         self._unreported_lost += 1
         if not self._outage:
-            self._outage = why
-            if self._report is not None:
-                self._report(why)
+            self._outage = self._untold = why
         return False
 
     def _recover(self) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from os import PathLike
+from typing import Literal, TypeAlias, TypedDict
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Row: TypeAlias = dict[str, Json]
@@ -142,3 +144,74 @@ class Pattern:
     wasted_tokens: int
     impact: float
     lessons: tuple[Lesson, ...] = ()
+
+
+class Fields(TypedDict, total=False):
+    """What `record` takes besides the agent. Times are seconds; `started_at` is Unix seconds or a datetime.
+
+    `ok`, `score` in [0, 1] or `quality` from 1 to 5 say how it went; `error` is a text or an exception; `id` is the
+    caller's own key: the same key in the same session is the same outcome. `session`, `thread`, `unit` and `project`
+    say where it belongs, `step` which tool call it was, `context` anything else that is JSON.
+    """
+
+    task: str
+    ok: bool | None
+    score: float | None
+    quality: float | None
+    error: str | BaseException | None
+    status: int | None
+    exit_code: int | None
+    kind: str | None
+    started_at: float | datetime | None
+    duration_s: float | None
+    first_item_s: float | None
+    cost_usd: float | None
+    tokens: int | None
+    model: str
+    session: str
+    thread: str
+    unit: str
+    project: str | PathLike[str]
+    id: str | None
+    source: str
+    step: Step | Mapping[str, Json] | None
+    context: Mapping[str, object] | None
+
+
+def to_row(outcome: Outcome) -> Row:
+    """The outcome as it is written: absent fields left out, nested records as dicts."""
+    row: Row = {}
+    for name in _OUTCOME_FIELDS:
+        value = getattr(outcome, name)
+        if value is None or value == "":
+            continue
+        if isinstance(value, Failure | Step):
+            row[name] = _present(value)
+        elif isinstance(value, Mapping):
+            if value:
+                row[name] = dict(value)
+        else:
+            row[name] = value
+    return row
+
+
+def outcome_of(row: Row) -> Outcome:
+    """The outcome that a row holds. Fields of a newer version are ignored."""
+    known = {name: row[name] for name in _OUTCOME_FIELDS if row.get(name) is not None}
+    for name, kind, names in (("failure", Failure, _FAILURE_FIELDS), ("step", Step, _STEP_FIELDS)):
+        nested = known.get(name)
+        if isinstance(nested, dict):
+            held = {key: nested[key] for key in names if nested.get(key) is not None}
+            known[name] = kind(**{names[0]: "", **held})  # type: ignore[arg-type, assignment]
+    known["ok"] = bool(known["ok"])  # a database's 0 and 1
+    return Outcome(**known)  # type: ignore[arg-type]
+
+
+def _present(value: Failure | Step) -> dict[str, Json]:
+    """The fields that say something: all but the defaults."""
+    return {f.name: held for f in fields(value) if (held := getattr(value, f.name)) != f.default}
+
+
+_OUTCOME_FIELDS = tuple(f.name for f in fields(Outcome))
+_FAILURE_FIELDS = tuple(f.name for f in fields(Failure))
+_STEP_FIELDS = tuple(f.name for f in fields(Step))

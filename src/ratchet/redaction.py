@@ -153,7 +153,7 @@ class _Walk:
         if isinstance(value, float):
             return self._kept(float(value), value - value == 0, name)
         if not isinstance(value, dict | list | tuple | set | frozenset):
-            return self._text(_text_of(value))
+            return self._text(text_of(value))
         if depth == 0 or self.nodes <= 0:
             self.problems.append(name)
             return None
@@ -176,7 +176,7 @@ class _Walk:
             if self.nodes <= 0 or self.characters <= 0:
                 self.problems.append(name)
                 break
-            label = self._text(_text_of(key))[:200]
+            label = self._text(text_of(key))[:200]
             kept[label] = self._named(label, item, f"{name}.{label}" if name else label, depth)
         return kept
 
@@ -199,7 +199,8 @@ class _Walk:
         return kept
 
 
-def _text_of(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value as text, whatever its own `__str__` does."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, bytes):
