@@ -18,7 +18,7 @@ from functools import lru_cache
 from ratchet.analysis.ingest import DERIVED
 from ratchet.coin import outcome_id
 from ratchet.health import EXCUSED
-from ratchet.kinds import is_transient
+from ratchet.kinds import KINDS, is_transient
 from ratchet.programs import NOISE, SHELL_TOOLS
 from ratchet.records import Json, Row
 from ratchet.toolcall import result_mark
@@ -26,8 +26,8 @@ from ratchet.toolcall import result_mark
 SAME_RESULT = 3
 """Calls that make a loop when each is known to have brought the same as the one before."""
 
-UNKNOWN_RESULT = 4
-"""... when the source does not tell what the calls brought."""
+UNSURE = 4
+"""... when the source does not tell what the calls brought, or when they are only nearly the same."""
 
 TRANSIENT = 6
 """... when each failed in a way that may pass by itself: some retries are right, hammering is not."""
@@ -80,11 +80,12 @@ class _Run:
 
     call: _Call
     rows: list[Row] = field(default_factory=list)
+    inputs: set[str] = field(default_factory=set)
 
     @property
     def is_loop(self) -> bool:
-        enough = TRANSIENT if self.call.transient else SAME_RESULT if self.call.result else UNKNOWN_RESULT
-        return len(self.rows) >= enough
+        sure = self.call.result and len(self.inputs) == 1
+        return len(self.rows) >= (TRANSIENT if self.call.transient else SAME_RESULT if sure else UNSURE)
 
 
 def loops(rows: Iterable[Row]) -> list[Row]:
@@ -122,6 +123,7 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Run]:
             if len(open_runs) > _OPEN_RUNS:
                 yield open_runs.pop(0)
         run.rows.append(row)
+        run.inputs.add(call.input)
         if row.get("ok") and _changes(row, tool, again=again):
             yield from (other for other in open_runs if other is not run)
             open_runs = [run]
@@ -179,7 +181,7 @@ def _call(row: Row, tool: str) -> _Call:
         intent=(_step(row, "head"), _step(row, "target")),
         input=" ".join(asked.split()),
         result=result,
-        transient=failed and is_transient(_kind(row), _failure(row, "message")),
+        transient=_kind(row) in KINDS and is_transient(_kind(row), _failure(row, "message")),
     )
 
 
