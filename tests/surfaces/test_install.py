@@ -1,0 +1,275 @@
+"""Installing hooks into a coding agent's settings: nothing else is touched, and everything can be taken out again."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratchet import install as installing
+from ratchet import jsontext
+from ratchet.errors import BackendError, Refused, UsageError
+from ratchet.install import Installed, InstallScope, installed_events, uninstall
+
+FORMATTER = '{"matcher": "Edit", "hooks": [{"type": "command", "command": "fmt"}]}'
+SETTINGS = [
+    '{\n  "model": "opus",\n  "hooks": {\n    "PostToolUse": [\n      %s\n    ]\n  },\n  "env": {"ÄÖ": "\\u00e4 ä"}\n}\n'
+    % FORMATTER,
+    '{\n\t"a": [1, 2.50, 1e3],\n\t"hooks": {\n\t\t"SessionStart": [\n\t\t\t{"hooks": []}\n\t\t]\n\t}\n}',
+    '{"a":1,"hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"bye"}]}]},"b":2}',
+    "{}",
+    "{}\n",
+    '{\r\n    "a": "b",\r\n    "hooks": {}\r\n}\r\n',
+    '{\n  "hooks": {\n    "PreToolUse": []\n  }\n}\n',
+    '\ufeff{\n  "a": 1\n}\n',
+    '{ "a" : 1 ,\n "hooks" : { "PostToolUseFailure" : [ { "matcher" : "Bash" , "hooks" : [ ] } ] } }',
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+class Place:
+    """A user's home with a settings file, and what the two operations do in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.user, self.home, self.project = root / "user", root / "user" / ".ratchet", root / "project"
+        self.path = self.user / ".claude" / "settings.json"
+        self.path.parent.mkdir(parents=True)
+        self.environ = {"HOME": str(self.user)}
+
+    def install(self, *, prevent: bool = False, dry_run: bool = False, scope: InstallScope = "user") -> Installed:
+        return installing.install(
+            "claude-code", scope=scope, home=self.home, project=self.project, prevent=prevent, dry_run=dry_run,
+            environ=self.environ,
+        )  # fmt: skip
+
+    def uninstall(self, *, dry_run: bool = False, scope: InstallScope = "user") -> Installed:
+        return uninstall(
+            "claude-code", scope=scope, home=self.home, project=self.project, dry_run=dry_run, environ=self.environ
+        )
+
+    def events(self) -> list[str]:
+        return list(installed_events("claude-code", scope="user", project=self.project, environ=self.environ))
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_install_adds_only_its_own_entries_and_uninstall_restores_byte_for_byte(place: Place, text: str) -> None:
+    place.path.write_bytes(text.encode())
+    done = place.install(prevent=True)
+    assert done.changed
+    after = place.path.read_bytes().decode()
+    assert sorted(place.events()) == ["PostToolUseFailure", "PreToolUse", "SessionEnd", "SessionStart"]
+    before, now = json.loads(text.removeprefix("\ufeff")), json.loads(after.removeprefix("\ufeff"))
+    for event, groups in now["hooks"].items():
+        own = [group for group in groups if "ratchet.hookpath" in json.dumps(group)]
+        rest = [group for group in groups if group not in own]
+        assert rest == before.get("hooks", {}).get(event, [])
+        assert len(own) == (event in place.events())
+    assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in before.items() if k != "hooks"}
+    place.uninstall()
+    assert place.path.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_every_line_of_the_person_keeps_its_bytes(place: Place, text: str) -> None:
+    place.path.write_bytes(text.encode())
+    place.install()
+    after = place.path.read_bytes().decode()
+    kept = iter(after)
+    assert all(character in kept for character in text.replace("\n", "").replace("\r", "").replace(" ", ""))
+    assert ("\r\n" in after) == ("\r\n" in text)
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_uninstall_keeps_what_the_person_changed_since(place: Place, text: str) -> None:
+    place.path.write_bytes(text.encode())
+    place.install(prevent=True)
+    edited = place.path.read_bytes().decode()
+    start = jsontext.root(edited)
+    place.path.write_bytes(jsontext.with_item(edited, start, {"mine": [True]}, key="later").encode())
+    place.uninstall()
+    now = json.loads(place.path.read_bytes().decode().removeprefix("\ufeff"))
+    assert now.pop("later") == {"mine": [True]}
+    assert place.events() == []
+    was = json.loads(text.removeprefix("\ufeff"))
+    empty: tuple[object, ...] = ({}, [])
+    assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in was.items() if k != "hooks"}
+    held = {k: v for k, v in was.get("hooks", {}).items() if v not in empty}
+    assert {k: v for k, v in now.get("hooks", {}).items() if v not in empty} == held
+
+
+def test_installing_again_changes_nothing(place: Place) -> None:
+    place.path.write_text(SETTINGS[0])
+    place.install()
+    first = place.path.read_bytes()
+    assert place.install() == Installed(path=str(place.path), changed=False, diff="")
+    assert place.path.read_bytes() == first
+
+
+def test_installing_with_other_options_updates_only_its_own_entries_and_still_restores(place: Place) -> None:
+    place.path.write_text(SETTINGS[0])
+    place.install()
+    place.install(prevent=True)
+    assert "PreToolUse" in place.events()
+    place.install()
+    assert "PreToolUse" not in place.events()
+    assert len(place.events()) == 3
+    place.uninstall()
+    assert place.path.read_text() == SETTINGS[0]
+
+
+def test_an_update_after_an_edit_of_the_person_keeps_the_edit_when_uninstalled(place: Place) -> None:
+    place.path.write_text(SETTINGS[0])
+    place.install()
+    place.path.write_text(place.path.read_text().replace('"opus"', '"sonnet"'))
+    place.install(prevent=True)
+    place.uninstall()
+    assert place.path.read_text() == SETTINGS[0].replace('"opus"', '"sonnet"')
+
+
+def test_a_missing_file_is_created_and_removed_again(place: Place) -> None:
+    done = place.install()
+    assert done.changed
+    assert done.backup == ""
+    assert stat.S_IMODE(place.path.stat().st_mode) == 0o600
+    place.uninstall()
+    assert not place.path.exists()
+
+
+def test_a_file_that_was_created_keeps_what_the_person_put_there(place: Place) -> None:
+    place.install()
+    text = place.path.read_text()
+    place.path.write_text(jsontext.with_item(text, 0, "opus", key="model"))
+    place.uninstall()
+    assert json.loads(place.path.read_text()) == {"model": "opus"}
+
+
+def test_a_dry_run_shows_the_change_and_writes_nothing(place: Place) -> None:
+    place.path.write_text(SETTINGS[0])
+    done = place.install(dry_run=True)
+    assert done.changed
+    assert '+        "matcher": "*",' in done.diff
+    assert not [line for line in done.diff.splitlines() if line.startswith("-") and not line.startswith(("---", "-  "))]
+    assert place.path.read_text() == SETTINGS[0]
+    assert not place.home.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "nonsense", "[]", '"x"', "null", '{"a": 1,}', '{"hooks": []}', '{"hooks": {"Stop": {}}}',
+        '{"hooks": {"Stop": [1]}}', '{"hooks": {"Stop": [{"hooks": "x"}]}}', '{"hooks": null}', "// c\n{}",
+        "[" * 100_000,
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_parse_or_has_odd_hooks_is_refused_and_left_alone(place: Place, text: str) -> None:
+    place.path.write_text(text)
+    with pytest.raises(Refused, match="left as it is"):
+        place.install()
+    assert place.path.read_text() == text
+    assert not place.home.exists()
+
+
+def test_a_symlinked_settings_file_stays_a_link_and_its_target_is_edited(place: Place, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text(SETTINGS[0])
+    real.chmod(0o640)
+    place.path.symlink_to(real)
+    place.install()
+    assert place.path.is_symlink()
+    assert "ratchet.hookpath" in real.read_text()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    place.uninstall()
+    assert place.path.is_symlink()
+    assert real.read_text() == SETTINGS[0]
+
+
+def test_the_backup_holds_what_stood_there_and_only_the_owner_reads_it(place: Place) -> None:
+    place.path.write_text(SETTINGS[0])
+    backup = Path(place.install().backup)
+    assert backup.read_text() == SETTINGS[0]
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+
+
+def test_uninstall_without_our_hooks_changes_nothing(place: Place) -> None:
+    assert not place.uninstall().changed
+    place.path.write_text(SETTINGS[0])
+    assert not place.uninstall().changed
+    assert place.path.read_text() == SETTINGS[0]
+
+
+def test_uninstall_works_when_the_home_is_gone(place: Place) -> None:
+    place.path.write_text(SETTINGS[0])
+    place.install()
+    for path in sorted(place.home.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    place.uninstall()
+    assert place.path.read_text() == SETTINGS[0]
+
+
+def test_a_project_install_writes_its_own_file_and_a_config_folder_is_honoured(place: Place, tmp_path: Path) -> None:
+    done = place.install(scope="project")
+    assert Path(done.path) == place.project / ".claude" / "settings.json"
+    assert not place.path.exists()
+    place.environ["CLAUDE_CONFIG_DIR"] = str(tmp_path / "elsewhere")
+    assert Path(place.install().path) == tmp_path / "elsewhere" / "settings.json"
+
+
+def test_a_folder_that_may_not_be_written_is_a_clear_error(place: Place) -> None:
+    if os.geteuid() == 0:
+        place.path.parent.rmdir()
+        place.path.parent.write_text("a file where the folder should be")
+    else:
+        place.path.parent.chmod(0o500)
+    with pytest.raises(BackendError, match="settings"):
+        place.install()
+
+
+def test_an_unknown_agent_is_a_usage_error(place: Place) -> None:
+    with pytest.raises(UsageError, match="claude-code"):
+        installing.install("emacs", home=place.home, project=place.project)
+
+
+def test_the_command_is_harmless_to_the_shell_however_paths_are_spelled(tmp_path: Path) -> None:
+    odd = tmp_path / 'it\'s a "home" $(touch oops) `x`'
+    said = installing.command("SessionStart", home=odd, environ={"HOME": str(tmp_path)})
+    ran = subprocess.run(["sh", "-c", said], input=b"{}", capture_output=True, check=False, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert not (tmp_path / "oops").exists()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200)
+@given(
+    held=st.dictionaries(st.text(max_size=5), json_values, max_size=4),
+    added=json_values,
+    indent=st.sampled_from([None, 1, 2, "\t"]),
+    position=st.integers(0, 3),
+)
+def test_adding_and_removing_items_in_place_equals_doing_it_to_the_value(
+    held: dict[str, object], added: object, indent: int | str | None, position: int
+) -> None:
+    text = json.dumps(held, indent=indent)
+    grown = jsontext.with_item(text, 0, added, key="new one")  # type: ignore[arg-type]
+    assert json.loads(grown) == {**held, "new one": added}
+    assert list(json.loads(grown))[:-1] == list(held)
+    where = min(position, len(held))
+    left = json.loads(jsontext.without_item(grown, 0, where))
+    gone = list(json.loads(grown))[where]
+    assert left == {k: v for k, v in json.loads(grown).items() if k != gone}
+    assert jsontext.without_item(grown, 0, len(held)) == text or indent is None or not held
