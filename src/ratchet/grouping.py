@@ -57,10 +57,10 @@ _TRUTH = re.compile(
     r"\b(?:true|false|True|False|TRUE|FALSE)\b|(?<=[=:])\s?(?:null|None|nil|NULL|undefined|[nN]/[aA])\b"
 )
 _DOTS = re.compile(r"\.{2,}")
-_GLUED = re.compile(r"[\w.\-/#@$%+~&\\]*\x00[\w.\-/#@$%+~&\\\x00]*")
-_RANGE = re.compile(r"\w+-\w*\[\x00\]")
+_GLUED = re.compile(r"(?<![\w.\-/#@$%+~&\\])[\w.\-/#@$%+~&\\]*\x00[\w.\-/#@$%+~&\\\x00]*")
+_RANGE = re.compile(r"\b\w+-\w*\[\x00\]")
 _DOTTED = re.compile(r"(?<=[\s:={(\[/|])[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?:/[\w.$]+)?(?![\w(:])")
-_HEAD_DOTTED = re.compile(r"[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?= [a-z]+ [a-z]+)")
+_HEAD_DOTTED = re.compile(r"\A[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?= [a-z]+ [a-z]+)")
 _NO_VALUE = re.compile(r"(?<=\w)=(?=[\s,;&)\]}]|$)")
 _NOTHING = re.compile(r"(?<!\w)(?:\(\s?\)|\[\s?\]|\{\s?\})")
 _VALUE = re.compile(
@@ -70,6 +70,10 @@ _VALUE = re.compile(
 _NAMED = re.compile(
     rf"(?i)(?<=[a-z:] )({_NOUNS})(:? )"
     rf"(?!(?:{_FUNCTION_WORDS}|names?|id|unknown|exists?|found|missing|\w+(?:ed|ing|ly))\b)([\w.$\-/]+)(?![\w(:])"
+)
+_SUBJECT = re.compile(
+    rf"(?i)\b({_NOUNS}) (?!(?:{_FUNCTION_WORDS}|names?|\w+(?:ed|ing|ly))\b)[\w.$\-/]+"
+    r"(?= (?:not|is|was|does|doesn't|did|has|cannot|could|already)\b)"
 )
 _BETWEEN = re.compile(r"\b(for|by) [A-Za-z_][\w.\-]*(?= (?:from|by|via)\b| \[)")
 _PLURAL = re.compile(r"(?<=\x00 )([a-z]{3,})s\b")
@@ -118,7 +122,8 @@ def key_of(template: str) -> tuple[str, ...]:
     if "=" in text:
         text = _VALUE.sub(r"\1=" + _ANY, _NO_VALUE.sub("=" + _ANY, text))
     text = _NOTHING.sub(lambda found: f"{found[0][0]}{_ANY}{found[0][-1]}", text)
-    text = _BETWEEN.sub(r"\1 " + _ANY, _NAMED.sub(r"\1\2" + _ANY, text))
+    text = _SUBJECT.sub(r"\1 " + _ANY, _NAMED.sub(r"\1\2" + _ANY, text))
+    text = _BETWEEN.sub(r"\1 " + _ANY, text)
     text = _LIST.sub(_ANY, _QUOTED.sub(_ANY, text))
     text = _LIST.sub(_ANY, _BRACKETS.sub(r"\1" + _ANY + r"\2", text))
     tokens = tuple(_TOKEN.findall(_PLURAL.sub(r"\1", text)))

@@ -2,6 +2,9 @@
 
 The same cause gives the same signature on every machine and in every process: nothing here reads the clock, the
 locale, the working directory or Python's randomised `hash()`. Changing what a text masks to is a new `VERSION`.
+
+Placeholders: `<num>`, `<hex>`, `<id>` (UUIDs, random identifiers), `<time>`, `<dur>` (durations), `<size>`, `<path>`,
+`<url>`, `<host>`, `<ip>`, `<mac>`, `<email>`, `<name>` (whatever was quoted).
 """
 
 from __future__ import annotations
@@ -9,77 +12,82 @@ from __future__ import annotations
 import hashlib
 import re
 
-from ratchet.frames import trace_of
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Match
 
 VERSION = "v1"
-LIMIT = 1_000  # characters of a template; a cause is named within them, and recall compares trigrams of all of them
-TEXT_LIMIT = 20_000  # characters of a text that are looked at: half from its head, half from its tail
+LIMIT = 1_000  # characters of a template: a cause is named within them, and recall compares all of their trigrams
+TEXT_LIMIT = 64_000  # characters of a text that are looked at: half from its head, half from its tail
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[ -/]{0,2}[@-~]")
-_QUOTES = (
-    ('"', re.compile(r'"([^"\n]{1,160})"')),
-    ("'", re.compile(r"(?<![\w'])'([^'\n]{1,160})'(?![\w'])")),
-    ("`", re.compile(r"`([^`\n]{1,160})`")),
-    ("\u2018", re.compile("\u2018([^\u2018\u2019\n]{1,160})\u2019")),
-    ("\u201c", re.compile("\u201c([^\u201c\u201d\n]{1,160})\u201d")),
-)
-# A run of characters that may belong to one id, path, address or number. Everything else (quotes, brackets, commas,
-# `=`) separates them.
+# Patterns that are strings are compiled by `re` (and kept there) when first met: a hook is a process per event, and
+# most events need none of them. All are linear: no two neighbouring repeats can match the same character.
+_ANSI = r"\x1b\[[0-9;?]{0,16}[ -/]{0,2}[@-~]"
+_QUOTED = {
+    '"': r'"([^"\n]{1,160})"',
+    "'": r"(?<![\w'])'([^'\n]{1,160})'(?![\w'])",  # not the apostrophes of "can't" and "users'"
+    "`": r"`([^`\n]{1,160})`",
+    "\u2018": "\u2018([^\u2018\u2019\n]{1,160})\u2019",
+    "\u201c": "\u201c([^\u201c\u201d\n]{1,160})\u201d",
+}
+# A run of characters that may belong to one id, path, address or number; all others (quotes, brackets, commas, `=`)
+# separate. A placeholder is a run of its own, so that masking twice changes nothing.
 _ATOM = re.compile(r"<[a-z]{2,5}>|[\w.\-/\\:@~%+$#*]+")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{1,19}://[^\s\"'<>()\[\]{}|`,;]+")
+_URL = r"[A-Za-z][A-Za-z0-9+.\-]{1,19}://[^\s\"'<>()\[\]{}|`,;]+"
+_QUERY = r"(?<=\w)\?[\w.%+\-]{1,80}=[^\s\"'<>]*"
+_THOUSANDS = r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])"
+_MILLIS = r"(:\d\d),(\d{3})(?!\d)"
+
 _NUMBER = re.compile(r"[+-]?(?:\d[\d_]*(?:\.\d+){0,2}|\.\d+)(?:[eE][+-]?\d+)?%?|\d{1,9}:\d{1,9}")
-_DURATION = re.compile(
-    r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|\u00b5s|ms|s|m|h|d|sec|secs|min|mins|seconds?|minutes?|hours?|days?))+"
-)
-_SIZE = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[kKMGTP]i?[bB]?|[bB]|[kMG]?Hz|px|bytes)")
-_TIME = re.compile(
+_DURATION = r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|\u00b5s|ms|s|m|h|d|sec|secs|min|mins|seconds?|minutes?|hours?|days?)){1,6}"
+_SIZE = r"[+-]?\d+(?:\.\d+)?(?:[kKMGTP]i?[bB]?|[bB]|[kMG]?Hz|px|bytes)"
+_TIME = (
     r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T_ ]?\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?"
-    r"|\d{1,2}:\d{2}:\d{2}(?:[.,:]\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\d{1,2}/\d{1,2}/\d{2,4}|\d{4}-\d{2}-\d{2}-\d{2}\.\d{2}\.\d{2}\.\d+"
+    r"|\d{1,2}:\d{2}:\d{2}(?:[.,:]\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\d{1,2}/\d{1,2}/\d{2,4}"
+    r"|\d{4}(?:-\d{2}){3}\.\d{2}\.\d{2}\.\d+"
 )
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_IPV4 = re.compile(r"[\w.\-]*/?\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d{1,5})?")
-_IPV6 = re.compile(r"(?=[0-9a-fA-F:]*::|(?:[0-9a-fA-F]{1,4}:){7})[0-9a-fA-F:]{3,39}(?:%\w{1,15})?")
-_MAC = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5,15}")
-_HEX = re.compile(r"0[xX][0-9a-fA-F]+|(?=[a-f]{0,40}\d)[0-9a-f]{6,128}|(?=[A-F]{0,40}\d)[0-9A-F]{6,128}|[a-f]{8,40}")
-_LINE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$")
-_FILE = re.compile(
-    r"[\w.\-@+$]*\.(?:[cm]?[jt]sx?|pyi?|pyc|ipynb|java|class|jar|kt|go|rs|rb|php|cs|c|cc|cpp|cxx|h|hpp|swift|scala|sh|"
-    r"bash|zsh|sql|html?|css|scss|vue|svelte|json[l5]?|ya?ml|toml|ini|cfg|conf|env|lock|xml|md|rst|txt|csv|tsv|log|"
-    r"pdf|png|jpe?g|gif|svg|zip|gz|zst|tar|tgz|whl|so|dll|dylib|exe|o|a|db|sqlite3?|pem|key|crt|tmp|bak|out|bin|dat|"
-    r"properties|gradle|proto|tf|mod|sum|service|sock|pid)"
-)
-_HOST = re.compile(
-    r"(?:[A-Za-z0-9][A-Za-z0-9\-]{0,62}\.){1,12}(?:com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|cloud|local|internal|lan|"
-    r"localdomain|corp|test|example|co|uk|de|us|eu|cn|jp|fr|nl|ru|ca|au|in|br|at|be|ch|cz|dk|es|fi|gr|hk|hu|ie|il|it|kr|"
-    r"mx|no|nz|pl|pt|ro|se|sg|sk|tr|tw|ua|za)(?::\d{1,5})?|localhost(?::\d{1,5})?"
-)
-_EMAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
+_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_IPV4 = r"(?:[\w\-][\w.\-]{0,100}/|/)?\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d{1,5})?"  # Java writes host/address:port
+_IPV6 = r"(?=[0-9a-fA-F:]*::|(?:[0-9a-fA-F]{1,4}:){7})[0-9a-fA-F:]{3,39}(?:\d{1,3}(?:\.\d{1,3}){3})?(?:%\w{1,15})?"
+_MAC = r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5,15}"
+_HEX = re.compile(r"0[xX][0-9a-fA-F]+|(?=[a-f]{0,40}\d)[0-9a-f]{6,128}|(?=[A-F]{0,40}\d)[0-9A-F]{6,128}")
+_EMAIL = r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+"
 # A compiler's or linter's code (TS2345, E0308, ORA-00942) names the cause: it is a word, not a number.
-_CODE = re.compile(r"[A-Z]{1,5}-?\d{3,5}")
-_ID = re.compile(r"(?=\w*\d)[A-Za-z0-9]{8,}")
+_CODE = r"[A-Z]{1,5}-?\d{3,5}"
+_LINE = r"(?::\d{1,9}){1,2}(?:-\d{1,9})?$"
+_DIGIT = re.compile(r"[0-9]")
 _SEGMENT = re.compile(r"[A-Za-z0-9]+")
 _DIGITS = re.compile(r"(?:(?<=[_:=#])[-+])?\d+(?:\.\d+)*")
 
-_DATE = re.compile(
+_DATE = (
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?(?:<num>,? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
     r"[a-z]{0,6}\.?,? (?:<num>,? ){0,2}(?:at )?<time>(?: (?:[A-Z]{2,4}|<num>))?(?: <num>)?"
 )
-_SIZED = re.compile(r"<num> (?:[kKMGTP]i?)?B\b")
-_QUERY = re.compile(r"(?<=\w)\?[\w.%+\-]{1,80}=[^\s\"'<>]*")
-_THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
-_MILLIS = re.compile(r"(:\d\d),(\d{3})(?!\d)")
-_TIMES = re.compile(r"<time>(?:,? <time>)+(?: ?(?:UTC|GMT|[AP]M))?")
-_SPELLED = re.compile(
-    r"(?:\B<)?<num> ?(?:(?:milli|micro|nano)?seconds?|secs?|msecs?|ms|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
+_TIMES = r"<time>(?:,? <time>)+(?: ?(?:UTC|GMT|[AP]M))?"
+_SPELLED = r"(?:\B<)?<num> ?(?:(?:milli|micro|nano)?seconds?|m?secs?|ms|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
+_SIZED = r"<num> (?:[kKMGTP]i?)?B\b"
+
+_CODE_FILES = (
+    "js|jsx|ts|tsx|cjs|mjs|py|pyi|ipynb|java|kt|go|rs|rb|php|cs|c|cc|cpp|cxx|h|hpp|swift|scala|sh|bash|ps1|bat|sql"
 )
+_DATA_FILES = (
+    "html|htm|css|scss|vue|svelte|json|jsonl|json5|yaml|yml|toml|ini|cfg|conf|env|lock|xml|md|rst|txt|csv|tsv|log|pdf|png|"
+    "jpg|jpeg|gif|svg|zip|gz|zst|tar|tgz|whl|pyc|class|jar|so|dll|dylib|exe|o|a|db|sqlite|sqlite3|pem|key|crt|tmp|bak|out|"
+    "bin|dat|properties|gradle|proto|tf|mod|sum|service|sock|pid"
+)
+_EXTENSIONS = frozenset((*_CODE_FILES.split("|"), *_DATA_FILES.split("|")))
+_TOP = "com|org|net|edu|gov|mil|io|ai|dev|local|internal"
+_TOP_OF_LONG = (  # of three labels or more; of two these are mostly code (`logger.info`, `sys.in`)
+    "int|info|biz|app|cloud|lan|localdomain|corp|test|example|co|uk|de|us|eu|cn|jp|fr|nl|ru|ca|au|in|br|at|be|ch|cz|dk|es|"
+    "fi|gr|hk|hu|ie|il|it|kr|mx|no|nz|pl|pt|ro|se|sg|sk|tr|tw|ua|za"
+)
+_DOMAINS = frozenset(_TOP.split("|"))
+_LONG_DOMAINS = _DOMAINS.union(_TOP_OF_LONG.split("|"))
+_TRACES = ('", line ', "\n\tat ", "\n    at ", "\n  at ", "panicked at", "goroutine ")
 
 
 class _Memo(dict[str, str]):
-    """Masks of tokens met before. Bounded: forgets everything when full, which costs a little time and no truth."""
+    """Masks of tokens met before. Bounded: it forgets everything when full, which costs a little time and no truth."""
 
     FULL = 20_000
 
@@ -101,19 +109,21 @@ def mask(text: str) -> str:
     Line breaks stay, other white space becomes one blank. Masking a masked text changes nothing. Linear in its length.
     """
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    for quote, pattern in _QUOTES:
+        text = re.sub(_ANSI, "", text)
+    for quote, pattern in _QUOTED.items():
         if quote in text:
-            text = pattern.sub(_mask_quoted, text)
+            text = re.sub(pattern, _mask_quoted, text)
     known = _MEMO.__getitem__
     if "\n" in text or "\r" in text:
         text = "\n".join([" ".join(map(known, line.split())) for line in text.splitlines()])
     else:
         text = " ".join(map(known, text.split()))
     if "<time>" in text:
-        text = _TIMES.sub("<time>", _DATE.sub("<time>", text))
-    if "<num>" in text:
-        text = _SIZED.sub("<size>", _SPELLED.sub("<dur>", text))
+        text = re.sub(_TIMES, "<time>", re.sub(_DATE, "<time>", text))
+    if "<num> " in text:
+        text = re.sub(_SPELLED, "<dur>", text)
+        if "B" in text:
+            text = re.sub(_SIZED, "<size>", text)
     return text
 
 
@@ -124,12 +134,24 @@ def template_of(text: str) -> str:
     """
     if len(text) > TEXT_LIMIT:
         text = text[: TEXT_LIMIT // 2] + "\n" + text[-TEXT_LIMIT // 2 :]
-    said, frames = trace_of(text)
-    masked = mask(_error_lines(said or text)).strip()
+    frames: list[str] = []
+    if "\n" in text or "\\n" in text:
+        from ratchet.excerpt import error_lines, plain
+
+        text = plain(text)
+        if any(mark in text for mark in _TRACES):
+            from ratchet.frames import trace_of
+
+            said, frames = trace_of(text)
+        text = said if frames else error_lines(text)
+    masked = mask(text).strip()
     if frames:
         room = LIMIT - sum(map(len, frames)) - len(frames)
         masked = "\n".join([masked[: max(room, LIMIT // 2)], *frames])
-    return masked if len(masked) <= LIMIT else masked[: LIMIT + 1].rsplit(None, 1)[0][:LIMIT]
+    if len(masked) > LIMIT:
+        # Between words, or half a placeholder would be left.
+        masked = masked[: LIMIT + 1].rsplit(None, 1)[0][:LIMIT]
+    return masked
 
 
 def sign(kind: str, template: str) -> str:
@@ -138,98 +160,140 @@ def sign(kind: str, template: str) -> str:
     return f"{VERSION}:{digest[:16]}"
 
 
-def _error_lines(text: str) -> str:
-    return text
+def _mask_quoted(match: Match[str]) -> str:
+    """A quoted name is a parameter; a quoted sentence and the keys and values of JSON say what happened."""
+    whole: str = match[0]
+    inner: str = match[1]
+    if inner[0] in "/~" or inner[1:3] == ":\\":
+        return "<name>"  # a path, with blanks or without
+    text, end = match.string, match.end()
+    if " " in inner.strip() or inner.isspace() or text[end : end + 1] == ":":
+        return whole
+    before = text[max(0, match.start() - 4) : match.start()].rstrip()
+    return whole if before.endswith(('":', "':")) else "<name>"
 
 
 def _mask_token(token: str) -> str:
     if token.isalpha():
-        return token
+        return _mask_word(token)
     if "://" in token:
-        token = _URL.sub("<url>", token)
+        token = re.sub(_URL, "<url>", token)
     if "?" in token:
-        token = _QUERY.sub("", token)
+        token = re.sub(_QUERY, "", token)
     if "," in token:
-        token = _MILLIS.sub(r"\1.\2", _THOUSANDS.sub("0", token))
+        token = re.sub(_MILLIS, r"\1.\2", re.sub(_THOUSANDS, "0", token))
     return _ATOM.sub(_mask_atom, token)
 
 
-def _mask_quoted(match: Match[str]) -> str:
-    """A quoted name is a parameter; a quoted sentence and the keys and values of JSON say what happened."""
-    inner: str = match[1]
-    whole: str = match[0]
-    text = match.string
-    if inner.isspace() or " " in inner.strip() or text[match.end() : match.end() + 1] == ":":
-        return whole
-    before = text[max(0, match.start() - 4) : match.start()].rstrip()
-    if before.endswith(('":', "':")):
-        return whole
-    return "<name>"
+def _mask_word(word: str) -> str:
+    """No English word of eight letters is spelled with a to f alone."""
+    return "<hex>" if len(word) >= 8 and not word.strip("abcdef") else word
 
 
 def _mask_atom(match: Match[str]) -> str:
     atom: str = match[0]
-    if atom.isalpha() or atom[0] == "<" or match.string[match.end() : match.end() + 1] == "<":
+    if atom.isdigit():
+        return "<num>"
+    if atom.isalpha():
+        return _mask_word(atom)
+    if atom[0] == "<" or match.string[match.end() : match.end() + 1] == "<":
         return atom
-    core = atom.strip(".:-*#+") if atom[-1] in ".:-*#+" or atom[0] in ".:*#" else atom
-    if not core or core.isalpha():
+    core = atom.rstrip(".:-*#+").lstrip(".*#")
+    if core[:1] == ":" and core[:2] != "::":
+        core = core[1:]
+    if not core:
         return atom
     start = atom.find(core)
-    return atom[:start] + _mask_core(core) + atom[start + len(core) :]
+    return f"{atom[:start]}{_mask_core(core)}{atom[start + len(core) :]}"
 
 
 def _mask_core(core: str) -> str:
-    has_digit = any(c in "0123456789" for c in core)
+    if core.isdigit():
+        return "<num>"
+    has_digit = _DIGIT.search(core) is not None
     if has_digit:
-        for pattern, placeholder in _WITH_DIGITS:
-            if pattern.fullmatch(core):
-                return placeholder
-    elif _HEX.fullmatch(core):
-        return "<hex>"
+        whole = _quantity(core) or _address(core)
+        if whole:
+            return whole
     if "/" in core or "\\" in core:
         return _mask_path(core, has_digit=has_digit)
-    plain = _LINE.sub("", core) if has_digit and ":" in core else core
-    if "." in plain and _FILE.fullmatch(plain):
-        return "<path>"
-    if "@" in core and _EMAIL.fullmatch(core):
-        return "<email>"
-    if ("." in core or core.startswith("localhost")) and _HOST.fullmatch(core):
+    plain = re.sub(_LINE, "", core) if has_digit and ":" in core else core
+    if "." in plain:
+        if _is_file(plain):
+            return "<path>"
+        if _is_host(plain):
+            return "<host>"
+    elif plain == "localhost":
         return "<host>"
+    if "@" in core and re.fullmatch(_EMAIL, core):
+        return "<email>"
     if ":" in core:
         return ":".join([_mask_core(part) if part and not part.isalpha() else part for part in core.split(":")])
-    if not has_digit or _CODE.fullmatch(core):
+    if not has_digit or re.fullmatch(_CODE, core):
         return core
-    return _DIGITS.sub("<num>", _SEGMENT.sub(_mask_segment, core))
+    return _mask_glued(core)
 
 
-_WITH_DIGITS = (
-    (_NUMBER, "<num>"),
-    (_DURATION, "<dur>"),
-    (_SIZE, "<size>"),
-    (_TIME, "<time>"),
-    (_UUID, "<id>"),
-    (_HEX, "<hex>"),
-    (_IPV4, "<ip>"),
-    (_MAC, "<mac>"),
-    (_IPV6, "<ip>"),
-)
+def _quantity(core: str) -> str:
+    if _NUMBER.fullmatch(core):
+        return "<num>"
+    if core[0] in "+-0123456789":
+        if core[-1].isalpha():
+            if re.fullmatch(_DURATION, core):
+                return "<dur>"
+            if re.fullmatch(_SIZE, core):
+                return "<size>"
+        if ("-" in core or ":" in core or "/" in core) and re.fullmatch(_TIME, core):
+            return "<time>"
+    return "<hex>" if _HEX.fullmatch(core) else ""
+
+
+def _address(core: str) -> str:
+    if core.count(".") >= 3 and re.fullmatch(_IPV4, core):
+        return "<ip>"
+    if len(core) == 36 and core.count("-") == 4 and re.fullmatch(_UUID, core):
+        return "<id>"
+    if core.count(":") > 1 or core.count("-") > 4:
+        if re.fullmatch(_MAC, core):
+            return "<mac>"
+        if re.fullmatch(_IPV6, core):
+            return "<ip>"
+    return ""
 
 
 def _mask_path(core: str, *, has_digit: bool) -> str:
     if core[0] in "/~\\" or core.startswith(("./", "../")) or core[1:3] in (":\\", ":/"):
         return "<path>" if len(core) > 1 else core
-    pieces = re.split(r"[/\\]", _LINE.sub("", core))
-    if len(pieces) > 2 or not pieces[-1] or _FILE.fullmatch(pieces[-1]):
-        return "<path>" if any(c.isalpha() for c in core) else _DIGITS.sub("<num>", core)
-    return _DIGITS.sub("<num>", _SEGMENT.sub(_mask_segment, core)) if has_digit else core
+    pieces = re.sub(_LINE, "", core).replace("\\", "/").split("/")
+    if len(pieces) > 2 or not pieces[-1] or _is_file(pieces[-1]):
+        return "<path>" if re.search(r"[^\W\d]", core) else _DIGITS.sub("<num>", core)
+    return _mask_glued(core) if has_digit else core  # and/or, application/json, origin/main
+
+
+def _is_file(name: str) -> bool:
+    stem, _, extension = name.rpartition(".")
+    return extension.lower() in _EXTENSIONS and not any(mark in stem for mark in ":%~#*\\")
+
+
+def _is_host(name: str) -> bool:
+    labels = name.split(".")
+    domains = _DOMAINS if len(labels) == 2 else _LONG_DOMAINS
+    return labels[-1] in domains and all(labels) and "".join(labels).replace("-", "").isalnum()
+
+
+def _mask_glued(core: str) -> str:
+    return _DIGITS.sub("<num>", _SEGMENT.sub(_mask_segment, core))
 
 
 def _mask_segment(match: Match[str]) -> str:
+    """Random identifiers: hex, several runs of digits, or long with digits and both cases."""
     segment: str = match[0]
-    if segment.isdigit():
+    if segment.isdigit() or len(segment) < 6:
         return segment
     if _HEX.fullmatch(segment):
         return "<hex>"
-    if _ID.fullmatch(segment) and len(_DIGITS.findall(segment)) >= 2:
-        return "<id>"
+    if len(segment) >= 8 and _DIGIT.search(segment):
+        mixed = len(segment) >= 16 and segment not in (segment.lower(), segment.upper())
+        if mixed or len(_DIGITS.findall(segment)) > 1:
+            return "<id>"
     return segment
