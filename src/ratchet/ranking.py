@@ -40,10 +40,11 @@ LENGTH = 2_000  # characters of a text that are compared
 LINES = 40  # lines of it
 
 # Chosen on the log sets and messages of the benchmark, which is flat around them.
-_TRIGRAM_SHARE = 0.2  # of a similarity; the rest is that of weighted words
+_TRIGRAM_SHARE = 0.1  # of a similarity; the rest is that of weighted words
 _SUBSTITUTED_COST = 0.35  # differing words on both sides are another cause more often ...
 _ADDED_COST = 0.1  # ... than additional ones on one side
 _REORDERED = 0.8  # the same words in another order: "expected str, got int"
+_NOTHING = 1e-9  # sums of the same weights in another order differ by less
 _UNEQUAL = 0.99  # the most that texts are alike which are not equal
 _IN_LINES = 0.98  # a text found line by line in another is a little less than the text
 _IN_CLAUSES = 0.88  # found in clauses of a line, less so: a cause often begins like another one
@@ -104,8 +105,10 @@ class Text:
         self.bag: Bag = _merged([bag for bag, _ in self.lines])
         self.weight = sum(self.bag.values())
         self.grams = trigrams(blanked)
-        self.headed = bool(self.lines) and self.lines[0][1] >= _LEAST_HEAD and _HEAD.match(blanked) is not None
-        self.question = len(self.lines) == 1 and len(self.bag) <= _QUESTION_WORDS and not _MACHINE.search(blanked)
+        headed = _HEAD.match(blanked) is not None
+        self.headed = headed and bool(self.lines) and self.lines[0][1] >= _LEAST_HEAD
+        plain = len(self.lines) == 1 and len(self.bag) <= _QUESTION_WORDS and not _MACHINE.search(blanked)
+        self.question = plain and not headed
 
 
 def trigrams(text: str) -> set[str]:
@@ -126,14 +129,18 @@ def similarity(query: str, memory: str) -> float:
     return 1.0 if query == memory else _compare(Text(query), Text(memory))
 
 
-def rank(query: str, memories: Sequence[str], threshold: float = THRESHOLD) -> list[tuple[float, int]]:
-    """(similarity, position) of the memories that are similar enough to the query, the most similar first."""
+def rank(query: str, memories: Sequence[str], *, advice: Sequence[str] = ()) -> list[tuple[float, int]]:
+    """(similarity, position) of the memories that are similar enough to the query, the most similar first.
+
+    `advice`, one text per memory, is what they advise: a person's question may name the remedy as well as the error.
+    """
     asked = Text(query)
     found = []
     for position in _worth_comparing(query, memories):
         memory = memories[position]
-        score = 1.0 if memory == query else _compare(asked, Text(memory))
-        if score >= threshold:
+        told = advice[position] if advice and asked.question else ""
+        score = 1.0 if memory == query else _compare(asked, Text(memory), told)
+        if score >= THRESHOLD:
             found.append((score, position))
     found.sort(key=lambda hit: (-hit[0], hit[1]))
     return found
@@ -187,7 +194,7 @@ def _worth_comparing(query: str, memories: Sequence[str]) -> Iterable[int]:
     return sorted(range(len(memories)), key=lambda i: (-shared(i), i))[:FULLY_COMPARED]
 
 
-def _compare(query: Text, memory: Text) -> float:
+def _compare(query: Text, memory: Text, advice: str = "") -> float:
     """Similarity of two texts that are not equal: of the ways in which they may say the same, the best."""
     common = len(query.grams & memory.grams)
     grams = common / (len(query.grams) + len(memory.grams) - common)
@@ -195,8 +202,6 @@ def _compare(query: Text, memory: Text) -> float:
         return min(grams, _UNEQUAL)
     overlap, discord = _shared((query.bag, query.weight), (memory.bag, memory.weight))
     scores = [(_TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * overlap) * discord]
-    if overlap == 1.0 and list(query.bag) != list(memory.bag):
-        scores[0] *= _REORDERED
     small, large = (query, memory) if query.weight <= memory.weight else (memory, query)
     if small.weight >= _LEAST_PART:
         if len(large.lines) > 1:
@@ -206,7 +211,7 @@ def _compare(query: Text, memory: Text) -> float:
     if query.headed and memory.headed:
         scores.append(_SAME_HEAD * _contained(query.lines[:1], memory.lines[:1]))
     if query.question:
-        scores.append(_IN_LINES * _answered(query, memory))
+        scores.append(_IN_LINES * _answered(query, memory, advice))
     return min(_UNEQUAL, max(scores))
 
 
@@ -217,6 +222,8 @@ def _shared(one: Part, other: Part) -> tuple[float, float]:
     left, right = one[1] - common, other[1] - common
     if left > right:
         left, right = right, left
+    if right < _NOTHING and list(one[0]) != list(known):
+        return _REORDERED, 1.0
     return common / (common + left + right), exp(-_SUBSTITUTED_COST * left - _ADDED_COST * (right - left))
 
 
@@ -233,13 +240,14 @@ def _contained(small: Sequence[Part], large: Sequence[Part]) -> float:
     return found / total
 
 
-def _answered(question: Text, memory: Text) -> float:
-    """How much of what a person asks with stands in the memory; words that stand in one line of it count more."""
+def _answered(question: Text, memory: Text, advice: str) -> float:
+    """How much of what a person asks with stands in the memory or its advice; words of one line of it count more."""
     asked = {word: weight for word, weight in question.bag.items() if word not in _ASKING}
     total = sum(asked.values())
     if total < _LEAST_PART:
         return 0.0
-    missing = sum([weight for word, weight in asked.items() if word not in memory.bag])
+    told = {*memory.bag, *map(str.lower, _WORD.findall(advice))}
+    missing = sum([weight for word, weight in asked.items() if word not in told])
     together = max([sum([weight for word, weight in asked.items() if word in line]) for line, _ in memory.lines])
     found = (total - missing) / total * exp(-_ADDED_COST * missing)
     return found * (_STREWN + (1.0 - _STREWN) * together / total)

@@ -1,6 +1,6 @@
 """Answers a failure with what is remembered about it, or says that nothing is.
 
-Two ways in: the very signature, which is one look-up; else lessons that share words with the text (at most
+First the very signature, or its pattern: a look-up each. Then lessons that share words with the text (at most
 `CANDIDATES`, by BM25), compared in full by `ratchet.ranking`. What is not similar enough is not returned: an agent that
 is handed the advice for another failure is worse off than one that is handed none.
 """
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from ratchet.exposure import concerns
 from ratchet.kinds import kind_of
 from ratchet.ports import Store, Where
 from ratchet.ranking import order, rank, words
@@ -21,12 +22,13 @@ from ratchet.signature import sign, template_of
 CANDIDATES = 64  # more found nothing more at 10,000 lessons (benchmarks/recall.py), fewer lost some
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
 
-Match = Literal["exact", "similar"]
+Match = Literal["exact", "pattern", "similar"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One recalled lesson. `match` is "exact" by signature, with score 1, else "similar"; `score` in [0, 1]."""
+    """One recalled lesson. `match` is "exact" (the same signature), "pattern" (another signature of the same pattern),
+    both with score 1, or "similar"; `score` in [0, 1] is the similarity."""
 
     lesson: Lesson
     match: Match
@@ -62,29 +64,30 @@ def recall(
     *,
     limit: int = 5,
     project: str | None = None,
-    states: Collection[LessonState] = ("active", "candidate"),
+    states: tuple[LessonState, ...] = ("active", "candidate"),
 ) -> Recalled:
     """The lessons for this error text, traceback, tool output or question; best first, at most `limit`.
 
-    `project` leaves out what was learnt elsewhere and is not global; None searches every project, which is for a person
-    asking their own store. Lessons quarantined or retired never come back unless `states` asks for them. Exact matches
-    come first, then bands of similarity; inside each, evidence decides, never age. Raises StoreError when the store
-    cannot be read: that is no answer, unlike an empty one.
+    `project` (a folder) leaves out what was learnt elsewhere and is not global; None searches every project, which is
+    for a person asking their own store. Lessons quarantined or retired never come back unless `states` asks for them.
+    Exact matches come first, then those of the pattern, then bands of similarity; inside each, evidence decides, never
+    age. Raises StoreError when the store cannot be read: that is no answer, unlike an empty one.
     """
     started = time.perf_counter()
+    wanted = max(0, limit)
     template = template_of(text)
     allowed: Where = {"state": ("in", list(states))}
     searched = _count(store, allowed)
-    found: list[Found] = []
-    if searched and template:
-        exact = store.find("lessons", {**allowed, "signature": sign(kind_of(text), template)}).rows
-        found = [Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(exact, project)]
-        found = _ordered(found)[: max(0, limit)]
-        if len(found) < limit:
-            known = {each.id for each in found}
-            found += [each for each in _similar(store, template, allowed, project) if each.id not in known]
+    found: dict[str, Found] = {}
+    if searched and template and wanted:
+        signature = sign(kind_of(text), template)
+        for look in (_exact, _of_pattern):
+            if len(found) < wanted:
+                found |= _new(found, look(store, signature, allowed, project))
+        if len(found) < wanted:
+            found |= _new(found, _similar(store, template, allowed, project))
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return Recalled(lessons=tuple(found[: max(0, limit)]), searched=searched, elapsed_ms=elapsed_ms)
+    return Recalled(lessons=tuple(found.values())[:wanted], searched=searched, elapsed_ms=elapsed_ms)
 
 
 def lesson_of(row: Row) -> Lesson:
@@ -126,20 +129,37 @@ def _count(store: Store, where: Where) -> int:
     return int(cast(int, counted[0]["count:*"])) if counted else 0
 
 
+def _new(found: Collection[str], more: Iterable[Found]) -> dict[str, Found]:
+    return {each.id: each for each in more if each.id not in found}
+
+
+def _exact(store: Store, signature: str, where: Where, project: str | None) -> list[Found]:
+    rows = store.find("lessons", {**where, "signature": signature}).rows
+    return _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project)])
+
+
+def _of_pattern(store: Store, signature: str, where: Where, project: str | None) -> list[Found]:
+    """Lessons for other signatures that analysis, or a person, holds to be the same failure."""
+    held = store.get("signatures", signature)
+    pattern = held.get("pattern") if held else None
+    if not pattern:
+        return []
+    rows = store.find("lessons", {**where, "pattern": pattern}).rows
+    return _ordered([Found(lesson=lesson, match="pattern", score=1.0) for lesson in _of_project(rows, project)])
+
+
 def _similar(store: Store, template: str, where: Where, project: str | None) -> list[Found]:
     wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS
     rows = store.match("lessons", words(template), where, limit=wanted)
-    lessons = list(_of_project(rows, project))[:CANDIDATES]
-    hits = rank(template, [lesson.when for lesson in lessons])
+    lessons = _of_project(rows, project)[:CANDIDATES]
+    advice = [f"{lesson.head} {lesson.text}" for lesson in lessons]
+    hits = rank(template, [lesson.when for lesson in lessons], advice=advice)
     return _ordered([Found(lesson=lessons[position], match="similar", score=score) for score, position in hits])
 
 
-def _of_project(rows: Iterable[Row], project: str | None) -> Iterable[Lesson]:
+def _of_project(rows: Iterable[Row], project: str | None) -> list[Lesson]:
     """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones."""
-    for row in rows:
-        lesson = lesson_of(row)
-        if project is None or lesson.scope == "global" or project in lesson.projects:
-            yield lesson
+    return [lesson_of(row) for row in rows if project is None or concerns(row, project)]
 
 
 def _ordered(found: list[Found]) -> list[Found]:
