@@ -17,10 +17,9 @@ from ratchet import jsontext
 from ratchet.errors import BackendError, Refused, UsageError
 from ratchet.install import Installed, InstallScope, installed_events, uninstall
 
-FORMATTER = '{"matcher": "Edit", "hooks": [{"type": "command", "command": "fmt"}]}'
 SETTINGS = [
-    '{\n  "model": "opus",\n  "hooks": {\n    "PostToolUse": [\n      %s\n    ]\n  },\n  "env": {"ÄÖ": "\\u00e4 ä"}\n}\n'
-    % FORMATTER,
+    '{\n  "model": "opus",\n  "hooks": {\n    "PostToolUse": [\n      {"matcher": "Edit", "hooks": []}\n    ]\n  },\n'
+    + '  "env": {"ÄÖ": "\\u00e4 ä"}\n}\n',
     '{\n\t"a": [1, 2.50, 1e3],\n\t"hooks": {\n\t\t"SessionStart": [\n\t\t\t{"hooks": []}\n\t\t]\n\t}\n}',
     '{"a":1,"hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"bye"}]}]},"b":2}',
     "{}",
