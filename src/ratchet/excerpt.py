@@ -1,103 +1,88 @@
-"""Finds the lines of a long tool output that carry its error, and tells a failure that nobody flagged."""
+"""Finds the lines of a long tool output that carry its error. Lean: hook processes import it."""
 
 from __future__ import annotations
 
 import re
 
 LINES = 10  # error lines that are kept: a cause is named by the first ones, the hundredth only repeats it
+LINE_LIMIT = 300  # characters of one line: beyond them stand values (a page that did not match), not causes
 TAIL = 3  # lines kept where none carries an error: what a program says last is nearest to why it ended
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,2}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)?|[@-_])")
-_HEADER = re.compile(r"(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?$")
-
-# A line is looked at only if it holds one of these.
-_HINTS = (
-    "error",
-    "fail",
-    "fatal",
-    "panic",
-    "exception",
-    "denied",
-    "not found",
-    "cannot",
-    "can't",
-    "no such",
-    "unable",
-    "abort",
-    "reject",
-    "killed",
-    "fault",
-    "not ok",
-    "refused",
-    "timed out",
-    "conflict",
-    "expected",
-    "received:",
-    "***",
-    "\u2717",
-    "\u2715",
-    "\u2716",
-    "\u25cf",
+# What an agent's shell tool writes above the output. It says that, not what: the exit code travels apart.
+_HEADER = re.compile(
+    r"(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?$|Wall time: |Chunk ID: "
+    r"|Original token count: |Total output lines: |Output:$"
 )
-_STRONG = (
+_TOOL_ERROR = "<tool_use_error>"
+
+# A line is looked at only if it holds one of these, or starts with a place in a source file.
+_HINTS = (
+    *("error", "fail", "fatal", "panic", "exception", "denied", "not found", "cannot", "can't", "no such", "unable"),
+    *("abort", "reject", "killed", "fault", "not ok", "refused", "timed out", "conflict", "expected", "received:"),
+    *("***", "** (", "undefined", "ignored by", "not formatted", "\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
+)
+_PLACE = re.compile(
+    r"^[ \t]{0,8}[\w./@\-]{1,200}\.[a-z]{1,5}[:(]\d{1,6}[:,)](?!.{0,80}(?:\bwarning\b|\(test\)))", re.MULTILINE
+)
+_STRONG_FORMS = (
     r"\berror(?:\[E\d{4}\]| (?:TS|CS|C|LNK)\d{4,5}|:|!)",
-    r"^[ \t]{0,8}(?:ERROR|FATAL|CRITICAL|Error|Fatal)\b[: ]",
+    r"^[ \t]{0,8}(?:ERROR|FATAL|CRITICAL|Error|Fatal)\b[: ]|^[ \t]{1,8}\d{1,6}:\d{1,5} {1,9}error ",
     r"\[(?:ERROR|error|FATAL)\]",
     r"^(?:[\w$]{1,60}[.:]){0,9}[A-Z]\w{1,60}(?:Error|Exception|Exit|Interrupt)\b",
     r"^fatal: |\bfatal error\b|npm (?:ERR!|error) |^panic: |panicked at|Exception in thread|^Caused by: ",
-    r"--- FAIL: |^FAIL(?:ED)?\b|^E {1,8}\S|^not ok \d|BUILD FAIL|^ {0,6}\d{1,4}\) \S|Failure/Error: |Assertion with",
-    "^ {0,8}[\u2717\u2715\u2716\u25cf\u00d7] ",
-    r"[Ss]egmentation fault|command not found|: not found$|[Nn]o such file|[Pp]ermission denied|[Cc]onnection refused",
-    r"CONFLICT \(|rejected\]|[Aa]ssertion .{0,80}failed|^[^\s:]{1,200}\.go:\d",
-    r"^\*\* \(|[Tt]imed out|undefined reference",
+    r"--- FAIL: |^FAILED |^FAIL +\S|^E {1,8}\S|^not ok \d|BUILD FAIL|Failure/Error: |Assertion with",
+    "^ {0,8}[\u2717\u2715\u2716\u25cf\u00d7] |[\u2502\u2503] \\[[A-Z]\\] ",
+    r"[Ss]egmentation fault|command not found|: not found$|[Nn]o such file|[Pp]ermission denied",
+    r"CONFLICT \(|rejected\]|[Aa]ssertion .{0,80}failed|^[ \t]{0,8}\*\* \(|[Tt]imed out|undefined reference",
+    r"[Cc]onnection refused|^The following paths are ignored|not formatted|would be overwritten",
 )
-_DETAIL = re.compile(
-    r"^ {1,12}\S{1,200}_test\.go:\d|^[ \t]{0,12}(?:Expected|Received|left|right|expected|actual|got|want) {0,8}: "
-)
+# Belongs to a strong line above it.
+_DETAIL = re.compile(r"^[ \t]{0,12}(?:Expected|Received|left|right|expected|actual|got|want) {0,8}: ")
 # Says again that something failed, not what: kept only where nothing better stands.
-_ECHO = (
-    r"\b0 (?:errors?|fail)|\b[Nn]o errors?\b|complete log of this run|^FAIL$|^error: script|Lifecycle script",
+_ECHO_FORMS = (
+    r"\b0 (?:errors?|fail)|\b[Nn]o errors?\b|complete log of this run|^FAIL(?:\t|$)|^error: script",
     r"\berror: (?:aborting due|process didn't exit|could not compile)|For more information about this error",
-    r"make(?:\[\d\])?: \*\*\*|errno \d+$|^(?:error )?Command failed with exit code",
-    r"^npm (?:ERR!|error) (?:$|Exit status|errno|code ELIFECYCLE|A complete|path|command)",
+    r"make(?:\[\d\])?: \*\*\*|errno \d+$|^(?:error )?Command failed with exit code|ERROR task failed",
+    r"^npm (?:ERR!|error) (?:$|Exit status|errno|code ELIFECYCLE|A complete|path|command)|Lifecycle script",
 )
-_STRONG_LINE = re.compile("|".join(_STRONG))
-_ECHO_LINE = re.compile("|".join(_ECHO))
+_STRONG = re.compile("|".join(_STRONG_FORMS))
+_ECHO = re.compile("|".join(_ECHO_FORMS))
 
 
 def error_lines(text: str, limit: int = 2000) -> str:
     """The lines of an output that carry its error, in order, unmasked; at most `limit` characters (limit > 0).
 
-    A traceback stays whole if it fits, colours and progress bars go. A text without such lines is known by its end.
-    Linear in the text.
+    A traceback stays whole if it fits; colours, progress bars and the header of the agent's shell tool go. A text
+    without such lines is known by its end. Linear in the text.
     """
     text = plain(text)
-    if text.count("\n") < 2:
-        return text.strip()[:limit]
+    if text.startswith(_TOOL_ERROR):  # below the sentence stands what was to be edited
+        text = text.split("\n", 1)[0]
+    if "\n" not in text:
+        return text.removeprefix(_TOOL_ERROR).removesuffix("</tool_use_error>").strip()[:limit]
     start = text.rfind("Traceback (most recent call last)")
     if start >= 0:
         return _last_traceback(text, start, limit)
-    lines = text.split("\n")
-    chosen = _chosen(lines, text)
-    return "\n".join(chosen)[:limit].strip()
+    lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
+    while len(lines) > 1 and _HEADER.match(lines[0]):
+        del lines[0]
+    if len(lines) > TAIL:
+        lines = _carrying(lines, text)
+    return "\n".join([line[:LINE_LIMIT] for line in lines])[:limit].strip()
 
 
 def plain(text: str) -> str:
-    """The text without colours, with what a progress bar left standing, and with `\\n` that a tool wrote as two
-    characters read as line breaks."""
+    """The text without colours, with what a progress bar left standing, and with the line breaks that a tool wrote as
+    two characters (`\\\\n`) read as such."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
-    if "\\n" in text and text.count("\\n") > text.count("\n"):
+    if "\\n" in text and ("\\n\\n" in text or "\n" not in text):
         text = text.replace("\\r\\n", "\n").replace("\\n", "\n")
     if "\r" in text:
         lines = text.replace("\r\n", "\n").split("\n")
         text = "\n".join([line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines])
     return text
-
-
-def says_failure(text: str, *, tool: str = "", head: str = "") -> bool:  # noqa: ARG001
-    """Whether a result that nobody flagged says that the step failed."""
-    return False
 
 
 def _last_traceback(text: str, start: int, limit: int) -> str:
@@ -117,25 +102,24 @@ def _last_traceback(text: str, start: int, limit: int) -> str:
     return f"{whole[: limit - len(exception) - 1]}\n{exception}" if len(exception) < limit else exception
 
 
-def _chosen(lines: list[str], text: str) -> list[str]:
+def _carrying(lines: list[str], text: str) -> list[str]:
+    """The lines that carry an error, each once; else those that mention one; else the last."""
     lowered = text.lower()
-    kept: list[str] = []
+    hints = [hint for hint in _HINTS if hint in lowered]
+    placed = _PLACE.search(text) is not None
+    kept: dict[str, str] = {}
     weak: list[str] = []
-    if any(hint in lowered for hint in _HINTS):
-        for line in lines:
-            low = line.lower()
-            if not any(hint in low for hint in _HINTS):
+    for line in lines:
+        low = line.lower()
+        at_place = placed and _PLACE.match(line) is not None
+        if not (kept and _DETAIL.match(line)):
+            if not at_place and not any(hint in low for hint in hints):
                 continue
-            head = line[:400]
-            if _ECHO_LINE.search(head):
+            head = line[:LINE_LIMIT]
+            if _ECHO.search(head) or not (at_place or _STRONG.search(head)):
                 weak.append(line)
-            elif _STRONG_LINE.search(head) or (kept and _DETAIL.match(head)):
-                kept.append(line)
-                if len(kept) >= LINES:
-                    break
-            else:
-                weak.append(line)
-    if kept:
-        return kept
-    said = [line for line in lines if line.strip(" \t-=_*#~") and not _HEADER.match(line.strip())]
-    return weak[:TAIL] or said[-TAIL:] or lines
+                continue
+        kept.setdefault(line.strip(), line)
+        if len(kept) >= LINES:
+            break
+    return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]

@@ -105,9 +105,9 @@ GENERAL: tuple[tuple[str, str], ...] = (
         missing script|e404|undefinedtable|no rule to make target|was not found|not a valid object name
         bad revision|unable to find|could not locate|does not appear to be a git repository|not a git repository
         repository not found|not found|cannot open|no file|undefinedcolumn|no longer exists|could not read file
-        could not open|failed to open|not a tree object|no task found with id|no upstream
-        does not have any commits|no matching|does not match any|no resources found|unknown key|object not found
-        cannot be found|no configuration file|gone|has been deleted""",
+        could not open|failed to open|not a tree object|no task found with id|does not have any commits
+        no matching|does not match any|no resources found|unknown key|object not found|cannot be found
+        no configuration file|gone|has been deleted""",
     ),
     (
         "assertion",
@@ -116,13 +116,18 @@ GENERAL: tuple[tuple[str, str], ...] = (
         sanity check failed|failed assertion|assertion error|check failed""",
     ),
     (
+        "command_failed",
+        """make & error 1|make & error 2|make & error 127|did not complete successfully|lifecycle & npm|elifecycle
+        non zero exit|non zero code|would be reformatted""",
+    ),
+    (
         "code_error",
         """syntaxerror|traceback most recent call last|is not a function|is not defined|undefined reference
         unhandled exception|uncaught|panic|panicked|segmentation fault|nullpointerexception|cannot find symbol
         compilation error|compile error|compilation failed|failed to compile|build failed|typeerror|valueerror
         keyerror|indexerror|attributeerror|nameerror|runtimeerror|referenceerror|rangeerror|fatal error
         exception in thread|core dumped|heap out of memory|null pointer|stack overflow|stackoverflowerror
-        undefined method|nomethoderror|undefined variable|undefined local|build error|type error|parse failure
+        undefined method|nomethoderror|undefined variable|undefined local|type error|parse failure
         cannot read properties of|cannot read property|out of memory|outofmemoryerror|could not compile
         expected & found & line|memory access|use of undeclared|undeclared|invalid syntax|memoryerror
         arithmeticexception|illegalargumentexception|illegalstateexception|argumenterror|division by zero
@@ -210,7 +215,7 @@ PROGRAM_ERRORS = _names(
 
 # Says nothing beyond "an exception": the words of its message decide first.
 ANY_ERRORS = _names(
-    """valueerror typeerror runtimeerror exception error oserror systemerror memoryerror arithmeticerror ioexception
+    """valueerror typeerror runtimeerror exception oserror systemerror memoryerror arithmeticerror ioexception
     runtimeexception illegalargumentexception illegalstateexception argumenterror standarderror
     outofmemoryerror"""
 )

@@ -167,7 +167,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         invalid username or token|invalid grant|wrong api key|api key provided|please log in|re authenticate
         reauthenticate|refresh token & invalid|defaultcredentialserror|no authentication
         credentials have expired|sso session & expired|login failed|need to login|need to log in
-        unauthorizedexception|not authenticated|api key is invalid|api key was not""",
+        unauthorizedexception|not authenticated|api key is invalid|api key was not|subscription key|gh token
+        e401|incorrect or missing password|environment variable & token & set""",
     ),
     (
         "model_not_found",
@@ -175,13 +176,15 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         not found error & model & !tool|is not found for api version|is not supported for generatecontent
         try pulling it first|not found & ollama pull|model & decommissioned|model & has been deprecated
         model & no longer supported|model & no longer available|deploymentnotfound
-        deployment for this resource does not exist|model identifier is invalid|invalid model
-        not a valid model id|no endpoints found|unknown model|unable to access model|model & retired
-        not a valid model identifier|model does not exist|model not supported|model & is not available
-        no such model|model & is not supported|unknownmodelerror|modelnotsupported|unrecognized model
-        model not exist|modelnotfound|issue with the selected model|publisher model & not found
-        model & not found & !module & !models py|no models loaded|model is not available|does not support model
-        model & end of its life|no model named|requested model & not exist|could not find model""",
+        deployment for this resource does not exist|model identifier is invalid
+        invalid model & !invalid model output & !invalid model response|not a valid model id|no endpoints found
+        unknown model|unable to access model|model & retired|not a valid model identifier|model does not exist
+        model not supported|model & is not available|no such model
+        model & is not supported & !parameter & !with this model & !value|unknownmodelerror|modelnotsupported
+        unrecognized model|model not exist|modelnotfound|issue with the selected model
+        publisher model & not found|model & not found & !module & !models py|no models loaded
+        model is not available|does not support model|model & end of its life|no model named
+        requested model & not exist|could not find model""",
     ),
     (
         "rate_limit",
@@ -192,6 +195,19 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         resource has been exhausted & !memory|api calls minute|concurrency limit|concurrent requests
         requests rate|request rate|calls minute|provisionedthroughputexceeded|requestlimitexceeded|rate exceeded
         ratelimitreached|rate limiting|tier capacity exceeded""",
+    ),
+    (
+        "timeout",
+        """deadline exceeded|deadline expired|deadlineexceeded|32001""",
+    ),
+    (
+        "command_failed",
+        """failed to push some refs|no upstream branch|ignored by one of your|pre commit validation failed
+        hook declined & !protected|code is not formatted|merge conflict|automatic merge failed
+        would be overwritten by|refusing to merge|nothing to commit|no changes added to commit|unmerged files
+        cannot rebase|divergent branches|non fast forward|index lock|another git process
+        resolve your current index|cannot pull with rebase|nothing added to commit|conflict content
+        already exists & fatal|fetch first|tip of your current branch is behind|no changes & commit""",
     ),
     (
         "overloaded",

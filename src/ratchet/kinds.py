@@ -158,6 +158,11 @@ _BEYOND_PROGRAM = {
 }
 
 _CLASS = re.compile(r"(?:Uncaught |Error: |E {1,8})?(?:[\w$]{1,80}[.:]{1,2}){0,12}([A-Z]\w{2,80})(?=[:(\s]|$)")
+_NO_TOOL = re.compile(
+    r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist|is not (?:available|found|registered))"
+    r"|^\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found|\bspawn \S{1,200} ENOENT",
+    re.MULTILINE,
+)
 _EXIT = re.compile(r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| zero){0,4} (\d{1,3}) ")
 
 
@@ -200,8 +205,12 @@ def kind_of(
         return next((kind for kind in (specific, general) if kind in beyond), "code_error")
     if compiler_failed(said):
         return "dependency_missing" if specific == "dependency_missing" else "code_error"
+    if _NO_TOOL.search(said):
+        return "tool_not_found"
     if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
         return specific
+    if structure == "tool_error" and general:
+        return general
     if structure or general:
         return structure or general
     return _by_elimination(words, exit_code, raised, named, tool)
@@ -279,6 +288,8 @@ def _class_named(text: str) -> str:
     for line in (text.lstrip()[:300], text.rstrip().rsplit("\n", 1)[-1][:300]):
         found = _CLASS.match(line)
         name = found[1].lower() if found else ""
+        if found and found[1].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
+            continue
         if name in PROGRAM_ERRORS or name in ANY_ERRORS or _of_classes([name]):
             return name
     return ""
