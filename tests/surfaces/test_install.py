@@ -18,8 +18,7 @@ from ratchet.errors import BackendError, Refused, UsageError
 from ratchet.install import Installed, InstallScope, installed_events, uninstall
 
 SETTINGS = [
-    '{\n  "model": "opus",\n  "hooks": {\n    "PostToolUse": [\n      {"matcher": "Edit", "hooks": []}\n    ]\n  },\n'
-    + '  "env": {"ÄÖ": "\\u00e4 ä"}\n}\n',
+    '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "é": "\\u00e4 ä"\n}\n',
     '{\n\t"a": [1, 2.50, 1e3],\n\t"hooks": {\n\t\t"SessionStart": [\n\t\t\t{"hooks": []}\n\t\t]\n\t}\n}',
     '{"a":1,"hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"bye"}]}]},"b":2}',
     "{}",
