@@ -77,7 +77,7 @@ def intent(tool: object, tool_input: object) -> tuple[str, str]:
     (an MCP tool its exact name).
     """
     name = tool if isinstance(tool, str) else ""
-    plain = name.lower().replace("_", "").replace("-", "").replace(".", "")
+    plain = _plain(name)
     fields: dict[object, object] = tool_input if isinstance(tool_input, dict) else {}
     if plain in programs.SHELL_TOOLS:
         command = _command_of(fields or tool_input)
@@ -101,6 +101,15 @@ def intent(tool: object, tool_input: object) -> tuple[str, str]:
     if plain == "applypatch":
         return verb, _patched(_text_of(tool_input))
     return verb, ""
+
+
+def is_shell(tool: str) -> bool:
+    """Whether the tool runs shell commands, whatever its agent calls it."""
+    return _plain(tool) in programs.SHELL_TOOLS
+
+
+def _plain(tool: str) -> str:
+    return tool.lower().replace("_", "").replace("-", "").replace(".", "")
 
 
 def shell_intent(command: str) -> tuple[str, str]:

@@ -1,0 +1,67 @@
+"""What made the difference between a call that failed and the one that worked, put as advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ratchet.memory.calls import Call, Piece
+from ratchet.memory.checks import is_ignore_list, switches_off
+from ratchet.memory.generalise import without_prose
+from ratchet.memory.remedy import ADVICE_CHARS, Remedy, Rule
+from ratchet.memory.shell_remedies import shell_remedy
+from ratchet.memory.tool_remedies import edit_remedy, fields_remedy, other_tool
+
+__all__ = ["Remedy", "Rule", "remedy"]
+
+
+def remedy(
+    failed: Call, worked: Call, between: Sequence[Call], piece: Piece | None, *, stand_in: bool = False
+) -> Remedy:
+    """The remedy that led from `failed` to `worked`, with what ran `between` them. `piece` is the simple command of
+    `worked` that does what failed (shells only)."""
+    if worked.shell and failed.shell and piece is not None:
+        found = shell_remedy(failed, worked, between, piece, stand_in=stand_in)
+    elif stand_in:
+        found = other_tool(failed, worked)
+    elif failed.writes:
+        found = edit_remedy(failed, worked, between)
+    else:
+        found = fields_remedy(failed, worked, between)
+    return _checked(found, failed, worked, between)
+
+
+def _checked(found: Remedy, failed: Call, worked: Call, between: Sequence[Call]) -> Remedy:
+    """The remedy with the reason that forbids it, looked for in all that it consists of."""
+    reusable = found.reusable and len(found.text) <= ADVICE_CHARS and "\n" not in found.text
+    if found.rule in ("read", "fields", "found"):
+        # Its example is a file's text or path: what stands there was not what helped.
+        do = "" if switches_off(found.do) else found.do
+        return replace(found, reusable=reusable, do=do, reason=switches_off(found.text))
+    reason = switches_off(found.do, failed.input if failed.shell else "")
+    if not reason and failed.shell and worked.shell:
+        reason = switches_off(_without_texts(worked), failed.input)
+    if not reason and found.rule in ("edit", "unclear"):
+        reason = _weakened(between)
+    return replace(found, reusable=reusable, reason=reason)
+
+
+def _without_texts(call: Call) -> str:
+    """A shell call without the messages of its commits and the bodies of its here-documents: those say, not do."""
+    if "<<" in call.input:
+        return " && ".join(piece.bare for piece in call.pieces)
+    return without_prose(call.input)
+
+
+def _weakened(between: Sequence[Call]) -> str:
+    """Why the edits made meanwhile must not be advice: a check was switched off in a file."""
+    for call in between:
+        if not (call.ok and call.writes):
+            continue
+        if is_ignore_list(call.target):
+            return f"silences a checker: `{call.target.rpartition('/')[2]}`"
+        reason = switches_off(call.new_text)
+        # Of code only what looks away from it counts, and only if it did not stand there before.
+        if reason.startswith(("silences", "skips tests", "weakens")) and not switches_off(call.old_text):
+            return reason
+    return ""

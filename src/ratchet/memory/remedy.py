@@ -1,0 +1,34 @@
+"""What was done differently, as a value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Rule = Literal["instead", "first", "read", "fields", "found", "stand_in", "retry", "edit", "unclear"]
+
+ADVICE_CHARS = 400  # longer advice is a story about one case; nobody reuses it
+_CODE = re.compile(r"<<|\n|(?:python\d?|node|ruby|perl|php|elixir|deno) (?:-\w )*-[ecr]\b|\bawk\b|\$\(")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What was done differently. `text` is the advice with placeholders; `do` what was done, byte for byte; `reason`
+    why it must not be advice ("" when it may). Only `reusable` remedies become lessons at first sight."""
+
+    rule: Rule
+    text: str
+    do: str
+    reusable: bool
+    reason: str = ""
+
+
+def evidence(rule: Rule, do: str) -> Remedy:
+    """It worked, but why cannot be put as advice."""
+    return Remedy(rule=rule, text="", do=do, reusable=False)
+
+
+def is_code(command: str) -> bool:
+    """Whether a command is a program of its own, written for one case."""
+    return _CODE.search(command) is not None
