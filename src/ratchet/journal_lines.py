@@ -1,0 +1,180 @@
+"""Reads the lines of a journal segment: outcomes and exposures of the right shape, everything else with its reason."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from ratchet.records import Json, Quarantined, Row
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What some lines hold, in their order."""
+
+    outcomes: list[Row] = field(default_factory=list)
+    exposures: list[Row] = field(default_factory=list)
+    quarantined: list[Quarantined] = field(default_factory=list)
+    lost: int = 0
+
+
+def parsed(chunk: bytes, path: str, first_line: int) -> Parsed:
+    """Read whole lines. `first_line` is the number of the first one, counted from 1; empty lines are allowed."""
+    found = Parsed()
+    lines = chunk.split(b"\n")
+    rows = _all_at_once(lines)
+    if rows is not None:
+        number = first_line - 1
+        taken = iter(rows)
+        for line in lines:
+            number += 1
+            if line:
+                _sort(next(taken), found, path, number)
+        return found
+    for number, line in enumerate(lines, first_line):
+        if line:
+            try:
+                row = _decode(_scrubbed(line))
+            except (ValueError, RecursionError) as error:
+                found.quarantined.append(Quarantined(path=path, line=number, reason=_reason(line, error)))
+            else:
+                _sort(row, found, path, number)
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+_decode = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+def _all_at_once(lines: list[bytes]) -> list[Json] | None:
+    """Every line as one JSON array, which halves the cost of a line; None when a line needs a look of its own.
+
+    Two broken lines cannot pass as one value: each has to begin with `{`, which is no key, and their number must agree.
+    """
+    whole = [line for line in lines if line]
+    joined = b",".join(whole)
+    if b"\\u0000" in joined or b"\\ud" in joined or b"\\uD" in joined:
+        return None
+    if not all(line[0] == 0x7B and line[-1] == 0x7D for line in whole):
+        return None
+    try:
+        rows = _decode((b"[" + joined + b"]").decode())
+    except (ValueError, RecursionError):
+        return None
+    return rows if isinstance(rows, list) and len(rows) == len(whole) else None
+
+
+def _scrubbed(line: bytes) -> str:
+    """The text of a line without escapes that no database takes: NUL and lone surrogates."""
+    text = line.decode()
+    if "\\u0000" not in text and "\\ud" not in text.lower():
+        return text
+    value = json.loads(text)
+    clean = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return clean.replace("\\u0000", "\\ufffd")
+
+
+def _reason(line: bytes, error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return f"invalid UTF-8 at byte {error.start}"
+    if b"\0" in line:
+        return "holds NUL bytes"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at character {error.pos}"
+    return f"not JSON: {error}"
+
+
+def _sort(row: Json, found: Parsed, path: str, number: int) -> None:
+    """Put a value where it belongs, or into quarantine with what is wrong about it."""
+    wrong = "not an object"
+    if isinstance(row, dict):
+        kind = row.pop("r", None)
+        if kind == "outcome":
+            wrong = _wrong(row, _OUTCOME, _OUTCOME_NEEDS)
+            if not wrong:
+                found.outcomes.append(row)
+        elif kind == "exposure":
+            wrong = _wrong(row, _EXPOSURE, _EXPOSURE_NEEDS)
+            if not wrong:
+                found.exposures.append(row)
+        elif kind == "lost":
+            count, reason = row.get("count"), row.get("reason")
+            found.lost += count if isinstance(count, int) else 0
+            wrong = f"{count} records were never written before this line: {reason}"
+        else:
+            wrong = f"of unknown kind {str(kind)[:40]!r}"
+    if wrong:
+        found.quarantined.append(Quarantined(path=path, line=number, reason=wrong))
+
+
+def _is_text(value: Json) -> bool:
+    return type(value) is str
+
+
+def _is_number(value: Json) -> bool:
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**63)
+
+
+def _is_count(value: Json) -> bool:
+    return type(value) is int and -(2**63) <= value < 2**63
+
+
+def _is_bool(value: Json) -> bool:
+    return value is True or value is False
+
+
+def _is_object(value: Json) -> bool:
+    return type(value) is dict
+
+
+_Check = Callable[[Json], bool]
+_OUTCOME: dict[str, _Check] = {
+    **dict.fromkeys(
+        ("id", "agent", "task", "model", "source", "session", "thread", "unit", "project"),
+        _is_text,
+    ),
+    **dict.fromkeys(("started_at", "score", "duration_s", "first_item_s", "cost_usd"), _is_number),
+    "tokens": _is_count,
+    "ok": _is_bool,
+    **dict.fromkeys(("failure", "step", "context"), _is_object),
+}
+_NESTED: dict[str, dict[str, _Check]] = {
+    "failure": {
+        **dict.fromkeys(("message", "kind", "type", "signature", "template"), _is_text),
+        **dict.fromkeys(("status", "exit_code"), _is_count),
+        "flagged": _is_bool,
+    },
+    "step": dict.fromkeys(("tool", "head", "target", "input", "change"), _is_text),
+}
+_OUTCOME_NEEDS = ("id", "agent", "ok", "started_at")
+_EXPOSURE: dict[str, _Check] = {
+    **dict.fromkeys(("trial", "unit", "arm", "session", "pattern", "channel"), _is_text),
+    **dict.fromkeys(("share", "at", "settled_at"), _is_number),
+    **dict.fromkeys(("settled", "ok"), _is_bool),
+    "revision": _is_count,
+}
+_EXPOSURE_NEEDS = ("trial", "unit", "arm", "share", "at")
+
+
+def _wrong(row: Row, checks: dict[str, _Check], needs: tuple[str, ...]) -> str:
+    """What is wrong with a row's shape; empty when nothing is. Unknown fields pass: a newer version's."""
+    for name in needs:
+        if row.get(name) in (None, ""):
+            return f"without {name}"
+    for name, value in row.items():
+        check = checks.get(name)
+        if check is not None and not check(value):
+            return f"{name} is {type(value).__name__} {str(value)[:40]!r}"
+        if check is _is_object and name in _NESTED:
+            wrong = _wrong(value, _NESTED[name], ())  # type: ignore[arg-type]
+            if wrong:
+                return f"{name}.{wrong}"
+    return ""
