@@ -104,6 +104,19 @@ def shown_share(home: str, session: str) -> float:
         return 1.0 - published(home).withheld
 
 
+def forget_sessions(home: str, *, older_than_s: float = 30 * 86_400) -> None:
+    """Delete the shares of sessions that began long ago. Raises OSError, but for a folder that is not there."""
+    folder = os.path.join(home, "hook", "sessions")
+    if not os.path.isdir(folder):
+        return
+    from time import time
+
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.stat(path).st_mtime < time() - older_than_s:
+            os.unlink(path)
+
+
 def unit_of(session: str, pattern: str) -> str:
     """The name of a unit: it meets all lessons of its pattern, in all channels, with one arm."""
     return f"{session}/{pattern}"

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
         if answer:
             _say(event, answer)
     except BaseException as fault:  # noqa: BLE001  (the edge of the process: nothing may pass, not even an interrupt)
-        _log(home, event, fault)
+        log_fault(home, event, fault)
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[str, str]:
@@ -70,7 +70,7 @@ def _end_in_time(event: str, home: str) -> None:
 
     def end(number: int, frame: object) -> None:
         del number, frame
-        _log(home, event, TimeoutError(f"not done after {TIME_LIMIT_S} s"))
+        log_fault(home, event, TimeoutError(f"not done after {TIME_LIMIT_S} s"))
         os._exit(0)
 
     try:
@@ -275,7 +275,7 @@ def _journal(home: str, record: str, row: Row) -> bool:
     return Journal(home, shared=True).append({"r": record, **row})
 
 
-def _log(home: str, event: str, fault: BaseException) -> None:
+def log_fault(home: str, event: str, fault: BaseException) -> None:
     """One line about a fault. With nowhere to write there is nothing left to tell."""
     import time
 

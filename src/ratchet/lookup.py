@@ -114,9 +114,9 @@ def _opened(path: str) -> sqlite3.Connection:
         store = sqlite3.connect(f"file:{escaped}?{mode}", uri=True, timeout=BUSY_S, isolation_level=None)
         try:
             store.execute("SELECT 1 FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
             store.close()
-            if "immutable" in mode or os.path.exists(path + "-wal"):
+            if "immutable" in mode or "locked" in str(error) or os.path.exists(path + "-wal"):
                 raise
         else:
             return store
