@@ -6,11 +6,12 @@ are redacted when it opens: the carry is stored too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ratchet import coin, excerpt, intent, toolcall
+from ratchet import coin, intent, toolcall
 from ratchet.records import Failure, Json, Outcome, Row, Step
 from ratchet.sources import fields
+from ratchet.unflagged import says_failure
 
 # These exit with 1 to say "nothing found" or "they differ": an answer, not a failure (their manual pages).
 _ANSWERS_BY_EXIT = frozenset(
@@ -32,6 +33,24 @@ class Result:
     kind: str = ""
     type: str = ""
     judged: bool = True
+    says_failed: bool = False  # no flag, but the source's own way to word an error
+
+
+def step_of(tool: str, tool_input: Json) -> Step:
+    """What a call of a tool does, its texts redacted and capped."""
+    head, target = intent.intent(tool, tool_input)
+    return Step(
+        tool=toolcall.whole_text(tool)[:200],
+        head=toolcall.safe(head, 200),
+        target=toolcall.safe(target, 500),
+        input=toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
+        change=toolcall.safe(toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
+    )
+
+
+def at(result: Result, moment: float) -> Result:
+    """The result, known to have come then."""
+    return replace(result, at=moment)
 
 
 def opened(
@@ -44,16 +63,10 @@ def opened(
     thread: str = "",
 ) -> Row:
     """A call that waits for its result."""
-    head, target = intent.intent(tool, tool_input)
-    call: Row = {
-        "tool": toolcall.whole_text(tool)[:200],
-        "head": toolcall.safe(head, 200),
-        "target": toolcall.safe(target, 500),
-        "input": toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
-    }
-    change = toolcall.change_text(tool_input)
-    if change:
-        call["change"] = toolcall.safe(change, toolcall.CHANGE_CHARS)
+    step = step_of(tool, tool_input)
+    call: Row = {"tool": step.tool, "head": step.head, "target": step.target, "input": step.input}
+    if step.change:
+        call["change"] = step.change
     if at is not None:
         call["at"] = at
     for name, value in (("model", model), ("project", project), ("thread", thread)):
@@ -126,9 +139,9 @@ def failure_of(result: Result, *, tool: str = "", head: str = "") -> Failure | N
     if failed is None and result.exit_code and not (result.exit_code == 1 and head in _ANSWERS_BY_EXIT):
         failed = True
     flagged = bool(failed)
-    if not flagged and not kind and text is result.text:
+    if not flagged and not kind and not result.says_failed and text is result.text:
         judged = toolcall.ends(text, toolcall.JUDGED_CHARS)
-        if not result.judged or not excerpt.says_failure(judged, tool=tool, head=head):
+        if not result.judged or not says_failure(judged, tool=tool, head=head):
             return None
     return Failure(
         message=toolcall.message_text(text),

@@ -157,35 +157,53 @@ def _digest(head: bytes) -> str:
     return hashlib.sha256(head).hexdigest()[:16]
 
 
-def lines_of(path: str, offset: int, carry: Row) -> Iterator[Line]:
-    """The lines from `offset` on, blank ones left out. Raises OSError, BackendError when the file cannot be opened.
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One line's bytes, the line feed included where it has one; or why nothing behind `end` can be read."""
 
-    `carry` keeps what the next read needs: the count of lines, and what the file begins with. While a line is out, it
-    stands for the file up to that line.
+    number: int  # from 1
+    data: bytes
+    end: int  # byte behind it
+    damage: str = ""
+
+
+def raw_lines(path: str, offset: int, carry: Row) -> Iterator[Raw]:
+    """The bytes of each line from `offset` on. Raises OSError, BackendError when the file cannot be opened.
+
+    `carry` keeps what the next read needs: the count of whole lines, and what the file begins with. While a line is
+    out, it stands for the file up to the end of that line.
     """
     with open_plain(path) as file:
-        at = start_of(file, offset, carry)
+        end = start_of(file, offset, carry)
         done = carry.get("lines")
         number = done if isinstance(done, int) else 0
         while True:
-            raw, damage = _next_raw(file)
+            data, damage = _next_raw(file)
             if damage:
-                yield Line(number + 1, [], damage, at)
+                yield Raw(number + 1, b"", end, damage)
+            if damage or not data:
                 return
-            if not raw:
-                return
-            whole = raw.endswith(b"\n")
-            end = at + len(raw)
-            objects, reason = decode(raw.removeprefix(_BOM) if at == 0 else raw)
-            if whole:
+            bare = data.removeprefix(_BOM) if end == 0 else data
+            end += len(data)
+            if data.endswith(b"\n"):
                 carry["lines"] = number + 1
-            elif reason:
-                yield Line(number + 1, [], f"cut off at the end of the file; read again once it grows ({reason})", at)
-                return
-            if objects or reason:
-                yield Line(number + 1, objects, reason, end)
-            at = end
+            yield Raw(number + 1, bare, end)
             number += 1
+
+
+def lines_of(path: str, offset: int, carry: Row) -> Iterator[Line]:
+    """The objects of each line from `offset` on, blank lines left out. See `raw_lines`."""
+    for raw in raw_lines(path, offset, carry):
+        if raw.damage:
+            yield Line(raw.number, [], raw.damage, raw.end)
+            return
+        objects, reason = decode(raw.data)
+        if reason and not raw.data.endswith(b"\n"):
+            start = raw.end - len(raw.data)
+            yield Line(raw.number, [], f"cut off at the end of the file; read again once it grows ({reason})", start)
+            return
+        if objects or reason:
+            yield Line(raw.number, objects, reason, raw.end)
 
 
 def _next_raw(file: IO[bytes]) -> tuple[bytes, str]:

@@ -1,0 +1,248 @@
+"""Conversations with tool calls, as JSON lines or as one document, in any of the common shapes (see
+`message_shapes`): Gemini CLI, pi, opencode, OpenHands, SWE-agent, tau-bench, and every agent that keeps its messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ratchet.ports import Read
+from ratchet.records import Json, Outcome, Row
+from ratchet.sources import calls, fields
+from ratchet.sources.document import is_document, read_document
+from ratchet.sources.lines import objects_in, peek
+from ratchet.sources.message_shapes import Closes, Opens, events_of
+from ratchet.sources.reading import Item, moment, read_records, table, tally
+
+NAME = "messages"
+# Where a document keeps its conversation. SWE-agent's steps come before its history: both tell the same.
+_HOLDERS = (
+    "trajectory",
+    "traj",
+    "messages",
+    "history",
+    "conversation",
+    "events",
+    "contents",
+    "transcript",
+    "simulations",
+)
+_SESSION = ("sessionId", "session_id", "conversation_id", "thread_id", "instance_id", "task_id", "id", "environment")
+_IN_DOCUMENT = re.compile(
+    rb'"(?:role|toolCalls|tool_calls|trajectory|traj|observation)"\s*:|"kind"\s*:\s*"\w+Event"|"type"\s*:\s*"gemini"'
+)
+_ROLES = frozenset(("assistant", "user", "system", "tool", "function", "toolResult", "model", "developer"))
+
+
+class Messages:
+    """The Source of conversations."""
+
+    name = NAME
+
+    def claims(self, head: bytes) -> bool:
+        """Whether the first records are messages, or a document holds some."""
+        if is_document(head):
+            return _IN_DOCUMENT.search(head) is not None
+        return any(_is_own(record) for record in objects_in(head))
+
+    def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
+        """See `ports.Source`. A document, or a line that holds a whole conversation, is a session of its own."""
+        conversations = _Conversations(path, carry)
+        if is_document(peek(path)):
+            return read_document(path, carry, conversations.take_document, name=NAME)
+        return read_records(path, offset, carry, conversations.take, name=NAME)
+
+
+def _is_own(record: Row) -> bool:
+    role = record.get("role")
+    if isinstance(role, str):
+        return role in _ROLES and not {"content", "tool_calls", "parts", "toolCalls"}.isdisjoint(record)
+    inner = record.get("message")
+    if record.get("type") == "message" and isinstance(inner, dict):
+        return "role" in inner
+    if record.get("type") == "session" and "cwd" in record:  # pi's header
+        return True
+    if record.get("type") == "gemini" or ("sessionId" in record and "projectHash" in record):
+        return True
+    if isinstance(record.get("kind"), str) and str(record["kind"]).endswith("Event") and "source" in record:
+        return True
+    if record.get("source") in ("agent", "user", "environment") and ("action" in record or "observation" in record):
+        return True
+    return any(fields.rows(record.get(name)) for name in _HOLDERS) or _is_langchain(record)
+
+
+def _is_langchain(record: Row) -> bool:
+    return record.get("type") in ("ai", "human") and ("content" in record or isinstance(record.get("data"), dict))
+
+
+class _Conversations:
+    """Reads the conversations of one file; its whole memory is the carry."""
+
+    def __init__(self, path: str, carry: Row) -> None:
+        self._path = path
+        self._carry = carry
+
+    def take_document(self, document: Json) -> list[Item] | None:
+        """The steps of all conversations in a document."""
+        if isinstance(document, dict):
+            return self._whole(document) if _holder(document) else self.take(document, 0)
+        records = document if isinstance(document, list) else []
+        if any(isinstance(item, dict) and _holder(item) and "role" not in item for item in records):
+            return [step for item in fields.rows(records) for step in self._whole(item) or ()]
+        return self._steps(records, {})
+
+    def take(self, record: Row, _line: int) -> list[Item] | None:
+        """What one line teaches: a message, a session's header, or a whole conversation."""
+        if _holder(record) and "role" not in record and not isinstance(record.get("message"), dict):
+            return self._whole(record)
+        if record.get("type") == "session" or ("sessionId" in record and "projectHash" in record):
+            self._carry["session"] = fields.text(fields.first(record, ("sessionId", "id")))
+            self._carry["project"] = fields.text(record.get("cwd"))
+            self._carry["agent"] = "pi" if record.get("type") == "session" else "gemini-cli"
+            return []
+        return self._step(record)
+
+    def _whole(self, document: Row) -> list[Item] | None:
+        """A conversation that is whole: its calls end with it."""
+        holder = _holder(document)
+        named = fields.first(document, _SESSION)
+        trial = document.get("trial")
+        about: Row = {
+            "agent": _agent_of(document, holder),
+            "session": str(named) if isinstance(named, str | int) else "",
+            "model": fields.text(fields.first(document, ("model", "model_name"))),
+            "fenced": holder in ("history", "messages") and _acts_in_fences(document, holder),
+        }
+        if trial is not None and about["session"]:
+            about["session"] = f"{about['session']}-{trial}"
+        if holder == "simulations":
+            return [step for each in fields.rows(document[holder]) for step in self._whole(each) or ()]
+        held = document[holder]
+        return self._steps(held if isinstance(held, list) else [], about)
+
+    def _steps(self, records: list[Json], about: Row) -> list[Item] | None:
+        """The steps of one conversation, of messages or of pairs of them (OpenHands' oldest way)."""
+        for name in ("open", "agent", "session", "model", "fenced"):
+            self._carry.pop(name, None)
+        self._carry.update(about)
+        flat = [part for item in records for part in (item if isinstance(item, list) else [item])]
+        if not self._carry.get("session"):
+            self._carry["session"] = _digest(flat)
+        found: list[Item] = []
+        known = False
+        for record in fields.rows(flat):
+            steps = self._step(record)
+            known = known or steps is not None
+            found += steps or ()
+        return found if known else None
+
+    def _step(self, record: Row) -> list[Item] | None:
+        events = events_of(record, fenced=self._carry.get("fenced") is True)
+        if events is None:
+            return None
+        if not self._carry.get("agent"):
+            self._carry["agent"] = _agent_of(record, "")
+        inner = fields.row(record.get("message")) or record
+        model = fields.text(fields.first(inner, ("model", "modelId")))
+        if model:
+            self._carry["model"] = model
+        self._spend(fields.row(fields.first(inner, ("usage", "tokens"))))
+        at = moment(fields.instant(fields.first(record, ("timestamp", "created_at"))), self._path, self._carry)
+        items: list[Item] = []
+        for event in events:
+            if isinstance(event, Opens):
+                self._open(event, at)
+            else:
+                items += self._close(event, at)
+        return items
+
+    def _spend(self, usage: Row) -> None:
+        total = fields.whole(fields.first(usage, ("totalTokens", "total_tokens", "total")))
+        if total is None:
+            total = sum(fields.whole(usage.get(of)) or 0 for of in ("input_tokens", "output_tokens"))
+        self._carry["waiting"] = tally(self._carry, "waiting") + total
+
+    def _open(self, event: Opens, at: float) -> Row:
+        self._carry["calls"] = tally(self._carry, "calls") + 1
+        key = event.key or f"#{self._carry['calls']}"
+        call = calls.opened(
+            event.tool,
+            event.input,
+            at=event.at if event.at is not None else at,
+            model=fields.text(self._carry.get("model")),
+            project=fields.text(self._carry.get("project")),
+        )
+        call["key"] = f"{key}:{self._carry['calls']}" if len(key) < 12 else key  # short keys begin anew in each turn
+        table(self._carry, "open")[key] = call
+        return call
+
+    def _close(self, event: Closes, at: float) -> list[Outcome]:
+        if event.call is not None:
+            self._open(event.call, at)
+        opened = table(self._carry, "open")
+        key = event.key or next(iter(opened), "")
+        call = fields.row(opened.pop(key, None))
+        if not call and not event.key:
+            return []  # a word of the user's, which answers no call
+        result = event.result
+        if not call:
+            call = self._open(Opens(event.key, "", None), at)
+            opened.pop(event.key, None)
+        if result.at is None and event.call is None:
+            result = calls.at(result, at)
+        waiting = tally(self._carry, "waiting")
+        self._carry["waiting"] = 0
+        session = fields.text(self._carry.get("session")) or self._own_session()
+        name = fields.text(call.get("key")) or key
+        agent = fields.text(self._carry.get("agent")) or NAME
+        return [calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)]
+
+    def _own_session(self) -> str:
+        """A session for lines that name none: what the file's first bytes hash to, so that a copy is the same."""
+        known = fields.text(self._carry.get("head")) or hashlib.sha256(Path(self._path).name.encode()).hexdigest()[:16]
+        self._carry["session"] = f"session-{known}"
+        return f"session-{known}"
+
+
+def _holder(document: Row) -> str:
+    """The field that holds a document's conversation; "" when none does."""
+    for name in _HOLDERS:
+        held = document.get(name)
+        if isinstance(held, list) and any(isinstance(item, dict | list) for item in held):
+            return name
+    return ""
+
+
+def _agent_of(document: Row, holder: str) -> str:
+    """Whose conversation it is, by the fields that only this agent writes."""
+    named = fields.text(fields.first(document, ("agent", "agent_name")))
+    if holder in ("traj", "simulations"):
+        return "tau-bench"
+    if holder == "trajectory" or "environment" in document or "trajectory_format" in document:
+        return "swe-agent"
+    if "projectHash" in document or document.get("type") == "gemini":
+        return "gemini-cli"
+    if "toolCallId" in fields.row(document.get("message")) or document.get("type") == "message":
+        return "pi"
+    if document.get("source") in ("agent", "user", "environment") or holder == "history":
+        inner = fields.rows(document.get(holder)) if holder else []
+        if not inner or any("source" in item or "observation" in item for item in inner):
+            return "openhands"
+        return "swe-agent"
+    return named[:100] or NAME
+
+
+def _acts_in_fences(document: Row, holder: str) -> bool:
+    """Whether the agent has no tool calls and writes its commands into code fences."""
+    held = fields.rows(document.get(holder))
+    marked = any("action" in item or "message_type" in item for item in held) or "trajectory_format" in document
+    called = any(item.get("tool_calls") or item.get("role") in ("tool", "function") for item in held)
+    return not called and (marked or "info" in document)
+
+
+def _digest(records: list[Json]) -> str:
+    start = repr(records[:3]).encode("utf-8", "surrogatepass")
+    return f"session-{hashlib.sha256(start).hexdigest()[:16]}"
