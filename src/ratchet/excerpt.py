@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 
+from ratchet.reports import test_summary
+from ratchet.unflagged import says_failure
+
 LINES = 10  # error lines that are kept: a cause is named by the first ones, the hundredth only repeats it
 LINE_LIMIT = 300  # characters of one line: beyond them stand values (a page that did not match), not causes
 TAIL = 3  # lines kept where none carries an error: what a program says last is nearest to why it ended
 
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,2}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)?|[@-_])")
+# Patterns are strings, compiled by `re` (and kept there) when first met: a hook is a process per event.
+_ANSI = r"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,2}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)?|[@-_])"
 # What an agent's shell tool writes above the output. It says that, not what: the exit code travels apart.
-_HEADER = re.compile(
+_HEADER = (
     r"(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?$|Wall time: |Chunk ID: "
     r"|Original token count: |Total output lines: |Output:$"
 )
@@ -22,10 +26,8 @@ _HINTS = (
     *("abort", "reject", "killed", "fault", "not ok", "refused", "timed out", "conflict", "expected", "received:"),
     *("***", "** (", "undefined", "ignored by", "not formatted", "\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
 )
-_PLACE = re.compile(
-    r"^[ \t]{0,8}[\w./@\-]{1,200}\.[a-z]{1,5}[:(]\d{1,6}[:,)](?!.{0,80}(?:\bwarning\b|\(test\)))", re.MULTILINE
-)
-_STRONG_FORMS = (
+_PLACE = r"^[ \t]{0,8}[\w./@\-]{1,200}\.[a-z]{1,5}[:(]\d{1,6}[:,)](?!.{0,80}(?:\bwarning\b|\(test\)))"
+_STRONG = (
     r"\berror(?:\[E\d{4}\]| (?:TS|CS|C|LNK)\d{4,5}|:|!)",
     r"^[ \t]{0,8}(?:ERROR|FATAL|CRITICAL|Error|Fatal)\b[: ]|^[ \t]{1,8}\d{1,6}:\d{1,5} {1,9}error ",
     r"\[(?:ERROR|error|FATAL)\]",
@@ -38,16 +40,14 @@ _STRONG_FORMS = (
     r"[Cc]onnection refused|^The following paths are ignored|not formatted|would be overwritten",
 )
 # Belongs to a strong line above it.
-_DETAIL = re.compile(r"^[ \t]{0,12}(?:Expected|Received|left|right|expected|actual|got|want) {0,8}: ")
+_DETAIL = r"^[ \t]{0,12}(?:Expected|Received|left|right|expected|actual|got|want) {0,8}: "
 # Says again that something failed, not what: kept only where nothing better stands.
-_ECHO_FORMS = (
+_ECHO = (
     r"\b0 (?:errors?|fail)|\b[Nn]o errors?\b|complete log of this run|^FAIL(?:\t|$)|^error: script",
     r"\berror: (?:aborting due|process didn't exit|could not compile)|For more information about this error",
     r"make(?:\[\d\])?: \*\*\*|errno \d+$|^(?:error )?Command failed with exit code|ERROR task failed",
     r"^npm (?:ERR!|error) (?:$|Exit status|errno|code ELIFECYCLE|A complete|path|command)|Lifecycle script",
 )
-_STRONG = re.compile("|".join(_STRONG_FORMS))
-_ECHO = re.compile("|".join(_ECHO_FORMS))
 
 
 def error_lines(text: str, limit: int = 2000) -> str:
@@ -63,20 +63,23 @@ def error_lines(text: str, limit: int = 2000) -> str:
         return text.removeprefix(_TOOL_ERROR).removesuffix("</tool_use_error>").strip()[:limit]
     start = text.rfind("Traceback (most recent call last)")
     if start >= 0:
-        return _last_traceback(text, start, limit)
-    lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
-    while len(lines) > 1 and _HEADER.match(lines[0]):
-        del lines[0]
-    if len(lines) > TAIL:
-        lines = _carrying(lines, text)
-    return "\n".join([line[:LINE_LIMIT] for line in lines])[:limit].strip()
+        said = _last_traceback(text, start, limit)
+    else:
+        lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
+        while len(lines) > 1 and re.match(_HEADER, lines[0]):
+            del lines[0]
+        said = "\n".join([line[:LINE_LIMIT] for line in (lines if len(lines) <= TAIL else _carrying(lines, text))])
+    summary = test_summary(text)
+    if summary and not test_summary(said):
+        said = f"{said[: max(0, limit - len(summary) - 1)]}\n{summary}"
+    return said[:limit].strip()
 
 
 def plain(text: str) -> str:
     """The text without colours, with what a progress bar left standing, and with the line breaks that a tool wrote as
     two characters (`\\\\n`) read as such."""
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
+        text = re.sub(_ANSI, "", text)
     if "\\n" in text and ("\\n\\n" in text or "\n" not in text):
         text = text.replace("\\r\\n", "\n").replace("\\n", "\n")
     if "\r" in text:
@@ -106,20 +109,23 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     """The lines that carry an error, each once; else those that mention one; else the last."""
     lowered = text.lower()
     hints = [hint for hint in _HINTS if hint in lowered]
-    placed = _PLACE.search(text) is not None
+    strong, echo, place, detail = (re.compile(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
     kept: dict[str, str] = {}
     weak: list[str] = []
     for line in lines:
         low = line.lower()
-        at_place = placed and _PLACE.match(line) is not None
-        if not (kept and _DETAIL.match(line)):
+        at_place = place.match(line) is not None
+        if not (kept and detail.match(line)):
             if not at_place and not any(hint in low for hint in hints):
                 continue
             head = line[:LINE_LIMIT]
-            if _ECHO.search(head) or not (at_place or _STRONG.search(head)):
+            if echo.search(head) or not (at_place or strong.search(head)):
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)
         if len(kept) >= LINES:
             break
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]
+
+
+__all__ = ["error_lines", "plain", "says_failure"]

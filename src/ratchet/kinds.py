@@ -157,13 +157,13 @@ _BEYOND_PROGRAM = {
     "typeerror": frozenset(("tool_arguments", "network")),
 }
 
-_CLASS = re.compile(r"(?:Uncaught |Error: |E {1,8})?(?:[\w$]{1,80}[.:]{1,2}){0,12}([A-Z]\w{2,80})(?=[:(\s]|$)")
-_NO_TOOL = re.compile(
-    r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist|is not (?:available|found|registered))"
-    r"|^\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found|\bspawn \S{1,200} ENOENT",
-    re.MULTILINE,
+_CLASS = r"(?:Uncaught |Error: |E {1,8})?(?:[\w$]{1,80}[.:]{1,2}){0,12}([A-Z]\w{2,80})(?=[:(\s]|$)"
+_NO_TOOL = (
+    r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist"
+    r"|is not (?:available|found|registered))|^\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
+    r"|\bspawn \S{1,200} ENOENT"
 )
-_EXIT = re.compile(r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| zero){0,4} (\d{1,3}) ")
+_EXIT = r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| zero){0,4} (\d{1,3}) "
 
 
 def kind_of(
@@ -205,7 +205,7 @@ def kind_of(
         return next((kind for kind in (specific, general) if kind in beyond), "code_error")
     if compiler_failed(said):
         return "dependency_missing" if specific == "dependency_missing" else "code_error"
-    if _NO_TOOL.search(said):
+    if _says_no_tool(said):
         return "tool_not_found"
     if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
         return specific
@@ -286,7 +286,7 @@ def _of_classes(names: Sequence[str]) -> str:
 def _class_named(text: str) -> str:
     """The exception class that a text starts with, or that its last line does: lower case, without module."""
     for line in (text.lstrip()[:300], text.rstrip().rsplit("\n", 1)[-1][:300]):
-        found = _CLASS.match(line)
+        found = re.match(_CLASS, line)
         name = found[1].lower() if found else ""
         if found and found[1].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
             continue
@@ -341,8 +341,14 @@ def _introduces_status(before: list[str]) -> bool:
     return len(before) == 1 and before[0] in ("error", "code")
 
 
+def _says_no_tool(text: str) -> bool:
+    if "not found" not in text and "ENOENT" not in text and "does not exist" not in text and "is not " not in text:
+        return False
+    return re.search(_NO_TOOL, text, re.MULTILINE) is not None
+
+
 def _exit_said(words: str) -> int:
-    found = _EXIT.search(words) if " exit" in words or " returned non zero" in words else None
+    found = re.search(_EXIT, words) if " exit" in words or " returned non zero" in words else None
     return int(found[1]) if found else 0
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+_LINE = 200  # characters of a report line that are kept
+
+# Patterns are strings, compiled by `re` (and kept there) when first met: a hook is a process per event.
 _TEST_REPORTS = (
     r"^[ \t]{0,16}--- FAIL: ",  # go
     r"^FAIL\t",
@@ -41,25 +44,25 @@ _COMPILERS = (
     r"^\*\* \(CompileError\)|^== Compilation error in",
 )
 
-_compiled: dict[str, re.Pattern[str]] = {}
-
 
 def tests_failed(text: str) -> bool:
     """Whether a test runner reports at least one failing test in `text`."""
+    return bool(test_summary(text))
+
+
+def test_summary(text: str) -> str:
+    """The first line in which a test runner reports failing tests, cut to 200 characters; "" without one."""
     if "fail" not in text and "FAIL" not in text and "Fail" not in text and "not ok" not in text and "::" not in text:
-        return False
-    return _pattern("tests", _TEST_REPORTS).search(text) is not None
+        return ""
+    found = re.search("|".join(_TEST_REPORTS), text, re.MULTILINE)
+    if found is None:
+        return ""
+    start = text.rfind("\n", 0, found.start() + 1) + 1
+    return text[start : start + 4 * _LINE].split("\n", 1)[0][: 4 * _LINE].strip()[:_LINE] or found[0].strip()
 
 
 def compiler_failed(text: str) -> bool:
-    """Whether a compiler, linker or linter reports an error in `text`."""
+    """Whether a compiler or linter reports an error in `text`."""
     if "rror" not in text and ".go:" not in text and "undefined" not in text and "ld returned" not in text:
         return False
-    return _pattern("compilers", _COMPILERS).search(text) is not None
-
-
-def _pattern(name: str, alternatives: tuple[str, ...]) -> re.Pattern[str]:
-    """Compiled at first use: most hook processes never need it, and start-up is the product."""
-    if name not in _compiled:
-        _compiled[name] = re.compile("|".join(alternatives), re.MULTILINE)
-    return _compiled[name]
+    return re.search("|".join(_COMPILERS), text, re.MULTILINE) is not None
