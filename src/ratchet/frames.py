@@ -9,36 +9,42 @@ from __future__ import annotations
 import re
 
 FRAMES = 5  # the in-project frames nearest to the raise that are kept; further ones tell who called, not what broke
+SAID = 3  # lines of an exception's message that are kept
 
-_FOREIGN = re.compile(
+# Strings, compiled by `re` when a traceback of that language is first met.
+_FOREIGN = (
     r"site-packages|dist-packages|/lib/python\d|\\lib\\|<frozen |<string>|node_modules|node:|internal/|<anonymous>$|"
-    r"/usr/(?:local/)?(?:lib|go)|/go/pkg/mod/|/pkg/mod/|/libexec/|\.cargo/|/rustc/|/rustlib/|library/(?:std|core|alloc)"
+    r"/usr/(?:local/)?(?:lib|go)|/pkg/mod/|/libexec/|\.cargo/|/rustc/|/rustlib/|library/(?:std|core|alloc)"
 )
-_FOREIGN_JAVA = re.compile(
-    r"(?:java|javax|jdk|sun|com\.sun|kotlin|scala|groovy|jakarta|org\.(?:junit|apache|springframework|hibernate|gradle|eclipse|"
-    r"codehaus|mockito|testng|assertj))\."
+_FOREIGN_JAVA = (
+    r"(?:java|javax|jdk|sun|com\.sun|kotlin|scala|groovy|jakarta|org\.(?:junit|apache|springframework|hibernate|gradle|"
+    r"eclipse|codehaus|mockito|testng|assertj))\."
 )
-_PYTHON_FRAME = re.compile(r'\s*File "([^"\n]{1,400})", line \d+(?:, in (.{1,200}))?')
-_AT_FRAME = re.compile(r"\s*at (?:async )?(?:(.{1,200}?) \()?(.{1,400}?)(?::\d+){0,2}\)?$")
-_JAVA_FRAME = re.compile(r"\s*at (?:[\w.\-@]{1,80}/{1,2})?([\w.$<>]{1,300})\(([^()\n]{1,200})\)")
-_GO_FILE = re.compile(r"\t(\S{1,400}\.go):\d+")
-_RUST_FRAME = re.compile(r"\s*\d+: (?:0x[0-9a-f]+ - )?(.{1,300})")
-_RUST_FILE = re.compile(r"\s+at (\S{1,400}\.rs):\d+")
-_EXCEPTION = re.compile(r"[A-Za-z_][\w.$]{0,200}(?:: |:?$)")
+_PYTHON_FRAME = r'\s*File "([^"\n]{1,400})", line \d+(?:, in (.{1,200}))?'
+_JAVASCRIPT_FRAME = r"\s*at (?:async )?(?:(.{1,200}?) \()?([^\s()]{1,400}?)(?::\d+){0,2}\)?(?: \{)?$"
+_JAVA_FRAME = r"\s*at (?:[\w.\-@]{1,80}/{1,2})?([\w.$<>]{1,300})\(([^()\n]{1,200})\)"
+_GO_FILE = r"\t(\S{1,400}\.go):\d+"
+_RUST_FRAME = r"\s*\d+: (?:0x[0-9a-f]+ - )?(.{1,300})"
+_RUST_FILE = r"\s+at (\S{1,400}\.rs):\d+"
+_EXCEPTION = r"[A-Za-z_][\w.$]{0,200}(?:: |:?$)"
+_NAMED_EXCEPTION = r"(?:Uncaught )?[\w.$]{0,80}(?:Error|Exception|Rejection|Warning)\b"
+# A new log record or a ruler: what the exception says ends before it.
+_NEXT_RECORD = r"\d{2,4}[-:/]|\[\d|[-=]{4}|(?:INFO|DEBUG|WARN|WARNING|ERROR)\b|>>> |\$ "
 
 
 def trace_of(text: str) -> tuple[str, list[str]]:
-    """(what the exception says, its in-project frames nearest to the raise last); ("", []) without a traceback."""
-    if 'File "' in text and ("Traceback (most recent" in text or ", line " in text):
-        return _python(text.split("\n"))
+    """(what the exception says, its in-project frames, the one that raised last); ("", []) without a traceback."""
+    lines = text.split("\n")
+    if 'File "' in text and ", line " in text:
+        return _python(lines)
     if "\n\tat " in text or ("\n    at " in text and ".java:" in text):
-        return _java(text.split("\n"))
+        return _java(lines)
     if "panicked at" in text:
-        return _rust(text.split("\n"))
+        return _rust(lines)
     if "\n    at " in text or "\n  at " in text:
-        return _javascript(text.split("\n"))
+        return _javascript(lines)
     if "goroutine " in text and ".go:" in text:
-        return _go(text.split("\n"))
+        return _go(lines)
     return "", []
 
 
@@ -46,8 +52,12 @@ def _base(path: str) -> str:
     return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
+def _is_foreign(path: str) -> bool:
+    return re.search(_FOREIGN, path) is not None
+
+
 def _nearest(frames: list[str]) -> list[str]:
-    """The last frames, a recursion (the same frame again and again) told once."""
+    """The last frames; a recursion (the same frame again and again) is told once."""
     kept = [frame for i, frame in enumerate(frames) if i == 0 or frame != frames[i - 1]]
     return kept[-FRAMES:]
 
@@ -56,40 +66,40 @@ def _python(lines: list[str]) -> tuple[str, list[str]]:
     """Of a chain the last traceback counts: its exception is the one that got out."""
     frames: list[str] = []
     said: list[str] = []
-    in_trace = after = False
+    expects = False  # inside a traceback, its exception not complete yet
     for raw in lines:
-        line = raw.lstrip("| +-") if raw[:4].strip("| +-") == "" and "|" in raw[:8] else raw
-        if line.startswith("Traceback (most recent"):
-            frames, said, in_trace, after = [], [], True, False
-            continue
-        found = _PYTHON_FRAME.match(line)
-        if found:
-            if after:
-                frames, said, after = [], [], False
-            in_trace = True
-            if not _FOREIGN.search(found[1]):
+        # Groups draw a tree in front of their lines.
+        line = raw.lstrip("| +-") if "|" in raw[:8] and not raw[:4].strip("| +-") else raw
+        found = re.match(_PYTHON_FRAME, line) if 'File "' in line else None
+        if found or line.startswith("Traceback (most recent"):
+            if said:
+                frames, said = [], []
+            expects = True
+            if found and not _is_foreign(found[1]):
                 frames.append(f"in {found[2] or '?'} ({_base(found[1])})")
-        elif in_trace and line[:1] not in (" ", "\t", "") and (after or _EXCEPTION.match(line)):
-            said.append(line)
-            after = True
-            in_trace = len(said) < 3
+        elif expects and line[:1] not in (" ", "\t", ""):
+            if said and re.match(_NEXT_RECORD, line):
+                expects = False
+            elif said or re.match(_EXCEPTION, line):
+                said.append(line)
+                expects = len(said) < SAID
+        elif said:
+            expects = False
     return "\n".join(said), _nearest(frames) if said else []
 
 
 def _java(lines: list[str]) -> tuple[str, list[str]]:
-    """The exception that got out and its root cause; the frames of the root cause, else of the whole."""
+    """The exception that got out and its root cause, with the frames of the root cause."""
     said: list[str] = []
     frames: list[str] = []
     previous = ""
     for line in lines:
-        found = _JAVA_FRAME.match(line)
+        found = re.match(_JAVA_FRAME, line)
         if found:
             if previous:
-                said = [*said[:1], previous]
-                frames = []
-                previous = ""
-            if not _FOREIGN_JAVA.match(found[1]):
-                frames.append("in " + found[1].rsplit("$$", 1)[0])
+                said, frames, previous = [*said[:1], previous], [], ""
+            if not re.match(_FOREIGN_JAVA, found[1]):
+                frames.append("in " + found[1].partition("$$")[0])
         elif line.strip() and not line.lstrip().startswith("..."):
             previous = line.strip()
     frames.reverse()
@@ -97,56 +107,66 @@ def _java(lines: list[str]) -> tuple[str, list[str]]:
 
 
 def _javascript(lines: list[str]) -> tuple[str, list[str]]:
+    """The exception that stands nearest above the first frames; none if nothing there is called one."""
     said: list[str] = []
     frames: list[str] = []
+    framed = False
     for line in lines:
-        found = _AT_FRAME.match(line) if line.lstrip().startswith("at ") else None
+        found = re.match(_JAVASCRIPT_FRAME, line) if line.lstrip().startswith("at ") else None
         if found:
-            if not _FOREIGN.search(found[2]):
+            framed = True
+            if not _is_foreign(found[2]):
                 frames.append(f"in {found[1] or '?'} ({_base(found[2])})")
-        elif not frames and line.strip():
-            said.append(line)
+        elif not framed and line.strip():
+            if re.match(_NAMED_EXCEPTION, line):
+                said = [line]
+            elif said:
+                said.append(line.strip())
     frames.reverse()
-    return "\n".join(said), _nearest(frames)
+    return "\n".join(said[:SAID]) if framed else "", _nearest(frames)
 
 
 def _go(lines: list[str]) -> tuple[str, list[str]]:
+    """The panic and the frames of the goroutine that it ended, the first one listed."""
     said: list[str] = []
     frames: list[str] = []
     goroutines = 0
-    previous = ""
+    function = ""
     for line in lines:
         if line.startswith("goroutine "):
             goroutines += 1
         elif not goroutines:
-            if line.strip():
+            if line.startswith(("panic: ", "fatal error: ")):
+                said = [line]
+            elif said and line.strip():
                 said.append(line)
         elif goroutines == 1:
-            found = _GO_FILE.match(line)
-            if found and not _FOREIGN.search(found[1]):
-                frames.append(f"in {previous.split('(0x')[0].split('({')[0].split('(...')[0]} ({_base(found[1])})")
-            previous = line.strip()
+            found = re.match(_GO_FILE, line)
+            if found and not _is_foreign(found[1]):
+                frames.append(f"in {function} ({_base(found[1])})")
+            function = line.strip().removeprefix("created by ").rpartition("(")[0] or line.strip()
     frames.reverse()
-    return "\n".join(said), _nearest(frames)
+    return "\n".join(said[:SAID]), _nearest(frames)
 
 
 def _rust(lines: list[str]) -> tuple[str, list[str]]:
+    """The panic and, where a backtrace was asked for, its frames."""
     said: list[str] = []
     frames: list[str] = []
-    name = ""
+    function = ""
+    traced = False
     for line in lines:
-        if line.lstrip().startswith("note: "):
-            continue
-        found = _RUST_FILE.match(line)
-        if found:
-            if name and not _FOREIGN.search(found[1]):
-                frames.append(f"in {name} ({_base(found[1])})")
-            name = ""
-            continue
-        named = _RUST_FRAME.match(line)
-        if named:
-            name = named[1].rsplit("::h", 1)[0]
-        elif line.strip() and not line.startswith("stack backtrace"):
+        if "panicked at" in line:
+            said, frames, traced = [line], [], False
+        elif line.startswith("stack backtrace") or line.lstrip().startswith("note: "):
+            traced = True
+        elif traced:
+            found = re.match(_RUST_FILE, line)
+            named = None if found else re.match(_RUST_FRAME, line)
+            if found and function and not _is_foreign(found[1]):
+                frames.append(f"in {function} ({_base(found[1])})")
+            function = re.sub(r"::h[0-9a-f]{16}$", "", named[1]) if named else ""
+        elif said and line.strip():
             said.append(line)
     frames.reverse()
-    return "\n".join(said), _nearest(frames)
+    return "\n".join(said[:SAID]), _nearest(frames)

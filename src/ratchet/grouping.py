@@ -39,7 +39,8 @@ _TOKENS = 120  # tokens of a key that are looked at for slots
 
 _NOUNS = (
     "user|host|node|server|device|file|module|package|class|domain|interface|volume|project|branch|table|column|program|"
-    "database|bucket|queue|topic|container|image|pod|namespace|instance|account|role|tool|model|deployment|region"
+    "database|bucket|queue|topic|container|image|pod|namespace|instance|account|role|tool|model|deployment|region|client|group|"
+    "service|process|thread|application|plugin|library"
 )
 _FUNCTION_WORDS = (
     "the|a|an|of|to|is|are|was|were|be|been|not|no|never|in|on|at|by|for|from|with|without|and|or|as|if|it|its|this|that|"

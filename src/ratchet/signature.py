@@ -33,6 +33,7 @@ _QUOTED = {
 # A run of characters that may belong to one id, path, address or number; all others (quotes, brackets, commas, `=`)
 # separate. A placeholder is a run of its own, so that masking twice changes nothing.
 _ATOM = re.compile(r"<[a-z]{2,5}>|[\w.\-/\\:@~%+$#*]+")
+_PLACEHOLDER = re.compile(r"<[a-z]{2,5}>")
 _URL = r"[A-Za-z][A-Za-z0-9+.\-]{1,19}://[^\s\"'<>()\[\]{}|`,;]+"
 _QUERY = r"(?<=\w)\?[\w.%+\-]{1,80}=[^\s\"'<>]*"
 _THOUSANDS = r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])"
@@ -54,7 +55,6 @@ _HEX = re.compile(r"0[xX][0-9a-fA-F]+|(?=[a-f]{0,40}\d)[0-9a-f]{6,128}|(?=[A-F]{
 _EMAIL = r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+"
 # A compiler's or linter's code (TS2345, E0308, ORA-00942) names the cause: it is a word, not a number.
 _CODE = r"[A-Z]{1,5}-?\d{3,5}"
-_LINE = r"(?::\d{1,9}){1,2}(?:-\d{1,9})?$"
 _DIGIT = re.compile(r"[0-9]")
 _SEGMENT = re.compile(r"[A-Za-z0-9]+")
 _DIGITS = re.compile(r"(?:(?<=[_:=#])[-+])?\d+(?:\.\d+)*")
@@ -68,7 +68,8 @@ _SPELLED = r"(?:\B<)?<num> ?(?:(?:milli|micro|nano)?seconds?|m?secs?|ms|minutes?
 _SIZED = r"<num> (?:[kKMGTP]i?)?B\b"
 
 _CODE_FILES = (
-    "js|jsx|ts|tsx|cjs|mjs|py|pyi|ipynb|java|kt|go|rs|rb|php|cs|c|cc|cpp|cxx|h|hpp|swift|scala|sh|bash|ps1|bat|sql"
+    "js|jsx|ts|tsx|cjs|mjs|py|pyi|ipynb|ex|exs|erl|hs|ml|lua|dart|zig|java|kt|go|rs|rb|php|cs|c|cc|cpp|cxx|h|hpp|swift|"
+    "scala|sh|bash|ps1|bat|sql"
 )
 _DATA_FILES = (
     "html|htm|css|scss|vue|svelte|json|jsonl|json5|yaml|yml|toml|ini|cfg|conf|env|lock|xml|md|rst|txt|csv|tsv|log|pdf|png|"
@@ -83,6 +84,9 @@ _TOP_OF_LONG = (  # of three labels or more; of two these are mostly code (`logg
 )
 _DOMAINS = frozenset(_TOP.split("|"))
 _LONG_DOMAINS = _DOMAINS.union(_TOP_OF_LONG.split("|"))
+_WRAPPED = r"(?s)\A<([a-z_]{3,40})>(.*)</\1>\s*\Z"  # <tool_use_error>
+_EXIT = r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?\s*\n(?=.*\S)"
+_ECHOES = ("\nString: ", "the user said:\n")  # what follows repeats the caller's own words
 _TRACES = ('", line ', "\n\tat ", "\n    at ", "\n  at ", "panicked at", "goroutine ")
 
 
@@ -110,6 +114,8 @@ def mask(text: str) -> str:
     """
     if "\x1b" in text:
         text = re.sub(_ANSI, "", text)
+    if '\\"' in text:
+        text = text.replace('\\"', '"')
     for quote, pattern in _QUOTED.items():
         if quote in text:
             text = re.sub(pattern, _mask_quoted, text)
@@ -132,19 +138,11 @@ def template_of(text: str) -> str:
 
     Of a traceback: the exception and its in-project frames. Of a long tool output: the lines that carry the error.
     """
-    if len(text) > TEXT_LIMIT:
-        text = text[: TEXT_LIMIT // 2] + "\n" + text[-TEXT_LIMIT // 2 :]
-    frames: list[str] = []
-    if "\n" in text or "\\n" in text:
-        from ratchet.excerpt import error_lines, plain
-
-        text = plain(text)
-        if any(mark in text for mark in _TRACES):
-            from ratchet.frames import trace_of
-
-            said, frames = trace_of(text)
-        text = said if frames else error_lines(text)
-    masked = mask(text).strip()
+    said, frames = _error_of(text)
+    masked = mask(said).strip()
+    if "\n" in masked:
+        # A line that is the same but for its parameters tells nothing new.
+        masked = "\n".join(dict.fromkeys(masked.split("\n")))
     if frames:
         room = LIMIT - sum(map(len, frames)) - len(frames)
         masked = "\n".join([masked[: max(room, LIMIT // 2)], *frames])
@@ -152,6 +150,28 @@ def template_of(text: str) -> str:
         # Between words, or half a placeholder would be left.
         masked = masked[: LIMIT + 1].rsplit(None, 1)[0][:LIMIT]
     return masked
+
+
+def _error_of(text: str) -> tuple[str, list[str]]:
+    """The part of a text that carries its error, and the in-project frames of a traceback."""
+    if len(text) > TEXT_LIMIT:
+        text = text[: TEXT_LIMIT // 2] + "\n" + text[-TEXT_LIMIT // 2 :]
+    if text[:1] == "<":
+        text = re.sub(_WRAPPED, r"\2", text)
+    if "\n" not in text and "\\n" not in text:
+        return text, []
+    from ratchet.excerpt import error_lines, plain
+
+    text = re.sub(_EXIT, "", plain(text))
+    if any(mark in text for mark in _TRACES):
+        from ratchet.frames import trace_of
+
+        said, frames = trace_of(text)
+        if said:
+            return said, frames
+    for echo in _ECHOES:
+        text = text.partition(echo)[0]
+    return error_lines(text), []
 
 
 def sign(kind: str, template: str) -> str:
@@ -196,9 +216,13 @@ def _mask_atom(match: Match[str]) -> str:
         return "<num>"
     if atom.isalpha():
         return _mask_word(atom)
-    if atom[0] == "<" or match.string[match.end() : match.end() + 1] == "<":
+    text, start = match.string, match.start()
+    # A placeholder and what is glued to it was masked before; what follows `<` is a closing tag.
+    if atom[0] == "<" or text[start - 1 : start] == "<" or _PLACEHOLDER.match(text, match.end()):
         return atom
-    core = atom.rstrip(".:-*#+").lstrip(".*#")
+    core = atom.rstrip(".:-*#+")
+    if core[:2] != "./" and core[:3] != "../":
+        core = core.lstrip("*#") if core[:1] == "." and core.find("/") > 0 else core.lstrip(".*#")
     if core[:1] == ":" and core[:2] != "::":
         core = core[1:]
     if not core:
@@ -215,23 +239,35 @@ def _mask_core(core: str) -> str:
         whole = _quantity(core) or _address(core)
         if whole:
             return whole
+    if ":" in core[2:]:
+        return _mask_parts(core)
     if "/" in core or "\\" in core:
         return _mask_path(core, has_digit=has_digit)
-    plain = re.sub(_LINE, "", core) if has_digit and ":" in core else core
-    if "." in plain:
-        if _is_file(plain):
+    if "." in core:
+        if _is_file(core):
             return "<path>"
-        if _is_host(plain):
+        if _is_host(core):
             return "<host>"
-    elif plain == "localhost":
+    elif core == "localhost":
         return "<host>"
     if "@" in core and re.fullmatch(_EMAIL, core):
         return "<email>"
-    if ":" in core:
-        return ":".join([_mask_core(part) if part and not part.isalpha() else part for part in core.split(":")])
     if not has_digit or re.fullmatch(_CODE, core):
         return core
     return _mask_glued(core)
+
+
+def _mask_parts(core: str) -> str:
+    """Each part between colons by itself; the line numbers of a path and the port of a host go with it."""
+    parts = core.split(":")
+    if len(parts[0]) == 1 and parts[1][:1] in ("\\", "/"):
+        parts[:2] = [f"{parts[0]}:{parts[1]}"]  # C:\
+    kept: list[str] = []
+    for part in parts:
+        if kept and kept[-1] in ("<path>", "<host>") and part.replace("-", "").isdigit():
+            continue
+        kept.append(_mask_core(part) if part and not part.isalpha() else part)
+    return ":".join(kept)
 
 
 def _quantity(core: str) -> str:
@@ -264,7 +300,7 @@ def _address(core: str) -> str:
 def _mask_path(core: str, *, has_digit: bool) -> str:
     if core[0] in "/~\\" or core.startswith(("./", "../")) or core[1:3] in (":\\", ":/"):
         return "<path>" if len(core) > 1 else core
-    pieces = re.sub(_LINE, "", core).replace("\\", "/").split("/")
+    pieces = core.replace("\\", "/").split("/")
     if len(pieces) > 2 or not pieces[-1] or _is_file(pieces[-1]):
         return "<path>" if re.search(r"[^\W\d]", core) else _DIGITS.sub("<num>", core)
     return _mask_glued(core) if has_digit else core  # and/or, application/json, origin/main
