@@ -37,7 +37,7 @@ BAND = 0.05
 WORDS = 24  # words that a search for candidates is given
 FULLY_COMPARED = 16  # candidates, out of those a search found, that are compared in full
 LENGTH = 2_000  # characters of a text that are compared
-LINES = 40  # lines of it
+LINES = 40  # lines of it, and clauses: comparing them costs their product
 
 # Chosen on the log sets and messages of the benchmark, which is flat around them.
 _TRIGRAM_SHARE = 0.1  # of a similarity; the rest is that of weighted words
@@ -81,11 +81,18 @@ _NAMING_WORDS = (
     "user branch module named host class table column key package file command image service container database schema "
     "directory remote endpoint script pod namespace deployment bucket queue topic tag target"
 )
+_ERRNO_WORDS = (
+    "eacces eaddrinuse eagain ebusy econnaborted econnrefused econnreset eexist eisdir emfile enoent enomem enospc "
+    "enotdir enotempty enotfound eperm epipe eresolve erofs etimedout exdev"
+)
+_ERRNOS = frozenset(_ERRNO_WORDS.split())
+_DIGITS = frozenset("0123456789")
 _STATE_WORDS = "not no does did cannot can could must down up full busy exists exist missing already only"
+_ENDINGS = ("ing", "ion", "ed", "es", "s", "e")
 _STATE_ENDS = ("ed", "ing", "able", "ible")
 _STATES = frozenset(_STATE_WORDS.split())
 _FILLERS = frozenset(_FILLER_WORDS.split())
-_ASKING = frozenset(_ASKING_WORDS.split())
+_UNASKED = _FILLERS.union(_ASKING_WORDS.split())
 _NAMING = frozenset(_NAMING_WORDS.split())
 _GENERIC = frozenset(("error", "err", "errors", "failed", "fatal", "failure", "exception", "warning"))
 _OPENING = frozenset(("'", '"', "`", "="))  # what stands before a quoted name or a value
@@ -99,9 +106,9 @@ class Text:
 
     def __init__(self, masked: str) -> None:
         blanked = _blanked(masked)
-        lines = blanked.split("\n", LINES)
+        lines = blanked.split("\n")[:LINES]
         self.lines: list[Part] = _parts(lines)
-        self.clauses: list[Part] = _parts([clause for line in lines for clause in _CLAUSE.split(line)])
+        self.clauses: list[Part] = _parts([clause for line in lines for clause in _CLAUSE.split(line)][:LINES])
         self.bag: Bag = _merged([bag for bag, _ in self.lines])
         self.weight = sum(self.bag.values())
         self.grams = trigrams(blanked)
@@ -119,7 +126,7 @@ def trigrams(text: str) -> set[str]:
 
 def words(masked: str) -> list[str]:
     """The words by which to search for candidates, lower case, those that tell most first; at most `WORDS`."""
-    bag = _merged([bag for bag, _ in _parts(_blanked(masked).split("\n", LINES))])
+    bag = _merged([bag for bag, _ in _parts(_blanked(masked).split("\n")[:LINES])])
     telling = sorted(bag, key=lambda word: (-min(bag[word], 1.0), -len(word), word))
     return list(dict.fromkeys([piece for word in telling for piece in _PIECE.findall(word)]))[:WORDS]
 
@@ -242,15 +249,25 @@ def _contained(small: Sequence[Part], large: Sequence[Part]) -> float:
 
 def _answered(question: Text, memory: Text, advice: str) -> float:
     """How much of what a person asks with stands in the memory or its advice; words of one line of it count more."""
-    asked = {word: weight for word, weight in question.bag.items() if word not in _ASKING}
+    asked = {_stem(word): weight for word, weight in question.bag.items() if word not in _UNASKED}
     total = sum(asked.values())
     if total < _LEAST_PART:
         return 0.0
-    told = {*memory.bag, *map(str.lower, _WORD.findall(advice))}
+    advised = set(map(_stem, map(str.lower, _WORD.findall(advice))))
+    lines = [advised.union(map(_stem, line)) for line, _ in memory.lines]
+    told = lines[0].union(*lines)
     missing = sum([weight for word, weight in asked.items() if word not in told])
-    together = max([sum([weight for word, weight in asked.items() if word in line]) for line, _ in memory.lines])
+    together = max([sum([weight for word, weight in asked.items() if word in line]) for line in lines])
     found = (total - missing) / total * exp(-_ADDED_COST * missing)
     return found * (_STREWN + (1.0 - _STREWN) * together / total)
+
+
+def _stem(word: str) -> str:
+    """A word without its ending, since people ask about "pushing" where the tool says "pushed"."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
 
 
 def _blanked(masked: str) -> str:
@@ -304,7 +321,7 @@ def _weight(word: str, low: str) -> float:
         return 0.3
     if low in _GENERIC:
         return 0.5
-    if word.endswith(_CLASS_ENDS):
+    if word.endswith(_CLASS_ENDS) or low in _ERRNOS or (word[-1] in _DIGITS and word.isupper()):
         return 2.0
     weight = 1.0
     if "." in word or "/" in word or "@" in word:

@@ -42,6 +42,8 @@ SAME = [
     ("fatal: The current branch feature-x has no upstream branch.", NO_UPSTREAM),
     (NO_UPSTREAM.replace("main", "topic/login"), NO_UPSTREAM),
     ("git push fails: current branch has no upstream branch", NO_UPSTREAM),
+    ("how do I fix EADDRINUSE", "Error: listen EADDRINUSE: address already in use <ip>"),
+    ("pushing: no upstreams for the current branch", NO_UPSTREAM),
     ("database is locked", "sqlite3.OperationalError: database is locked"),
     (
         "psycopg<num>.errors.UndefinedTable: relation <name> does not exist\nLINE <num>: FROM orders o JOIN users u",
@@ -86,6 +88,12 @@ def test_texts_that_differ_in_parameters_length_or_place_are_the_same(query: str
 @pytest.mark.parametrize(("query", "memory"), OTHER)
 def test_texts_that_differ_in_a_word_that_names_the_cause_are_not(query: str, memory: str) -> None:
     assert similarity(query, memory) < THRESHOLD
+
+
+def test_a_question_may_name_the_remedy_too() -> None:
+    asked, memory = "push new branch without upstream", "fatal: The current branch main has no upstream branch."
+    assert rank(asked, [memory]) == []
+    assert rank(asked, [memory], advice=["for a new branch push without arguments first"])[0][1] == 0
 
 
 def test_a_memory_is_found_inside_a_long_output() -> None:
