@@ -94,7 +94,7 @@ def _lay_out(connection: sqlite3.Connection, table: Table) -> None:
 
 
 def _create(table: Table) -> str:
-    columns = [_declared(column) for column in table.columns]
+    columns = [_declared(c) + (" NOT NULL" if c.required or c.name in table.key else "") for c in table.columns]
     if table.body:
         columns.append('"body" TEXT')
     key = ", ".join(f'"{name}"' for name in table.key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import TypeAlias
 
 from ratchet.errors import StoreError, UsageError
@@ -17,13 +16,12 @@ _INT64_MAX = 2**63 - 1
 
 # ASCII only, so that a lone surrogate from a foreign file survives as the escape it came as.
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-_name = attrgetter("name")
 
 
 def column_names(table: Table) -> tuple[str, ...]:
     """All columns in the order of `values_of`."""
     body = ("body",) if table.body else ()
-    return (*table.names, *map(_name, table.copies), *body)
+    return (*table.names, *(name for _, fields in table.copies for name in fields), *body)
 
 
 def read_names(table: Table) -> tuple[str, ...]:
@@ -36,12 +34,10 @@ def values_of(table: Table, row: Row) -> list[Json]:
 
     Raises UsageError for an unknown field of a table that has no body.
     """
-    get = row.get
-    values: list[Json] = [get(name) for name in table.names]
-    for column in table.copies:
-        parent, field = column.of or ("", "")
-        nested = get(parent)
-        values.append(nested.get(field) or None if isinstance(nested, dict) else None)
+    values = [*map(row.get, table.names)]
+    for parent, fields in table.copies:
+        nested = row.get(parent)
+        values += map(nested.get, fields) if isinstance(nested, dict) else (None,) * len(fields)
     known = table.known
     rest = {name: value for name, value in row.items() if name not in known}
     if table.body:
@@ -72,10 +68,10 @@ def storable(table: Table, values: Sequence[Json]) -> list[Value]:
 
 def row_of(table: Table, values: Sequence[Value]) -> Row:
     """The row that `values_of` took apart; NULL columns are absent."""
-    row: Row = {}
-    for name, value in zip(table.names, values, strict=False):
-        if value is not None:
-            row[name] = bool(value) if table.by_name[name].type == "bool" else value  # type: ignore[assignment]
+    row: Row = {name: value for name, value in zip(table.names, values, strict=False) if value is not None}  # type: ignore[misc]
+    for name in table.booleans:
+        if name in row:
+            row[name] = bool(row[name])
     if table.body:
         body = values[-1]
         if body is not None:

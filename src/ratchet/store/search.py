@@ -25,10 +25,11 @@ def create(table: Table) -> list[str]:
     stale = ", ".join(f'old."{word}"' for word in table.words)
     remove = f'INSERT INTO "{name}" ("{name}", rowid, {columns}) VALUES (\'delete\', old.rowid_, {stale});'
     put = f'INSERT INTO "{name}" (rowid, {columns}) VALUES (new.rowid_, {fresh});'
+    # Underscores join a word, since they do in names of functions and variables.
+    tokens = "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\""
+    settings = f"content='{table.name}', content_rowid='rowid_', {tokens}"
     return [
-        # Underscores join a word, since they do in names of functions and variables.
-        f"CREATE VIRTUAL TABLE \"{name}\" USING fts5({columns}, content='{table.name}', content_rowid='rowid_', "
-        "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\")",
+        f'CREATE VIRTUAL TABLE "{name}" USING fts5({columns}, {settings})',
         f'CREATE TRIGGER "{name}_in" AFTER INSERT ON "{table.name}" BEGIN {put} END',
         f'CREATE TRIGGER "{name}_out" AFTER DELETE ON "{table.name}" BEGIN {remove} END',
         f'CREATE TRIGGER "{name}_new" AFTER UPDATE OF {columns} ON "{table.name}" BEGIN {remove} {put} END',

@@ -109,12 +109,12 @@ def _listed(table: Table, name: str, value: Json) -> Sequence[Json]:
 def select(
     table: Table, where: Where | None, *, order: Sequence[str], limit: int | None, after: Sequence[Json] | None
 ) -> Clause:
-    """A page of rows: the columns of `read_names`, then those of the full order, which `cursor_of` turns into a cursor."""
+    """A page of rows: the columns of `read_names`, then those of the full order, which make a cursor."""
     full = full_order(table, order)
     said, values = conditions(table, where)
     parts = [said] if said else []
     if after is not None:
-        beyond, more = _beyond(full, after)
+        beyond, more = _beyond(table, full, after)
         parts.append(beyond)
         values += more
     text = f'SELECT {quoted(read_names(table))}, {quoted([n for n, _ in full])} FROM "{table.name}"'
@@ -138,28 +138,29 @@ def full_order(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
     return full
 
 
-def _beyond(order: Sequence[tuple[str, bool]], after: Sequence[Json]) -> Clause:
+def _beyond(table: Table, order: Sequence[tuple[str, bool]], after: Sequence[Json]) -> Clause:
     """Rows that come after `after` in `order`. NULL sorts first, as SQLite has it."""
     (name, down), value = order[0], after[0]
     held = f'"{name}"'
-    later, values = _later(held, value, down=down)
+    always = table.by_name[name].required or name in table.key
+    later, values = _later(held, value, down=down, always=always)
     if len(order) == 1:
         return later, values
-    deeper, more = _beyond(order[1:], after[1:])
+    deeper, more = _beyond(table, order[1:], after[1:])
     text = f"({later} OR ({held} IS ? AND {deeper}))"
     values = [*values, value, *more]
-    if value is not None and not down:
+    if always:
         # Says the same once more, in the one form that an index can seek by.
-        return f"({held} >= ? AND {text})", [value, *values]
+        return f"({held} {'<=' if down else '>='} ? AND {text})", [value, *values]
     return text, values
 
 
-def _later(held: str, value: Json, *, down: bool) -> Clause:
+def _later(held: str, value: Json, *, down: bool, always: bool) -> Clause:
     if value is None:
         return ("0", []) if down else (f"{held} IS NOT NULL", [])
-    if down:
-        return f"({held} < ? OR {held} IS NULL)", [value]
-    return f"{held} > ?", [value]
+    if not down:
+        return f"{held} > ?", [value]
+    return (f"{held} < ?" if always else f"({held} < ? OR {held} IS NULL)"), [value]
 
 
 def cursor_of(order: Sequence[tuple[str, bool]], last: Sequence[Json]) -> str:

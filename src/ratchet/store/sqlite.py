@@ -10,8 +10,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from ratchet.errors import StoreError, UsageError
@@ -56,7 +57,7 @@ class SqliteStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
-        self.path = os.fspath(path)
+        self.path = Path(path)
         self._local = threading.local()
         self._open: list[_Held] = []
         self._lock = threading.Lock()
@@ -103,17 +104,16 @@ class SqliteStore:
             held.depth = 0
 
     def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
-        """Insert rows whose key is new; return the positions of those that were. Of two rows with one key the first wins."""
+        """Insert rows whose key is new; return the positions of those that were. Of equal keys the first wins."""
         if not rows:
             return []
         declared = self._table(table)
-        values = [codec.values_of(declared, row) for row in rows]
         if declared.clustered:
             raise UsageError(f"table {table} holds tallies; use add")
         with self.transaction(), self._translated():
             run = self._held().connection
             before = run.execute(f'SELECT COALESCE(MAX(rowid_), 0) FROM "{table}"').fetchone()[0]
-            if self._write_many(sql.insert(declared), declared, values) == len(rows):
+            if self._write_many(sql.insert(declared), declared, rows) == len(rows):
                 return list(range(len(rows)))
             found = run.execute(f'SELECT {sql.quoted(declared.key)} FROM "{table}" WHERE rowid_ > ?', (before,))
             fresh = set(found.fetchall())
@@ -163,9 +163,8 @@ class SqliteStore:
         if not rows:
             return
         declared = self._table(table)
-        values = [codec.values_of(declared, row) for row in rows]
         with self.transaction(), self._translated():
-            self._write_many(sql.upsert(declared), declared, values)
+            self._write_many(sql.upsert(declared), declared, rows)
 
     def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
         declared = self._table(table)
@@ -184,13 +183,11 @@ class SqliteStore:
         if not declared.swappable:
             raise UsageError(f"table {table} has no revision; its rows are never changed")
         named = _key_values(declared, key)
-        values = codec.values_of(
-            declared, {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
-        )
+        whole: Row = {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
         with self.transaction(), self._translated():
             if revision == 0:
-                return self._write_many(sql.insert(declared), declared, [values]) == 1
-            plain = codec.storable(declared, values)
+                return self._write_many(sql.insert(declared), declared, [whole]) == 1
+            plain = codec.storable(declared, codec.values_of(declared, whole))
             run = self._held().connection.execute
             return run(sql.update_at_revision(declared), [*plain, *named, revision]).rowcount == 1
 
@@ -234,19 +231,26 @@ class SqliteStore:
             raise UsageError(f"no table {name!r}; the tables are {', '.join(TABLES)}")
         return found
 
-    def _write_many(self, text: str, table: Table, values: list[list[Json]]) -> int:
+    def _write_many(self, text: str, table: Table, rows: Sequence[Row]) -> int:
         """Run one statement per row; the number of rows changed. A batch that SQLite refuses for a value is cleaned."""
-        run = self._held().connection.executemany
+        connection = self._held().connection
+        connection.execute("SAVEPOINT batch")
         try:
-            return run(text, values).rowcount
+            # One row at a time, so that a batch's values never live at once: half the collector's work of a batch.
+            changed = connection.executemany(text, map(partial(codec.values_of, table), rows)).rowcount
         except (UnicodeEncodeError, OverflowError, sqlite3.InterfaceError, sqlite3.ProgrammingError):
-            # Rows before the offending one are in already, and are met again as known.
-            return run(text, [codec.storable(table, row) for row in values]).rowcount
+            connection.execute("ROLLBACK TO batch")
+            clean = [codec.storable(table, codec.values_of(table, row)) for row in rows]
+            changed = connection.executemany(text, clean).rowcount
+        connection.execute("RELEASE batch")
+        return changed
 
     @contextmanager
     def _translated(self) -> Generator[None]:
         try:
             yield
+        except sqlite3.IntegrityError as error:
+            raise UsageError(f"this row cannot be stored in {self.path}: {error}; give the missing field") from error
         except (sqlite3.Error, OSError) as error:
             raise _explained(self.path, error) from error
 
@@ -268,19 +272,14 @@ def _key_values(table: Table, key: str | tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _writable(path: str) -> bool:
-    folder = os.path.dirname(path) or "."
-    if not os.path.exists(path):
-        return True
-    return os.access(path, os.W_OK) and os.access(folder, os.W_OK)
+def _writable(path: Path) -> bool:
+    return not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
-def _connect(path: str, *, readonly: bool) -> sqlite3.Connection:
+def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     if readonly:
         return _connect_readonly(path)
-    folder = os.path.dirname(path)
-    if folder:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = sqlite3.connect(
@@ -292,7 +291,7 @@ def _connect(path: str, *, readonly: bool) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         connection.execute("PRAGMA temp_store = MEMORY")
-        migrate(connection, path)
+        migrate(connection, str(path))
     except BaseException:
         connection.close()
         raise
@@ -312,21 +311,21 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
-def _connect_readonly(path: str) -> sqlite3.Connection:
+def _connect_readonly(path: Path) -> sqlite3.Connection:
     """Open without writing. In a folder that may not be written SQLite cannot share memory with a writer; the file is
     then read as it stands, which is right as long as no write-ahead log lies beside it."""
-    where = Path(path).absolute().as_uri()
+    where = path.absolute().as_uri()
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         connection = sqlite3.connect(
             f"{where}?{mode}", uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-            migrate(connection, path)
+            migrate(connection, str(path))
         except sqlite3.OperationalError:
             connection.close()
-            log = f"{path}-wal"
-            if "immutable" in mode or (os.path.exists(log) and os.path.getsize(log)):
+            log = path.with_name(f"{path.name}-wal")
+            if "immutable" in mode or (log.exists() and log.stat().st_size):
                 raise
         except BaseException:
             connection.close()
@@ -336,33 +335,27 @@ def _connect_readonly(path: str) -> sqlite3.Connection:
     raise AssertionError("the second mode either returns or raises")
 
 
-def _explained(path: str, error: sqlite3.Error | OSError) -> StoreError:
+_AGAIN = "move it aside (nothing was changed) and run `ratchet learn` again"
+_FULL = "the disk is full: free some space; what was recorded stays in the journal and is stored later"
+_OTHER_HOME = "or choose another home (--home or RATCHET_HOME)"
+_REMEDIES = (
+    ("not a database", f"it is damaged or no store: {_AGAIN}"),
+    ("malformed", f"it is damaged: {_AGAIN}"),
+    ("is full", _FULL),
+    ("no space left", _FULL),
+    ("readonly", "it is read-only: nothing was written; give write access to the file and its folder"),
+    ("locked", "another process has held it for too long: wait or end that process, then try again"),
+    ("no such module: fts5", "this Python's SQLite lacks FTS5: use a Python whose sqlite3 module has it"),
+    ("permission denied", f"no access: change its owner or mode, {_OTHER_HOME}"),
+    ("unable to open", f"no access: check that its folder exists and may be written, {_OTHER_HOME}"),
+)
+"""What SQLite or the system says -> what to tell a person."""
+
+
+def _explained(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     """What went wrong and what to do about it, for a person."""
     said = str(error).lower()
-    remedies: Iterable[tuple[str, str]] = (
-        (
-            "not a database",
-            "it is damaged or no store: move it aside (nothing was changed) and run `ratchet learn` again",
-        ),
-        ("malformed", "it is damaged: copy it, then move it aside and run `ratchet learn` again (nothing was changed)"),
-        ("is full", "the disk is full: free some space; what was recorded stays in the journal and is stored later"),
-        (
-            "no space left",
-            "the disk is full: free some space; what was recorded stays in the journal and is stored later",
-        ),
-        ("readonly", "it is read-only: nothing was written; give write access to the file and its folder"),
-        ("locked", "another process has held it for too long: end that process or wait, then try again"),
-        (
-            "no such module: fts5",
-            "this Python's SQLite lacks FTS5: use a Python whose sqlite3 has it (python.org, uv, apt)",
-        ),
-        ("permission denied", "no access: change the owner or mode, or choose another home (--home or RATCHET_HOME)"),
-        (
-            "unable to open",
-            "no access: check that the folder exists and may be written, or choose another home (--home)",
-        ),
-    )
-    for sign, remedy in remedies:
+    for sign, remedy in _REMEDIES:
         if sign in said:
             return StoreError(f"{path}: {remedy} ({error})")
     return StoreError(f"{path}: the store failed ({error}); see `ratchet doctor`")
