@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -98,11 +96,11 @@ def _sort(row: Json, found: Parsed, path: str, number: int) -> None:
     if isinstance(row, dict):
         kind = row.pop("r", None)
         if kind == "outcome":
-            wrong = _wrong(row, _OUTCOME, _OUTCOME_NEEDS)
+            wrong = _wrong(row, _OUTCOME, _NEEDED["outcome"])
             if not wrong:
                 found.outcomes.append(row)
         elif kind == "exposure":
-            wrong = _wrong(row, _EXPOSURE, _EXPOSURE_NEEDS)
+            wrong = _wrong(row, _EXPOSURE, _NEEDED["exposure"])
             if not wrong:
                 found.exposures.append(row)
         elif kind == "lost":
@@ -115,66 +113,56 @@ def _sort(row: Json, found: Parsed, path: str, number: int) -> None:
         found.quarantined.append(Quarantined(path=path, line=number, reason=wrong))
 
 
-def _is_text(value: Json) -> bool:
-    return type(value) is str
-
-
-def _is_number(value: Json) -> bool:
-    return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**63)
-
-
-def _is_count(value: Json) -> bool:
-    return type(value) is int and -(2**63) <= value < 2**63
-
-
-def _is_bool(value: Json) -> bool:
-    return value is True or value is False
-
-
-def _is_object(value: Json) -> bool:
-    return type(value) is dict
-
-
-_Check = Callable[[Json], bool]
-_OUTCOME: dict[str, _Check] = {
-    **dict.fromkeys(
-        ("id", "agent", "task", "model", "source", "session", "thread", "unit", "project"),
-        _is_text,
-    ),
-    **dict.fromkeys(("started_at", "score", "duration_s", "first_item_s", "cost_usd"), _is_number),
-    "tokens": _is_count,
-    "ok": _is_bool,
-    **dict.fromkeys(("failure", "step", "context"), _is_object),
+_Shape = dict[str, type]
+_OUTCOME: _Shape = {
+    **dict.fromkeys(("id", "agent", "task", "model", "source", "session", "thread", "unit", "project"), str),
+    **dict.fromkeys(("started_at", "score", "duration_s", "first_item_s", "cost_usd"), float),
+    "tokens": int,
+    "ok": bool,
+    **dict.fromkeys(("failure", "step", "context"), dict),
 }
-_NESTED: dict[str, dict[str, _Check]] = {
+_EXPOSURE: _Shape = {
+    **dict.fromkeys(("trial", "unit", "arm", "session", "pattern", "channel"), str),
+    **dict.fromkeys(("share", "at", "settled_at"), float),
+    **dict.fromkeys(("settled", "ok"), bool),
+    "revision": int,
+}
+_NESTED: dict[str, _Shape] = {
     "failure": {
-        **dict.fromkeys(("message", "kind", "type", "signature", "template"), _is_text),
-        **dict.fromkeys(("status", "exit_code"), _is_count),
-        "flagged": _is_bool,
+        **dict.fromkeys(("message", "kind", "type", "signature", "template"), str),
+        **dict.fromkeys(("status", "exit_code"), int),
+        "flagged": bool,
     },
-    "step": dict.fromkeys(("tool", "head", "target", "input", "change"), _is_text),
+    "step": dict.fromkeys(("tool", "head", "target", "input", "change"), str),
 }
-_OUTCOME_NEEDS = ("id", "agent", "ok", "started_at")
-_EXPOSURE: dict[str, _Check] = {
-    **dict.fromkeys(("trial", "unit", "arm", "session", "pattern", "channel"), _is_text),
-    **dict.fromkeys(("share", "at", "settled_at"), _is_number),
-    **dict.fromkeys(("settled", "ok"), _is_bool),
-    "revision": _is_count,
-}
-_EXPOSURE_NEEDS = ("trial", "unit", "arm", "share", "at")
+_NEEDED = {"outcome": ("id", "agent", "ok", "started_at"), "exposure": ("trial", "unit", "arm", "share", "at")}
+_WIDEST = 2**63  # what every database holds
+_GREATEST = 1e300  # beyond, sums become infinite
 
 
-def _wrong(row: Row, checks: dict[str, _Check], needs: tuple[str, ...]) -> str:
+def _wrong(row: Row, shape: _Shape, needs: tuple[str, ...] = ()) -> str:
     """What is wrong with a row's shape; empty when nothing is. Unknown fields pass: a newer version's."""
     for name in needs:
         if row.get(name) in (None, ""):
             return f"without {name}"
     for name, value in row.items():
-        check = checks.get(name)
-        if check is not None and not check(value):
-            return f"{name} is {type(value).__name__} {str(value)[:40]!r}"
-        if check is _is_object and name in _NESTED:
-            wrong = _wrong(value, _NESTED[name], ())  # type: ignore[arg-type]
-            if wrong:
+        kind = shape.get(name)
+        if kind is str or kind is bool or kind is None:  # most of them, so the test is spelled out
+            if kind is None or type(value) is kind:
+                continue
+        elif kind is dict:
+            if isinstance(value, dict):
+                wrong = _wrong(value, _NESTED[name]) if name in _NESTED else ""
+                if not wrong:
+                    continue
                 return f"{name}.{wrong}"
+        elif _is_number(value, kind):
+            continue
+        return f"{name} is {type(value).__name__} {str(value)[:40]!r}"
     return ""
+
+
+def _is_number(value: Json, kind: type) -> bool:
+    if type(value) is float:
+        return kind is float and -_GREATEST < value < _GREATEST
+    return type(value) is int and -_WIDEST <= value < _WIDEST
