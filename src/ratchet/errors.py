@@ -22,8 +22,8 @@ class RatchetError(Exception):
     exit_code = 1
 
 
-class UsageError(RatchetError):
-    """The call or its input is wrong."""
+class UsageError(RatchetError, ValueError):
+    """The call or its input is wrong (a ValueError, too, for those who catch that)."""
 
     exit_code = 2
 

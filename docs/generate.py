@@ -1,0 +1,130 @@
+"""Write docs/reference from the code, so that it cannot say anything else. `--check` only compares.
+
+usage: python docs/generate.py [--check]
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import click
+
+import ratchet
+from ratchet.cli.app import EXIT_CODES, SECTIONS, cli
+from ratchet.config import Config
+from ratchet.kinds import KINDS
+
+OUT = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """File name -> text of every reference page."""
+    return {
+        "command-line.md": "\n".join(command_line()),
+        "python.md": "\n".join(python_surface()),
+        "kinds.md": "\n".join(kinds()),
+        "settings.md": "\n".join(settings()),
+    }
+
+
+def command_line() -> Iterator[str]:
+    yield from (NOTE, "# Command line\n")
+    yield "`ratchet [--home FOLDER] COMMAND ...`. Every reading command takes `--json`.\n"
+    ctx = click.Context(cli, info_name="ratchet")
+    for section, names in SECTIONS.items():
+        yield f"## {section}\n"
+        for name in names:
+            command = cli.get_command(ctx, name)
+            assert command is not None
+            yield from _command(command, click.Context(command, parent=ctx, info_name=name))
+    yield "## Exit codes\n"
+    yield "```" + EXIT_CODES.replace("\b\nExit codes\n", "").rstrip() + "\n```\n"
+
+
+def _command(command: click.Command, ctx: click.Context) -> Iterator[str]:
+    yield f"### `{ctx.command_path}`\n"
+    yield f"```\n{command.get_help(ctx)}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            sub = command.get_command(ctx, name)
+            assert sub is not None
+            yield from _command(sub, click.Context(sub, parent=ctx, info_name=name))
+
+
+def python_surface() -> Iterator[str]:
+    yield from (NOTE, "# Python\n", "Everything here is public and stable; all of it is importable from `ratchet`.\n")
+    for name in ratchet.__all__:
+        value = getattr(ratchet, name)
+        if name == "__version__" or isinstance(value, str):
+            continue
+        yield from _described(name, value)
+
+
+def _described(name: str, value: object) -> Iterator[str]:
+    if inspect.isclass(value):
+        yield f"## `{name}`\n"
+        yield _doc(value)
+        if is_dataclass(value):
+            yield from (f"- `{field.name}: {field.type}`" for field in fields(value))
+            yield ""
+        if issubclass(value, BaseException):
+            return
+        for member, function in vars(value).items():
+            if not member.startswith("_") and (inspect.isfunction(function) or isinstance(function, property)):
+                shown = function.fget if isinstance(function, property) else function
+                call = "" if isinstance(function, property) else str(inspect.signature(shown))
+                yield f"### `{name}.{member}{call}`\n"
+                yield _doc(shown)
+    elif callable(value):
+        yield f"## `{name}{inspect.signature(value)}`\n"
+        yield _doc(value)
+
+
+def _doc(value: object) -> str:
+    return (inspect.getdoc(value) or "") + "\n"
+
+
+def kinds() -> Iterator[str]:
+    yield from (NOTE, "# Kinds of failure\n", "The narrowest kind wins. A `?` is decided by what the text says.\n")
+    yield "| kind | transient | safe to retry | severity | usual remedies |\n|---|---|---|---|---|"
+    said = {True: "yes", False: "no", None: "?"}
+    for name, (transient, retry_safe, severity, fixes) in KINDS.items():
+        yield f"| `{name}` | {said[transient]} | {said[retry_safe]} | {severity} | {'; '.join(fixes)} |"
+    yield ""
+
+
+def settings() -> Iterator[str]:
+    yield from (NOTE, "# Settings\n")
+    yield "Keyword > `RATCHET_*` environment > `ratchet.toml` (working directory, else home folder) > default.\n"
+    yield "| key | environment | default | meaning |\n|---|---|---|---|"
+    lines = inspect.getsource(Config).splitlines()
+    for field in fields(Config):
+        at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"{field.name}:"))
+        meaning = lines[at + 1].strip().strip('"')
+        default = "`~/.ratchet`" if field.name == "home" else f"`{field.default}`"
+        yield f"| `{field.name}` | `RATCHET_{field.name.upper()}` | {default} | {meaning} |"
+    yield ""
+
+
+def main() -> int:
+    stale = []
+    for name, text in pages().items():
+        path = OUT / name
+        if "--check" in sys.argv:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                stale.append(name)
+        else:
+            OUT.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"out of date: {', '.join(stale)}; run `make docs`", file=sys.stderr)
+    return bool(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

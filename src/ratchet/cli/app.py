@@ -1,0 +1,116 @@
+"""The command group: help by what people want to do, errors as one line with the remedy, documented exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from ratchet import __version__
+from ratchet.errors import RatchetError
+from ratchet.runtime import Runtime
+
+SECTIONS: dict[str, dict[str, str]] = {
+    "Start": {"demo": "demo", "init": "start", "learn": "start", "doctor": "keep"},
+    "See what keeps failing": {"patterns": "see", "health": "see", "classify": "see"},
+    "Get the fix": {"recall": "see", "lessons": "lessons"},
+    "Hand it to an agent": {"install": "deliver", "uninstall": "deliver", "hook": "deliver", "report": "see"},
+    "Feed it": {"record": "start", "watch-dir": "start"},
+    "About": {"version": "keep"},
+}
+"""Section -> command -> the module of `ratchet.cli` that holds it; a command's module is imported when it is used."""
+
+EXIT_CODES = """
+\b
+Exit codes
+  0  done                          4  somebody else changed it first
+  1  unexpected fault              5  refused on purpose; the message says what to do
+  2  wrong call or input           6  store, file or service broken
+  3  no such record                130 interrupted
+"""
+
+
+class Sections(click.Group):
+    """A group whose commands are grouped in the help and imported when used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return [name for commands in SECTIONS.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        for commands in SECTIONS.values():
+            if cmd_name in commands:
+                module = import_module(f"ratchet.cli.{commands[cmd_name]}")
+                command = getattr(module, cmd_name.replace("-", "_"))
+                assert isinstance(command, click.Command)
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in SECTIONS.items():
+            rows = []
+            for name in commands:
+                command = self.get_command(ctx, name)
+                if command is not None and not command.hidden:
+                    rows.append((name, command.get_short_help_str(limit=80)))
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+
+@click.group(cls=Sections, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="ratchet")
+@click.option("--home", type=click.Path(path_type=Path), help="Where everything is kept (RATCHET_HOME; ~/.ratchet).")
+@click.pass_context
+def cli(ctx: click.Context, home: Path | None) -> None:
+    """Agents that learn from their failures and never slip back.
+
+    Start with `ratchet demo`, then `ratchet learn` reads the Claude Code and Codex histories on this machine.
+    """
+    ctx.obj = home
+
+
+home_option = click.option(
+    "--home",
+    "command_home",
+    type=click.Path(path_type=Path),
+    help="Where everything is kept (RATCHET_HOME; ~/.ratchet).",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+
+
+def opened(command_home: Path | None = None) -> Runtime:
+    """The runtime of this call, closed when the command ends. `--home` counts before and after the command's name."""
+    ctx = click.get_current_context()
+    root = ctx.find_root()
+    runtime = Runtime.open(home=command_home or root.obj)
+    ctx.call_on_close(runtime.close)
+    return runtime
+
+
+def run() -> None:
+    """Run one command; a known error is one line on stderr and its own exit code."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        code = _say("interrupted", 130)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except RatchetError as error:
+        code = _say(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        code = _say("interrupted", 130)
+    except BrokenPipeError:
+        # The reader (head, less) went away: that is its right. Point stdout at nothing so that the exit stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"ratchet: {message}", err=True)
+    return code

@@ -1,0 +1,135 @@
+"""`ratchet demo`: learn from a small shipped history, then meet the same failure again with and without the lesson.
+
+Nothing of it is staged but the world: the history, the scripted agent and its git are made up; reading, mining, the
+hook that answers and what it says are the product's own, run as on your machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.rule import Rule
+from rich.text import Text
+
+from ratchet import shapes
+from ratchet.cli import show
+from ratchet.records import Json
+from ratchet.runtime import Runtime
+
+HISTORY = Path(__file__).parent.parent / "demo" / "history"
+PROJECT = "/home/dev/shop"
+BRANCH = "gift-cards"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One step of the replayed session."""
+
+    command: str
+    output: str
+    ok: bool
+    advice: str = ""
+
+
+def play(*, quiet: bool = False) -> dict[str, Json]:
+    """Run the demo in a temporary home; return its figures."""
+    out = show.console()
+    out.quiet = quiet
+    # Nothing is withheld here: one session is too few to measure anything.
+    with (
+        tempfile.TemporaryDirectory(prefix="ratchet-demo-") as scratch,
+        Runtime.open(home=Path(scratch) / "home", withheld_share=0.0) as runtime,
+    ):
+        out.print(Rule("1. Learn from three coding sessions and one production log", style="cyan"))
+        learned = runtime.learn([HISTORY])
+        if not quiet:
+            show.learned(learned, following=False)
+        out.print(Rule("2. What keeps failing, and what fixed it", style="cyan"))
+        patterns = runtime.patterns()
+        if not quiet:
+            show.patterns(patterns[:8], len(patterns))
+        out.print(Rule("3. The same failure in a new session", style="cyan"))
+        without = replay(None)
+        with_lesson = replay(runtime)
+        _told(out, "without Ratchet", without)
+        _told(out, "with the hook", with_lesson)
+        out.print(
+            f"\n{len(without)} steps without the lesson, {len(with_lesson)} with it. "
+            "(The agent and its git are scripted here; the hook and its answer are the real ones.)"
+        )
+    out.print(Rule("Next, on your own histories", style="cyan"))
+    out.print("  ratchet learn                  read the Claude Code and Codex sessions on this machine")
+    out.print("  ratchet patterns               see what keeps failing")
+    out.print("  ratchet install claude-code    hand the fix to the agent in the failing turn (--dry-run shows how)")
+    return {
+        "learned": shapes.learned(learned),
+        "patterns": [shapes.pattern(each) for each in patterns],
+        "steps_without": len(without),
+        "steps_with": len(with_lesson),
+    }
+
+
+def replay(runtime: Runtime | None) -> list[Tried]:
+    """A scripted agent pushes a new branch. Without advice it tries what it usually tries; advice that names a command
+    comes first."""
+    habits = ["git push", "git push origin", "git push origin HEAD:main", f"git push -u origin {BRANCH}"]
+    tried: list[Tried] = []
+    while habits:
+        command = habits.pop(0)
+        ok, output = git(command)
+        advice = "" if ok or runtime is None else hook_answer(runtime, command, output, len(tried))
+        tried.append(Tried(command, output, ok, advice))
+        if ok:
+            break
+        habits = [*_commands(advice), *habits]
+    return tried
+
+
+def git(command: str) -> tuple[bool, str]:
+    """A git that knows one branch without an upstream and a protected main."""
+    if "HEAD:main" in command:
+        return False, "remote: error: GH006: Protected branch update failed for refs/heads/main."
+    if re.search(rf"(-u|--set-upstream) origin {BRANCH}$", command):
+        return True, f"branch '{BRANCH}' set up to track 'origin/{BRANCH}'."
+    return False, (
+        f"fatal: The current branch {BRANCH} has no upstream branch.\n"
+        "To push the current branch and set the remote as upstream, use\n\n"
+        f"    git push --set-upstream origin {BRANCH}\n"
+    )
+
+
+def hook_answer(runtime: Runtime, command: str, output: str, step: int) -> str:
+    """What the installed hook says to the agent about this failing step ("" for nothing)."""
+    event = {
+        "session_id": "5b1d0c1e-demo",
+        "hook_event_name": "PostToolUseFailure",
+        "cwd": PROJECT,
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "tool_use_id": f"toolu_demo{step:018d}",
+        "error": "Exit code 128\n" + output,
+    }
+    answer = runtime.run_hook("PostToolUseFailure", json.dumps(event))
+    if not answer:
+        return ""
+    return str(json.loads(answer)["hookSpecificOutput"]["additionalContext"])
+
+
+def _commands(advice: str) -> list[str]:
+    """Commands that the advice quotes, its placeholder filled in as an agent would."""
+    return [re.sub(r"<[\w-]+>", BRANCH, found) for found in re.findall(r"`(git push[^`]+)`", advice)][:1]
+
+
+def _told(out: show.Console, title: str, tried: list[Tried]) -> None:
+    out.print(Text(f"\n{title}", "bold"))
+    for each in tried:
+        mark = Text("  ok    " if each.ok else "  fails ", "green" if each.ok else "red")
+        out.print(mark.append_text(show.plain(f"$ {each.command}", 90)))
+        if not each.ok:
+            out.print(Text("          ").append_text(show.plain(each.output, 100)), style="dim")
+        if each.advice:
+            out.print(Text("\n".join("          " + line for line in each.advice.splitlines()), "yellow"))

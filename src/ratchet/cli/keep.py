@@ -1,0 +1,32 @@
+"""Commands about Ratchet itself: doctor, version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ratchet import __version__
+from ratchet.cli import show
+from ratchet.cli.app import home_option, json_option, opened
+
+
+@click.command()
+@home_option
+@json_option
+def doctor(command_home: Path | None, as_json: bool) -> None:
+    """What is set up, what is wrong, and what to do about it. Exit code 1 if something is wrong."""
+    checks = opened(command_home).doctor()
+    if as_json:
+        show.as_json([{"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks])
+    else:
+        show.doctor(checks)
+    if not all(check.ok for check in checks):
+        click.get_current_context().exit(1)
+
+
+@click.command()
+@json_option
+def version(as_json: bool) -> None:
+    """The version of Ratchet."""
+    show.as_json({"version": __version__}) if as_json else click.echo(__version__)

@@ -1,0 +1,128 @@
+"""`ratchet lessons`: read what was learnt, and decide about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ratchet import shapes
+from ratchet.cli import show
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.records import LessonState
+
+STATES = ("candidate", "active", "quarantined", "retired")
+
+
+@click.group()
+def lessons() -> None:
+    """What was learnt: list it, approve it, retire it, share it."""
+
+
+@lessons.command("list")
+@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--project", help="Only those that count in this project folder.")
+@home_option
+@json_option
+def list_(state: LessonState | None, project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """All lessons, those with the best evidence first."""
+    found = opened(command_home).lessons.list(state=state, project=project)
+    show.as_json([shapes.lesson(each) for each in found]) if as_json else show.lessons(found)
+
+
+@lessons.command("show")
+@click.argument("lesson_id")
+@home_option
+@json_option
+def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> None:
+    """One lesson whole: when, do, example, evidence."""
+    found = opened(command_home).lessons.show(lesson_id)
+    show.as_json(shapes.lesson(found)) if as_json else show.lesson(found)
+
+
+@lessons.command("add")
+@click.option("--when", "when", required=True, help="The error text that it answers.")
+@click.option("--do", "do", required=True, help="What to do then, word for word.")
+@click.option("--scope", type=click.Choice(("project", "global")), default="project", show_default=True)
+@click.option("--project", help="The project folder it belongs to (default: here).")
+@click.option("--active", is_flag=True, help="Use it at once instead of as a candidate.")
+@home_option
+@json_option
+def add(
+    when: str, do: str, scope: str, project: str | None, active: bool, command_home: Path | None, as_json: bool
+) -> None:
+    """Write a lesson by hand."""
+    state: LessonState = "active" if active else "candidate"
+    found = opened(command_home).lessons.add(when=when, do=do, scope=scope, project=project, state=state)
+    show.as_json(shapes.lesson(found)) if as_json else click.echo(f"{found.id} is {found.state}")
+
+
+@lessons.command("approve")
+@click.argument("lesson_id")
+@click.option("--global", "globally", is_flag=True, help="Let it count in every project.")
+@home_option
+@json_option
+def approve(lesson_id: str, globally: bool, command_home: Path | None, as_json: bool) -> None:
+    """Make a lesson active: from now on agents are handed it."""
+    _decided(opened(command_home).lessons.approve(lesson_id, globally=globally), as_json)
+
+
+@lessons.command("retire")
+@click.argument("lesson_id")
+@click.option("--reason", default="", help="Why; kept with the lesson.")
+@home_option
+@json_option
+def retire(lesson_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
+    """Stop handing a lesson to anyone. It is kept, and is not mined anew."""
+    _decided(opened(command_home).lessons.retire(lesson_id, reason=reason), as_json)
+
+
+@lessons.command("quarantine")
+@click.argument("lesson_id")
+@click.option("--reason", required=True, help="Why it must never be advice.")
+@home_option
+@json_option
+def quarantine(lesson_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
+    """Mark a lesson as harmful: never advice, not even as a candidate."""
+    _decided(opened(command_home).lessons.quarantine(lesson_id, reason=reason), as_json)
+
+
+@lessons.command("sync")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--project", help="Whose lessons (default: the folder of FILE).")
+@home_option
+@json_option
+def sync(file: Path, project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """Keep a marked block of the project's active lessons in FILE (CLAUDE.md, AGENTS.md) for agents without hooks."""
+    synced = opened(command_home).lessons.sync(file, project=project)
+    if as_json:
+        show.as_json({"file": str(file), "lessons": synced.lessons, "changed": synced.changed})
+    else:
+        click.echo(f"{file}: {synced.lessons} lessons" + ("" if synced.changed else ", unchanged"))
+
+
+@lessons.command("export")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
+@home_option
+def export(file: Path, command_home: Path | None) -> None:
+    """Write lessons as JSON lines to FILE, or to standard output."""
+    text = opened(command_home).lessons.export()
+    if str(file) == "-":
+        click.echo(text, nl=False)
+    else:
+        file.write_text(text, encoding="utf-8")
+        click.echo(f"{file}: {len(text.splitlines())} lessons")
+
+
+@lessons.command("import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@home_option
+@json_option
+def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
+    """Take lessons from FILE (JSON lines of `export`) as candidates, their provenance kept."""
+    found = opened(command_home).lessons.import_(file)
+    show.as_json(shapes.imported(found)) if as_json else show.imported(found)
+
+
+def _decided(found: object, as_json: bool) -> None:
+    show.as_json(shapes.lesson(found)) if as_json else click.echo(f"{found.id} is {found.state}")

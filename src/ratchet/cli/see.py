@@ -1,0 +1,129 @@
+"""Commands that read: patterns, health, recall, classify, report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ratchet import shapes
+from ratchet.cli import show
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.errors import UsageError
+
+
+@click.group(invoke_without_command=True)
+@click.option("--agent", help="Only this agent's failures.")
+@click.option("--kind", help="Only this kind, e.g. rate_limit.")
+@click.option("--all", "everything", is_flag=True, help="Also cascades, refusals and cancelled steps.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
+@home_option
+@json_option
+@click.pass_context
+def patterns(
+    ctx: click.Context,
+    agent: str | None,
+    kind: str | None,
+    everything: bool,
+    limit: int,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """Which failures keep coming back, what they cost, and what fixed each.
+
+    The recurring ones come first. With --json, --limit does not apply unless given.
+    """
+    if ctx.invoked_subcommand:
+        return
+    given = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
+    runtime = opened(command_home)
+    found = runtime.patterns(
+        agent=agent, kind=kind, include_excused=everything, limit=limit if given or not as_json else None
+    )
+    if as_json:
+        show.as_json([shapes.pattern(each) for each in found])
+    else:
+        show.patterns(found, runtime.pattern_count())
+
+
+@patterns.command("split")
+@click.argument("pattern_id")
+@click.argument("signature")
+@home_option
+@json_option
+def split(pattern_id: str, signature: str, command_home: Path | None, as_json: bool) -> None:
+    """Undo a merge: SIGNATURE leaves PATTERN_ID for a pattern of its own, and stays apart."""
+    new_id = opened(command_home).split(pattern_id, signature)
+    show.as_json({"pattern": new_id}) if as_json else click.echo(f"{signature} is now pattern {new_id}")
+
+
+@patterns.command("show")
+@click.argument("pattern_id")
+@home_option
+@json_option
+def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> None:
+    """One pattern whole: template, signatures, examples, lessons, what it occurs together with."""
+    detail = opened(command_home).pattern(pattern_id)
+    show.as_json(shapes.pattern_detail(detail)) if as_json else show.pattern(detail)
+
+
+@click.command()
+@home_option
+@json_option
+def health(command_home: Path | None, as_json: bool) -> None:
+    """How well each agent does lately: 0 (all fails) to 1 (all succeeds)."""
+    found = opened(command_home).health()
+    show.as_json(shapes.health(found)) if as_json else show.health(found)
+
+
+@click.command()
+@click.argument("text", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True)
+@click.option("--project", help="Only lessons that count in this project folder (default: all of yours).")
+@click.option("--session", help="Ask on behalf of this session: its arm of the control is obeyed and recorded.")
+@home_option
+@json_option
+def recall(
+    text: tuple[str, ...],
+    limit: int,
+    project: str | None,
+    session: str | None,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """What is known to fix this error? TEXT is the error; `-` reads standard input.
+
+    Says nothing rather than guess: below the similarity threshold no lesson is shown.
+    """
+    found = opened(command_home).recall(_text(text), limit=limit, project=project, session=session)
+    show.as_json(shapes.recalled(found)) if as_json else show.recalled(found)
+
+
+@click.command()
+@click.argument("text", nargs=-1, required=True)
+@click.option("--status", type=click.IntRange(100, 599), help="HTTP status, where known.")
+@click.option("--exit-code", type=int, help="Exit code, where known.")
+@json_option
+def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, as_json: bool) -> None:
+    """What kind of failure is this, and may the step be repeated? `-` reads standard input."""
+    from ratchet.classification import classify as decide
+
+    found = decide(_text(text), status=status, exit_code=exit_code)
+    show.as_json(shapes.classification(found)) if as_json else show.classification(found)
+
+
+@click.command()
+@home_option
+@json_option
+def report(command_home: Path | None, as_json: bool) -> None:
+    """Do the lessons help? The effect against the withheld control, with an interval valid at any time."""
+    found = opened(command_home).report()
+    show.as_json(shapes.report(found)) if as_json else show.report(found)
+
+
+def _text(words: tuple[str, ...]) -> str:
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if words == ("-",) else " ".join(words)
+    if not text.strip():
+        raise UsageError("the text is empty; pass the error as an argument, or `-` and pipe it in")
+    return text

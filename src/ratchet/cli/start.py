@@ -1,0 +1,106 @@
+"""Commands that bring records in: init, learn, watch-dir, record, demo."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from ratchet import shapes
+from ratchet.cli import show
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.errors import UsageError
+
+
+@click.command()
+@home_option
+@json_option
+def init(command_home: Path | None, as_json: bool) -> None:
+    """Create the home folder and an empty store (also done on first use by `learn`)."""
+    home = opened(command_home).init()
+    if as_json:
+        show.as_json({"home": str(home)})
+    else:
+        click.echo(f"ready: {home}\nnext: ratchet learn            read the histories on this machine")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@home_option
+@json_option
+def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> None:
+    """Read session histories and logs: what failed, how often, what fixed it.
+
+    PATHS are files or folders; without any, the usual homes of Claude Code and Codex. Reading the same history again
+    adds nothing; a grown file is continued. Understood: Claude Code and Codex sessions, JSON lines, OTLP traces, logs.
+    """
+    runtime = opened(command_home)
+    with show.progress(quiet=as_json) as progress:
+        learned = runtime.learn(paths, progress=progress)
+    if as_json:
+        show.as_json(shapes.learned(learned))
+    else:
+        show.learned(learned)
+
+
+@click.command("watch-dir")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--once", is_flag=True, help="Take what is there now, then end.")
+@click.option("--interval-s", type=click.FloatRange(0.1, 3600), default=2.0, show_default=True)
+@home_option
+@json_option
+def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | None, as_json: bool) -> None:
+    """Take JSON files that agents drop into FOLDER: to .processed/, a bad one to .rejected/ with the reason."""
+    runtime = opened(command_home)
+    while True:
+        polled = runtime.poll_folder(folder)
+        if as_json:
+            show.as_json(shapes.polled(polled))
+        elif polled.processed or polled.rejected or once:
+            show.polled(polled)
+        if once:
+            return
+        time.sleep(interval_s)
+
+
+@click.command()
+@click.argument("agent", required=False)
+@click.option("--task", default="", help="What was asked for.")
+@click.option("--ok/--failed", "ok", default=None, help="Did it succeed? (default: failed iff --error is given)")
+@click.option("--error", help="The error text; `-` reads standard input.")
+@click.option("--score", type=click.FloatRange(0, 1), help="0 to 1, higher is better.")
+@click.option("--quality", type=click.FloatRange(1, 5), help="1 to 5, maps onto the score.")
+@click.option("--duration-s", type=click.FloatRange(0), help="Seconds it took.")
+@click.option("--cost-usd", type=click.FloatRange(0))
+@click.option("--tokens", type=click.IntRange(0))
+@click.option("--model", default="")
+@click.option("--session", default="", help="Groups outcomes that belong together.")
+@click.option("--status", type=click.IntRange(100, 599), help="HTTP status of the failure.")
+@click.option("--exit-code", type=int, help="Exit code of the failure.")
+@home_option
+@json_option
+def record(agent: str | None, command_home: Path | None, as_json: bool, error: str | None, **given: object) -> None:
+    """Record one outcome of AGENT, e.g. from a shell script.
+
+    Prints the outcome's id.
+    """
+    if not agent:
+        raise UsageError("name the agent: ratchet record AGENT --ok, or --error TEXT")
+    if error == "-":
+        error = sys.stdin.buffer.read().decode("utf-8", "replace")
+    outcome_id = opened(command_home).record(agent, error=error, **given)
+    show.as_json({"id": outcome_id}) if as_json else click.echo(outcome_id)
+
+
+@click.command()
+@json_option
+def demo(as_json: bool) -> None:
+    """See it work on a small history that ships with Ratchet. No key, no network, nothing of yours is touched."""
+    from ratchet.cli.demo import play
+
+    result = play(quiet=as_json)
+    if as_json:
+        click.echo(json.dumps(result))

@@ -1,0 +1,120 @@
+"""Looks at everything Ratchet stands on and says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratchet import install, journal
+from ratchet.config import Config, unknown_environment
+from ratchet.errors import RatchetError
+from ratchet.sources.find import usual_homes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing looked at. `remedy` may stand beside an `ok` one as advice."""
+
+    name: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+def examine(config: Config, store_name: str, environ: Mapping[str, str], project: Path) -> Iterator[Check]:
+    """All checks, in the order in which one would fix them. Changes nothing."""
+    yield _settings(config, environ)
+    yield _home(config.home)
+    yield _store(config.home / store_name)
+    yield _journal(config.home)
+    yield _hooks(environ, project)
+    yield _hook_log(config.home)
+    yield _histories(environ)
+
+
+def _settings(config: Config, environ: Mapping[str, str]) -> Check:
+    found = f"withheld share {config.withheld_share:g}, window {config.window_days:g} days"
+    unknown = unknown_environment(environ)
+    remedy = f"nothing reads {', '.join(unknown)}: check the spelling" if unknown else ""
+    return Check(name="settings", ok=not unknown, found=found, remedy=remedy)
+
+
+def _home(home: Path) -> Check:
+    if not home.exists():
+        return Check(name="home", ok=True, found=f"{home} does not exist yet", remedy="`ratchet learn` makes it")
+    if not os.access(home, os.W_OK | os.X_OK):
+        return Check(
+            name="home",
+            ok=False,
+            found=f"{home} cannot be written",
+            remedy="change its owner or mode, or set RATCHET_HOME",
+        )
+    open_to = stat.S_IMODE(home.stat().st_mode) & 0o077
+    if open_to:
+        return Check(name="home", ok=False, found=f"{home} is open to other users", remedy=f"chmod 700 {home}")
+    return Check(name="home", ok=True, found=str(home))
+
+
+def _store(path: Path) -> Check:
+    if not path.exists():
+        return Check(name="store", ok=True, found="none yet", remedy="`ratchet learn` makes it")
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            outcomes = connection.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0]
+            damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        remedy = "move it aside and run `ratchet learn` again; the file is not touched"
+        return Check(name="store", ok=False, found=f"{path}: {error}", remedy=remedy)
+    if damage != "ok":
+        return Check(
+            name="store", ok=False, found=f"{path}: {damage}", remedy="copy it, then move it aside and learn again"
+        )
+    return Check(name="store", ok=True, found=f"{path}, {outcomes:,} outcomes, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _journal(home: Path) -> Check:
+    waiting = [Path(path).stat().st_size for path in journal.segments(str(home))]
+    return Check(
+        name="journal", ok=True, found=f"{len(waiting)} segments, {sum(waiting) / 1e6:.1f} MB not yet in the store"
+    )
+
+
+def _hooks(environ: Mapping[str, str], project: Path) -> Check:
+    found: list[str] = []
+    for scope in ("user", "project"):
+        try:
+            events = install.installed_events("claude-code", scope=scope, project=project, environ=environ)
+        except RatchetError as error:
+            return Check(name="hooks", ok=False, found=str(error), remedy="mend the settings file, then install again")
+        if events:
+            found.append(f"{scope}: {', '.join(events)}")
+    if not found:
+        return Check(
+            name="hooks", ok=True, found="not installed", remedy="`ratchet install claude-code` (--dry-run shows it)"
+        )
+    return Check(name="hooks", ok=True, found="; ".join(found))
+
+
+def _hook_log(home: Path) -> Check:
+    path = home / "hook" / "hook.log"
+    if not path.exists():
+        return Check(name="hook log", ok=True, found="no faults")
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    last = lines[-1] if lines else ""
+    return Check(name="hook log", ok=True, found=f"{len(lines)} faults, the last: {last[:200]}", remedy=f"see {path}")
+
+
+def _histories(environ: Mapping[str, str]) -> Check:
+    homes = usual_homes(environ)
+    if homes:
+        return Check(name="histories", ok=True, found=", ".join(homes))
+    return Check(
+        name="histories", ok=True, found="no Claude Code or Codex history here", remedy="name one: `ratchet learn PATH`"
+    )

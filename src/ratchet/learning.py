@@ -1,0 +1,174 @@
+"""Learn from histories: read each file on from where it stood, store what it holds, mine what fixed what failed.
+
+A crash between any two steps repeats work and loses none: a file's offset moves in the transaction of its rows, and a
+session stays pending until it was mined at its newest revision.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ratchet.analysis.ingest import Ingested, ingest
+from ratchet.analysis.loops import loops
+from ratchet.errors import BackendError
+from ratchet.health import EXCUSED
+from ratchet.memory.lessons import mine_session
+from ratchet.ports import Progress, Source, Store
+from ratchet.records import LessonState, Outcome, Quarantined, Row, to_row
+
+STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
+BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough to show progress and free memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What one run of `learn` added. `failures` are the agents' own; `unflagged` of them were called a success by
+    their source; cascades and refusals are counted apart."""
+
+    files: int
+    sessions: int
+    outcomes: int
+    failures: int
+    unflagged: int
+    cascades: int
+    user_denied: int
+    quarantined: tuple[Quarantined, ...]
+    patterns: int
+    lessons: Mapping[LessonState, int]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts a run as it goes."""
+
+    sessions: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+    outcomes: int = 0
+    failures: int = 0
+    unflagged: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    quarantined: list[Quarantined] = field(default_factory=list)
+
+    def count(self, found: Ingested) -> None:
+        self.outcomes += len(found.new)
+        for row in found.new:
+            failure = row.get("failure")
+            if isinstance(failure, dict):
+                kind = str(failure.get("kind"))
+                self.kinds[kind] += 1
+                if kind not in EXCUSED:
+                    self.failures += 1
+                    self.unflagged += failure.get("flagged") is False
+        self.patterns |= found.patterns
+
+    def learned(self, *, files: int, lessons: Mapping[LessonState, int]) -> Learned:
+        return Learned(
+            files=files,
+            sessions=len(self.sessions),
+            outcomes=self.outcomes,
+            failures=self.failures,
+            unflagged=self.unflagged,
+            cascades=self.kinds["cascade"],
+            user_denied=self.kinds["user_denied"],
+            quarantined=tuple(self.quarantined),
+            patterns=len(self.patterns),
+            lessons={state: lessons.get(state, 0) for state in STATES},
+        )
+
+
+def learn_files(
+    store: Store,
+    files: Sequence[str],
+    source_of: Callable[[str], Source],
+    progress: Progress,
+) -> Tally:
+    """Store what the files hold. A file that cannot be read costs itself: it is quarantined with its reason."""
+    tally = Tally()
+    for done, path in enumerate(files):
+        progress(done, len(files), path)
+        try:
+            read_file(store, path, source_of(path), tally)
+        except (OSError, BackendError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)
+    progress(len(files), len(files), "")
+    return tally
+
+
+def read_file(store: Store, path: str, source: Source, tally: Tally) -> None:
+    """Store one file from where it stood, a batch a transaction."""
+    cursor = store.get("cursors", path) or {}
+    offset = int(str(cursor.get("offset") or 0))
+    carry_held = cursor.get("carry")
+    carry: Row = dict(carry_held) if isinstance(carry_held, dict) else {}
+    batch: list[Outcome | Quarantined] = []
+    for read in source.read(path, offset, carry):
+        batch.extend(read.items)
+        offset = read.offset
+        if len(batch) >= BATCH_ROWS:
+            _keep(store, path, source, batch, offset, carry, tally)
+            batch = []
+    _keep(store, path, source, batch, offset, carry, tally)
+
+
+def _keep(
+    store: Store,
+    path: str,
+    source: Source,
+    items: Sequence[Outcome | Quarantined],
+    offset: int,
+    carry: Row,
+    tally: Tally,
+) -> None:
+    rows = [to_row(item) for item in items if isinstance(item, Outcome)]
+    bad = [item for item in items if isinstance(item, Quarantined)]
+    with store.transaction():
+        found = take(store, rows)
+        cursor = store.get("cursors", path) or {}
+        moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
+        # Another process that reads the same file may move the cursor too: the rows are idempotent either way.
+        store.swap("cursors", path, int(str(cursor.get("revision") or 0)), moved)
+        _quarantine(store, tally, bad, source.name)
+    tally.count(found)
+    tally.sessions.update(str(row["session"]) for row in rows if row.get("session"))
+
+
+def take(store: Store, rows: Sequence[Row]) -> Ingested:
+    """Ingest rows and remember whose sessions must be searched for resolutions. Also what a drain calls."""
+    with store.transaction():
+        found = ingest(store, rows)
+        grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
+        for session in sorted(grown):
+            held = store.get("sessions", session) or {}
+            revision = int(str(held.get("revision") or 0))
+            store.swap("sessions", session, revision, {"pending": True, "at": time.time()})
+    return found
+
+
+def _quarantine(store: Store, tally: Tally, bad: Iterable[Quarantined], source: str) -> None:
+    pieces = list(bad)
+    rows: list[Row] = [
+        {"path": piece.path, "line": piece.line, "reason": piece.reason, "source": source, "at": time.time()}
+        for piece in pieces
+    ]
+    store.insert_new("quarantine", rows)
+    tally.quarantined.extend(pieces)
+
+
+def mine_pending(store: Store, progress: Progress) -> Counter[LessonState]:
+    """Search grown sessions for loops and for what fixed what failed; return the lessons that changed, by state."""
+    changed: dict[str, LessonState] = {}
+    waiting = store.find("sessions", {"pending": True}, order=("at",)).rows
+    for done, held in enumerate(waiting):
+        session = str(held["session"])
+        progress(done, len(waiting), "mining " + session)
+        with store.transaction():
+            rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
+            ingest(store, loops(rows))
+            changed.update(mine_session(store, session).changed)
+            # Fails when the session grew meanwhile: then it stays pending, and mining is idempotent.
+            store.swap("sessions", session, int(str(held["revision"])), {"pending": False, "at": held["at"]})
+    return Counter(changed.values())

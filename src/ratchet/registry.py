@@ -1,0 +1,37 @@
+"""Finds providers: built-ins and plugins register by the same entry points; a person may name a class directly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import cast
+
+from ratchet.errors import UsageError
+from ratchet.ports import Source
+
+SOURCES = "ratchet.sources"
+
+
+def named(group: str, name: str) -> object:
+    """The provider `name` of an entry point group, or the object at `package.module:Class`.
+
+    Raises UsageError naming the known providers.
+    """
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        try:
+            return getattr(import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise UsageError(f"cannot load {name!r}: {error}") from error
+    known = {point.name: point for point in entry_points(group=group)}
+    if name not in known:
+        raise UsageError(f"no provider {name!r} in {group}; known: {', '.join(sorted(known))}, or package.module:Class")
+    return known[name].load()
+
+
+def plugin_sources() -> Iterator[Source]:
+    """Sources that other distributions registered; they are asked before the built-in ones."""
+    for point in entry_points(group=SOURCES):
+        if not point.value.startswith("ratchet."):
+            yield cast("type[Source]", point.load())()

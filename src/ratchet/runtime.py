@@ -1,0 +1,338 @@
+"""Builds everything and owns its lifetime: one method per operation, which every surface only translates."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self, Unpack
+
+from ratchet import config as configuration
+from ratchet import credit, deliver, install, learning, registry
+from ratchet.analysis import patterns as patterned
+from ratchet.analysis.correlation import Correlation, correlations
+from ratchet.analysis.health import Health, health
+from ratchet.config import Config
+from ratchet.doctor import Check, examine
+from ratchet.drain import Drained, drain
+from ratchet.errors import NotFound
+from ratchet.install import Installed, InstallScope
+from ratchet.learning import Learned
+from ratchet.lessonbook import LessonBook
+from ratchet.memory import lessons
+from ratchet.memory.recall import Recalled, recall
+from ratchet.ports import Progress, Store
+from ratchet.recorder import Recorder
+from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of, to_row
+from ratchet.report import Report, report
+from ratchet.sources import source_for
+from ratchet.sources.find import find, usual_homes
+from ratchet.sources.watch_dir import Polled, poll
+from ratchet.store.sqlite import SqliteStore
+
+STORE_NAME = "ratchet.db"
+DAY_S = 86_400.0
+EXAMPLES = 3
+PAGE_ROWS = 1_000  # rows read at once while iterating
+
+
+def unwatched(done: int, total: int, what: str) -> None:
+    """The Progress of work that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternDetail:
+    """One pattern with what it is made of."""
+
+    pattern: Pattern
+    signatures: tuple[str, ...]
+    examples: tuple[str, ...]
+    correlated: tuple[Correlation, ...]
+
+
+class Runtime:
+    """All operations over one home. Opening costs nothing: the store is opened by the first operation that needs it."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.home = config.home
+        self._store: Store | None = None
+        self._recorder: Recorder | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, **given: object) -> Self:
+        """The runtime of these settings (see `config.load`). Raises UsageError for an unknown or bad one."""
+        return cls(configuration.load(**given))
+
+    def close(self) -> None:
+        """Release the store and the journal. What was recorded is on disk already."""
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+            store, self._store = self._store, None
+        if recorder is not None:
+            recorder.close()
+        if store is not None:
+            store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- what it stands on -----------------------------------------------------------------------------------------
+
+    @property
+    def store(self) -> Store:
+        """The store, created where missing. Raises StoreError."""
+        with self._lock:
+            if self._store is None:
+                self._store = SqliteStore(self.home / STORE_NAME)
+            return self._store
+
+    @property
+    def recorder(self) -> Recorder:
+        with self._lock:
+            if self._recorder is None:
+                self._recorder = Recorder(str(self.home))
+            return self._recorder
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever recorded or learnt here."""
+        return (self.home / STORE_NAME).exists() or (self.home / "journal").is_dir()
+
+    def init(self) -> Path:
+        """Create the home and an empty store; return the home."""
+        _ = self.store
+        return self.home
+
+    @property
+    def lessons(self) -> LessonBook:
+        """What was learnt, and what people decided about it."""
+        return LessonBook(self)
+
+    def drain(self) -> Drained:
+        """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this
+        first, so that one reads one's own writes."""
+        drained = drain(self.store, str(self.home), learning.take, time.time())
+        self._mine(unwatched)
+        return drained
+
+    def _mine(self, progress: Progress) -> Counter[LessonState]:
+        changed = learning.mine_pending(self.store, progress)
+        if changed:
+            self._publish()
+        return changed
+
+    def _publish(self) -> float:
+        """Tell the hooks about the lessons; return the share that new sessions withhold."""
+        return deliver.publish(
+            self.store,
+            self.home,
+            withheld_share=self.config.withheld_share,
+            proven_withheld_share=self.config.proven_withheld_share,
+        )
+
+    # -- feed it ---------------------------------------------------------------------------------------------------
+
+    def record(self, agent: str, **given: Unpack[Fields]) -> str:
+        """Record one outcome (see `Ratchet.record`); return its id. Never raises."""
+        return self.recorder.record(agent, **given)
+
+    def learn(self, paths: Sequence[Path] = (), *, progress: Progress = unwatched) -> Learned:
+        """Read histories: files and folders, or the usual homes of Claude Code and Codex. Raises UsageError for a path
+        that does not exist, NotFound when no history is anywhere."""
+        plugins = tuple(registry.plugin_sources())
+        wanted = [str(path) for path in paths] or usual_homes(os.environ)
+        if not wanted:
+            raise NotFound("no Claude Code or Codex history on this machine; name one: ratchet learn PATH")
+        found = find(wanted, plugins)
+        self.drain()
+        tally = learning.learn_files(self.store, found.files, lambda path: source_for(path, plugins), progress)
+        tally.quarantined.extend(found.quarantined)
+        return tally.learned(files=len(found.files), lessons=self._mine(progress))
+
+    def poll_folder(self, folder: Path) -> Polled:
+        """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""
+
+        def keep(outcomes: Sequence[Outcome]) -> None:
+            learning.take(self.store, [to_row(outcome) for outcome in outcomes])
+
+        polled = poll(str(folder), keep, plugins=tuple(registry.plugin_sources()))
+        if polled.outcomes:
+            self._mine(unwatched)
+        return polled
+
+    def settle(self, session: str, histories: Sequence[Path]) -> None:
+        """What is left to do when a session has ended: read its transcript, mine it, settle its credit."""
+        if histories:
+            self.learn(histories)
+        else:
+            self.drain()
+        credit.settle(self.store, now=time.time(), ended=(session,))
+        self._publish()
+
+    # -- see it ----------------------------------------------------------------------------------------------------
+
+    def outcomes(
+        self,
+        *,
+        agent: str | None = None,
+        ok: bool | None = None,
+        session: str | None = None,
+        kind: str | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+        drained: bool = True,
+    ) -> Iterator[Outcome]:
+        """Outcomes by time, newest first; every filter narrows. `since` is Unix seconds."""
+        wanted = {"agent": agent, "ok": ok, "session": session, "kind": kind}
+        where: dict[str, Json | tuple[str, Json]] = {name: value for name, value in wanted.items() if value is not None}
+        if since is not None:
+            where["started_at"] = (">=", since)
+        store = self._read(drained=drained)
+        cursor: str | None = None
+        left = limit
+        while left is None or left > 0:
+            page = store.find(
+                "outcomes",
+                where,
+                order=("-started_at",),
+                limit=PAGE_ROWS if left is None else min(left, PAGE_ROWS),
+                cursor=cursor,
+            )
+            yield from map(outcome_of, page.rows)
+            if page.cursor is None:
+                return
+            cursor = page.cursor
+            left = None if left is None else left - len(page.rows)
+
+    def patterns(
+        self,
+        *,
+        agent: str | None = None,
+        kind: str | None = None,
+        limit: int | None = None,
+        include_excused: bool = False,
+        drained: bool = True,
+    ) -> list[Pattern]:
+        """What keeps failing, recurring ones first, each with the lessons about it."""
+        store = self._read(drained=drained)
+        found = patterned.patterns(
+            store,
+            now=time.time(),
+            window_s=self.config.window_days * DAY_S,
+            agent=agent,
+            kind=kind,
+            limit=limit,
+            include_excused=include_excused,
+        )
+        about = lessons.by_pattern(store)
+        return [replace(each, lessons=about.get(each.id, ())) for each in found]
+
+    def pattern(self, pattern_id: str) -> PatternDetail:
+        """One pattern whole. Raises NotFound."""
+        store = self._read()
+        found = patterned.pattern(store, pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S)
+        signatures = tuple(patterned.members(store, found.id))
+        return PatternDetail(
+            pattern=replace(found, lessons=lessons.by_pattern(store).get(found.id, ())),
+            signatures=signatures,
+            examples=tuple(_examples(store, signatures)),
+            correlated=tuple(correlations(store, pattern=found.id)),
+        )
+
+    def pattern_count(self) -> int:
+        """How many patterns the agents' own failures form."""
+        return patterned.pattern_count(self.store)
+
+    def split(self, pattern_id: str, signature: str) -> str:
+        """Undo a merge; return the id of the pattern that the signature has now. Raises NotFound, UsageError."""
+        return patterned.split(self._read(), pattern_id, signature, now=time.time())
+
+    def health(self, *, drained: bool = True) -> Health:
+        """How well each agent does lately."""
+        return health(self._read(drained=drained))
+
+    def report(self) -> Report:
+        """Whether lessons help, against their withheld control."""
+        store = self._read()
+        credit.settle(store, now=time.time())
+        return report(store, withheld_share=self._publish())
+
+    # -- the fix ---------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        text: str,
+        *,
+        limit: int = 5,
+        project: str | None = None,
+        session: str | None = None,
+        drained: bool = True,
+    ) -> Recalled:
+        """What is known to fix this error. With a session, that session's arm is obeyed and its Exposure recorded.
+
+        Raises NotFound when nothing was ever recorded here: that is not the same as knowing nothing.
+        """
+        if not self.exists:
+            raise NotFound(f"there is no store in {self.home}: run `ratchet learn`, or name another --home")
+        found = recall(self._read(drained=drained), text, limit=limit, project=project)
+        return found if session is None else self._obeying(found, session)
+
+    def _obeying(self, found: Recalled, session: str) -> Recalled:
+        """What of it this session is shown. Agents are handed active lessons only."""
+        active = [each for each in found.lessons if each.lesson.state == "active"]
+        shown = deliver.obeyed(
+            self.store,
+            self.home,
+            session,
+            [each.lesson.id for each in active],
+            channel="recall",
+            now=time.time(),
+            append=self.recorder.append,
+        )
+        return replace(found, lessons=tuple(each for each in active if each.lesson.id in shown))
+
+    # -- hand it to an agent ---------------------------------------------------------------------------------------
+
+    def install(self, agent: str, *, scope: InstallScope, prevent: bool, dry_run: bool) -> Installed:
+        """Add the hooks to a coding agent's settings (see `install.install`)."""
+        done = install.install(agent, scope=scope, home=self.home, project=Path.cwd(), prevent=prevent, dry_run=dry_run)
+        if not dry_run:
+            self._publish()
+        return done
+
+    def uninstall(self, agent: str, *, scope: InstallScope, dry_run: bool) -> Installed:
+        """Take the hooks out again (see `install.uninstall`)."""
+        return install.uninstall(agent, scope=scope, home=self.home, project=Path.cwd(), dry_run=dry_run)
+
+    def run_hook(self, event: str, payload: str) -> str:
+        """Run the installed hook's command on an event; return what it says to the agent ("" for nothing)."""
+        command = install.command(event, home=self.home)
+        # The command is our own, from `install`; the payload goes to its standard input.
+        done = subprocess.run(command, shell=True, input=payload, capture_output=True, text=True, check=False)  # noqa: S602
+        return done.stdout
+
+    def doctor(self) -> list[Check]:
+        """What is set up, what is wrong, and what to do about it. Changes nothing."""
+        return list(examine(self.config, STORE_NAME, os.environ, Path.cwd()))
+
+
+def _examples(store: Store, signatures: Sequence[str]) -> Iterator[str]:
+    """The newest message of each of the first signatures, as it was recorded (redacted)."""
+    for signature in signatures[:EXAMPLES]:
+        for row in store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=1).rows:
+            failure = outcome_of(row).failure
+            if failure is not None:
+                yield failure.message

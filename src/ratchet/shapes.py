@@ -1,0 +1,150 @@
+"""The JSON shapes of every reading operation: documented, stable, the same on each surface. More fields may come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ratchet.records import Json, Lesson, Pattern, Quarantined
+
+if TYPE_CHECKING:
+    from ratchet.analysis.health import Health
+    from ratchet.classification import Classification
+    from ratchet.learning import Learned
+    from ratchet.memory.portable import Imported
+    from ratchet.memory.recall import Found, Recalled
+    from ratchet.report import Report
+    from ratchet.runtime import PatternDetail
+    from ratchet.sources.watch_dir import Polled
+
+Shape = dict[str, Json]
+
+
+def learned(found: Learned) -> Shape:
+    return {
+        "files": found.files,
+        "sessions": found.sessions,
+        "outcomes": found.outcomes,
+        "failures": found.failures,
+        "unflagged": found.unflagged,
+        "cascades": found.cascades,
+        "user_denied": found.user_denied,
+        "quarantined": [quarantined(each) for each in found.quarantined],
+        "patterns": found.patterns,
+        "lessons": dict(found.lessons),
+    }
+
+
+def quarantined(bad: Quarantined) -> Shape:
+    return {"path": bad.path, "line": bad.line, "reason": bad.reason}
+
+
+def polled(found: Polled) -> Shape:
+    return {
+        "processed": found.processed,
+        "outcomes": found.outcomes,
+        "rejected": [quarantined(each) for each in found.rejected],
+    }
+
+
+def lesson(each: Lesson) -> Shape:
+    return {
+        "id": each.id,
+        "text": each.text,
+        "state": each.state,
+        "scope": each.scope,
+        "signature": each.signature,
+        "kind": each.kind,
+        "tried": each.tried,
+        "worked": each.worked,
+        "reason": each.reason,
+        "when": each.when,
+        "example": each.example,
+        "projects": list(each.projects),
+        "provenance": each.provenance,
+        "evidence": list(each.evidence),
+    }
+
+
+def pattern(each: Pattern) -> Shape:
+    return {
+        "id": each.id,
+        "signature": each.signature,
+        "kind": each.kind,
+        "template": each.template,
+        "count": each.count,
+        "sessions": each.sessions,
+        "agents": list(each.agents),
+        "first_seen": each.first_seen,
+        "last_seen": each.last_seen,
+        "trend": each.trend,
+        "recurring": each.recurring,
+        "wasted_s": each.wasted_s,
+        "wasted_tokens": each.wasted_tokens,
+        "impact": each.impact,
+        "lessons": [
+            {"id": known.id, "text": known.text, "state": known.state, "tried": known.tried, "worked": known.worked}
+            for known in each.lessons
+        ],
+    }
+
+
+def pattern_detail(detail: PatternDetail) -> Shape:
+    return {
+        **pattern(detail.pattern),
+        "signatures": list(detail.signatures),
+        "examples": list(detail.examples),
+        "correlated": [dict(each) for each in detail.correlated],
+    }
+
+
+def recalled(found: Recalled) -> Shape:
+    return {
+        "lessons": [_found(each) for each in found.lessons],
+        "abstained": found.abstained,
+        "searched": found.searched,
+        "elapsed_ms": round(found.elapsed_ms, 2),
+    }
+
+
+def _found(each: Found) -> Shape:
+    known = each.lesson
+    return {
+        "id": known.id,
+        "text": known.text,
+        "state": known.state,
+        "match": each.match,
+        "score": round(each.score, 4),
+        "tried": known.tried,
+        "worked": known.worked,
+        "evidence": list(known.evidence),
+    }
+
+
+def health(found: Health) -> Shape:
+    return {
+        "score": found.score,
+        "agents": dict(found.agents),
+        "half_life_calls": found.half_life_calls,
+    }
+
+
+def classification(found: Classification) -> Shape:
+    return {
+        "kind": found.kind,
+        "transient": found.transient,
+        "retry_safe": found.retry_safe,
+        "signature": found.signature,
+        "template": found.template,
+    }
+
+
+def imported(found: Imported) -> Shape:
+    return {
+        "imported": found.imported,
+        "known": found.known,
+        "rejected": [quarantined(each) for each in found.rejected],
+    }
+
+
+def report(found: Report) -> Shape:
+    raise NotImplementedError
