@@ -5,9 +5,10 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
+
+from ratchet.digest import hex_of, sha256
 
 _ID_HEX = 24  # 96 bits: a collision among a billion outcomes has probability 1e-11
 _OWN_KEY_RANDOM = 16  # random characters after a provider's prefix from which on a key is unique by itself
@@ -19,7 +20,7 @@ def uniform(salt: str, *parts: str) -> float:
     53 bits of the hash, all that a float holds. Parts are length-prefixed, so ("ab", "c") and ("a", "bc") differ.
     """
     framed = "".join(f"{len(part)}:{part}" for part in (salt, *parts))
-    digest = hashlib.sha256(framed.encode("utf-8", "surrogatepass")).digest()
+    digest = sha256(framed.encode("utf-8", "surrogatepass")).digest()
     return (int.from_bytes(digest[:8], "big") >> 11) / 9007199254740992  # 2 ** 53
 
 
@@ -36,7 +37,7 @@ def outcome_id(source: str, session: str, key: str) -> str:
     """
     scope = "" if _is_unique(key) else session
     framed = f"{source}\0{scope}\0{key}"
-    return "o" + hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_HEX]
+    return "o" + hex_of(framed)[:_ID_HEX]
 
 
 def _is_unique(key: str) -> bool:

@@ -7,10 +7,10 @@ processes import this, and `deliver` for all other channels.
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from ratchet import coin
+from ratchet.digest import hex_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def shown_share(home: str, session: str) -> float:
     Raises OSError.
     """
     folder = os.path.join(home, "hook", "sessions")
-    path = os.path.join(folder, hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:24])
+    path = os.path.join(folder, hex_of(session)[:24])
     try:
         return float(_text_of(path))
     except FileNotFoundError:

@@ -8,7 +8,7 @@ a tag of its host, is taken out. Lean: hook processes import this.
 
 from __future__ import annotations
 
-import hashlib
+from ratchet.digest import hex_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def fitted(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
     if not shown:
         return "", []
     body = "\n".join(entries)
-    mark = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()[:16]
+    mark = hex_of(body)[:16]
     return f"{_tag(mark)}\n{_FRAME}\n{body}\n</{_tag(mark)[1:]}", shown
 
 

@@ -9,6 +9,7 @@ Lean: imports os, sys and the lean modules, everything else where it is used. `-
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -29,6 +30,7 @@ _EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 
 def run() -> None:
     """The installed command: `main`, then an exit that nothing can turn into a failure."""
+    gc.disable()  # a process of 20 ms needs no collector
     main(sys.argv[1:])
     os._exit(0)
 
@@ -110,7 +112,7 @@ def _after_failure(home: str) -> str:
         return ""
     from ratchet import lookup
 
-    lessons = lookup.matching(home, failure, tool=_text(event, "tool_name"), project=_text(event, "cwd"))
+    lessons = lookup.matching(home, failure, project=_text(event, "cwd"))
     return _answered(home, _text(event, "session_id"), lessons, "failure", trigger=str(row["id"]))
 
 

@@ -8,47 +8,61 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 
 from ratchet import exposure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
+
     from ratchet.records import Json, Row
+else:
+    # The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs.
+    try:
+        import _sqlite3 as sqlite3
+    except ImportError:  # another implementation of Python
+        import sqlite3
 
 BUSY_S = 0.2  # how long a look-up waits for a writer of the store
 OFFERED = 64  # lessons from which a session start chooses: more than fit into its text
 CANDIDATES = 64  # found by their words before they are compared, as in `memory.recall`
+# All of `kinds.KINDS`. Telling the kind of a failure costs a hook 10 ms, signing its text for every kind 0.1 ms.
+KINDS = (
+    "rate_limit quota_exhausted overloaded server_error timeout network auth permission user_denied invalid_request "
+    "model_not_found context_overflow content_filter refusal empty_response malformed_output tool_not_found "
+    "tool_arguments tool_error resource_missing command_failed test_failure code_error assertion dependency_missing "
+    "wrong_output loop_detected iteration_limit budget_exceeded context_lost cancelled cascade other"
+)
 _COLUMNS = (
     *("id", "scope", "signature", "pattern", "kind", "tool", "head", "target"),
     *("when_text", "text", "tried", "worked", "body"),
 )
 _SELECT = "SELECT " + ", ".join([f"l.{name}" for name in _COLUMNS]) + " FROM lessons l "  # noqa: S608 (constants)
-_BY_SIGNATURE = """WHERE l.state = 'active' AND (l.signature = ?1 OR (l.pattern <> '' AND l.pattern =
-(SELECT s.pattern FROM signatures s WHERE s.signature = ?1)))"""
+_BY_SIGNATURE = """WHERE l.state = 'active' AND (l.signature IN (SELECT value FROM json_each(?1)) OR (l.pattern <> ''
+AND l.pattern IN (SELECT s.pattern FROM signatures s WHERE s.signature IN (SELECT value FROM json_each(?1)))))"""
 _BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
 ORDER BY w.rank LIMIT ?"""
 _BY_STEP = "WHERE l.state = 'active' AND l.tool = ? AND l.head = ?"
 
 
-def matching(home: str, failure: Row, *, tool: str, project: str) -> list[Row]:
+def matching(home: str, failure: Row, *, project: str) -> list[Row]:
     """Lessons for a failure: by its signature or that of its pattern, else by similarity above the threshold."""
-    from ratchet.kinds import kind_of
-    from ratchet.ranking import order, rank, words
     from ratchet.signature import sign, template_of
 
-    text = str(failure.get("message") or "")
-    template = template_of(text)
+    template = template_of(str(failure.get("message") or ""))
     if not template or not os.path.exists(exposure.store_path(home)):
         return []
-    code = failure.get("exit_code")
-    kind = str(failure.get("kind") or "") or kind_of(text, exit_code=code if isinstance(code, int) else None, tool=tool)
-    found = _select(home, _BY_SIGNATURE, (sign(kind, template),), project)
-    scored = [(1.0, lesson) for lesson in found]
-    if not found:
-        asked = " OR ".join([f'"{word}"' for word in words(template)])
-        near = _select(home, _BY_WORDS, (asked, CANDIDATES), project) if asked else []
-        scored = [(score, near[at]) for score, at in rank(template, [str(row["when_text"] or "") for row in near])]
+    signatures = json.dumps([sign(kind, template) for kind in KINDS.split()])
+    found = _select(home, _BY_SIGNATURE, (signatures,), project)
+    return sorted(found, key=_by_evidence) if found else _similar(home, template, project)
+
+
+def _similar(home: str, template: str, project: str) -> list[Row]:
+    from ratchet.ranking import order, rank, words
+
+    asked = " OR ".join([f'"{word}"' for word in words(template)])
+    near = _select(home, _BY_WORDS, (asked, CANDIDATES), project) if asked else []
+    scored = [(score, near[at]) for score, at in rank(template, [str(row["when_text"] or "") for row in near])]
     keys = [(score, True, _count(row, "tried"), _count(row, "worked"), str(row["id"])) for score, row in scored]
     return [scored[at][1] for at in order(keys)]
 
@@ -67,8 +81,7 @@ def repeated(home: str, tool: str, tool_input: Json, asked: str, *, project: str
             masked = masked or mask(asked)
             if mask(failed) == masked:
                 same.append(lesson)
-    same.sort(key=lambda lesson: (-_count(lesson, "worked"), str(lesson["id"])))
-    return same
+    return sorted(same, key=_by_evidence)
 
 
 def top(home: str, project: str) -> list[Row]:
@@ -121,6 +134,10 @@ def _opened(path: str) -> sqlite3.Connection:
         else:
             return store
     raise AssertionError("the second mode either returns or raises")
+
+
+def _by_evidence(lesson: Row) -> tuple[int, int, str]:
+    return -_count(lesson, "worked"), -_count(lesson, "tried"), str(lesson["id"])
 
 
 def _count(row: Row, name: str) -> int:
