@@ -9,8 +9,8 @@ import pytest
 
 from ratchet.errors import StoreError
 from ratchet.kinds import kind_of
-from ratchet.memory.recall import Recalled, lesson_of, recall
-from ratchet.records import Json, LessonState, Row
+from ratchet.memory.recall import Recalled, lesson_of, quoted_names, recall
+from ratchet.records import Json, Row
 from ratchet.signature import sign, template_of
 from ratchet.store.sqlite import SqliteStore
 
@@ -148,6 +148,14 @@ def test_lessons_of_the_same_pattern_come_after_the_exact_ones(store: SqliteStor
         ("exact", "exact"),
         ("sibling", "pattern"),
     ]
+
+
+def test_of_lessons_with_one_signature_those_that_name_the_same_come_first(store: SqliteStore) -> None:
+    for module in ("requests", "yaml", "numpy"):
+        when = f"ModuleNotFoundError: No module named '{module}'"
+        remember(store, module, when, names=[*quoted_names(when)], tried=9, worked=len(module))
+    assert names(recall(store, "ModuleNotFoundError: No module named 'yaml'"))[0] == "yaml"
+    assert names(recall(store, "ModuleNotFoundError: No module named 'attrs'")) == ["requests", "numpy", "yaml"]
 
 
 def test_at_most_as_many_as_asked_come_back(store: SqliteStore) -> None:

@@ -7,11 +7,13 @@ is handed the advice for another failure is worse off than one that is handed no
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from ratchet.excerpt import error_lines
 from ratchet.exposure import concerns
 from ratchet.kinds import kind_of
 from ratchet.ports import Store, Where
@@ -21,6 +23,9 @@ from ratchet.signature import sign, template_of
 
 CANDIDATES = 64  # more found nothing more at 10,000 lessons (benchmarks/recall.py), fewer lost some
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
+
+_NAMES = 8
+_QUOTED = re.compile(r"(['\"`])([\w.@\-]{1,60})\1")
 
 Match = Literal["exact", "pattern", "similar"]
 
@@ -81,13 +86,20 @@ def recall(
     found: dict[str, Found] = {}
     if searched and template and wanted:
         signature = sign(kind_of(text), template)
-        for look in (_exact, _of_pattern):
-            if len(found) < wanted:
-                found |= _new(found, look(store, signature, allowed, project))
+        found |= _new(found, _exact(store, signature, allowed, project, text))
+        if len(found) < wanted:
+            found |= _new(found, _of_pattern(store, signature, allowed, project))
         if len(found) < wanted:
             found |= _new(found, _similar(store, template, allowed, project))
     elapsed_ms = (time.perf_counter() - started) * 1000
     return Recalled(lessons=tuple(found.values())[:wanted], searched=searched, elapsed_ms=elapsed_ms)
+
+
+def quoted_names(text: str) -> list[str]:
+    """The single words that an error text quotes (a module, a key, a branch), which its signature leaves out; kept as
+    `names` with a lesson, they tell apart what shares a signature."""
+    quoted = _QUOTED.findall(error_lines(text))
+    return list(dict.fromkeys([name for _, name in quoted if not name.isdigit()]))[:_NAMES]
 
 
 def lesson_of(row: Row) -> Lesson:
@@ -133,9 +145,15 @@ def _new(found: Collection[str], more: Iterable[Found]) -> dict[str, Found]:
     return {each.id: each for each in more if each.id not in found}
 
 
-def _exact(store: Store, signature: str, where: Where, project: str | None) -> list[Found]:
+def _exact(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[Found]:
     rows = store.find("lessons", {**where, "signature": signature}).rows
-    return _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project)])
+    found = _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project)])
+    if len(found) > 1:
+        # A signature masks quoted names, so lessons for two missing modules share it: those that name others come last.
+        asked = set(quoted_names(text))
+        told = {str(row["id"]): set(map(str, cast("list[Json]", row.get("names") or []))) for row in rows}
+        found.sort(key=lambda each: bool(asked and told[each.id]) and not asked & told[each.id])
+    return found
 
 
 def _of_pattern(store: Store, signature: str, where: Where, project: str | None) -> list[Found]:
