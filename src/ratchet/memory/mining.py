@@ -37,6 +37,7 @@ class Resolution:
     tool: str
     head: str
     target: str
+    failed_input: str
     rule: Rule
     text: str
     do: str
@@ -162,6 +163,7 @@ def _resolution(
         tool=failed.tool,
         head=failed.head,
         target=failed.target,
+        failed_input=failed.input,
         rule=cure.rule,
         text=cure.text,
         do=cure.do,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ratchet.memory.calls import Call, Piece
 from ratchet.memory.checks import is_ignore_list, switches_off
 from ratchet.memory.generalise import without_prose
-from ratchet.memory.remedy import ADVICE_CHARS, Remedy, Rule
+from ratchet.memory.remedy import ADVICE_CHARS, Remedy, Rule, is_code
 from ratchet.memory.shell_remedies import shell_remedy
 from ratchet.memory.tool_remedies import edit_remedy, fields_remedy, other_tool
 
@@ -38,12 +38,28 @@ def _checked(found: Remedy, failed: Call, worked: Call, between: Sequence[Call])
         # Its example is a file's text or path: what stands there was not what helped.
         do = "" if switches_off(found.do) else found.do
         return replace(found, reusable=reusable, do=do, reason=switches_off(found.text))
-    reason = switches_off(found.do, failed.input if failed.shell else "")
-    if not reason and failed.shell and worked.shell:
+    failed_input = failed.input if failed.shell else ""
+    reason = switches_off(found.do, failed_input) or switches_off(found.text, failed_input)
+    if reason:
+        return replace(found, reusable=reusable, reason=reason)
+    if failed.shell and worked.shell:
         reason = switches_off(_without_texts(worked), failed.input)
-    if not reason and found.rule in ("edit", "unclear"):
-        reason = _weakened(between)
-    return replace(found, reusable=reusable, reason=reason)
+        if reason:
+            return _culprit(worked, reason)
+    if found.rule in ("edit", "unclear"):
+        reason, name = _weakened(between)
+        if reason:
+            text = f"Edit `{name}` so that it {reason.partition(':')[0]}."
+            return replace(found, rule="edit", text=text, reusable=False, reason=reason)
+    return replace(found, reusable=reusable)
+
+
+def _culprit(worked: Call, reason: str) -> Remedy:
+    """What let the step pass was not the change that looks like it, but a check that the same call switched off."""
+    flagged = next((piece for piece in worked.pieces if switches_off(piece.bare)), None)
+    do = flagged.raw if flagged is not None and not is_code(flagged.raw) else _without_texts(worked)
+    text = f"Run `{' '.join(without_prose(do).split())[: ADVICE_CHARS - 10]}`."
+    return Remedy(rule="instead", text=text, do=do, reusable=False, reason=reason)
 
 
 def _without_texts(call: Call) -> str:
@@ -53,15 +69,16 @@ def _without_texts(call: Call) -> str:
     return without_prose(call.input)
 
 
-def _weakened(between: Sequence[Call]) -> str:
-    """Why the edits made meanwhile must not be advice: a check was switched off in a file."""
+def _weakened(between: Sequence[Call]) -> tuple[str, str]:
+    """Why the edits made meanwhile must not be advice, and in which file a check was switched off; ("", "") if none."""
     for call in between:
         if not (call.ok and call.writes):
             continue
+        name = call.target.rpartition("/")[2]
         if is_ignore_list(call.target):
-            return f"silences a checker: `{call.target.rpartition('/')[2]}`"
+            return f"silences a checker: `{name}`", name
         reason = switches_off(call.new_text)
         # Of code only what looks away from it counts, and only if it did not stand there before.
         if reason.startswith(("silences", "skips tests", "weakens")) and not switches_off(call.old_text):
-            return reason
-    return ""
+            return reason, name
+    return "", ""

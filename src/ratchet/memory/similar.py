@@ -103,11 +103,16 @@ def _same_operands(failed: Call, mine: Piece, piece: Piece) -> bool:
     if not new:
         return all(_named(word, failed.message) for word in lost)
     if len(lost) == len(new) and all(
-        _named(after, failed.message) or _basename(before) == _basename(after)
+        names(failed.message, after) or _basename(before) == _basename(after)
         for before, after in zip(lost, new, strict=True)
     ):
         return True
     return mine.noise == 0 and share(mine.words, piece.words) >= _ALIKE + 0.1
+
+
+def names(message: str, value: str) -> bool:
+    """Whether a message names this very value, not a longer one that begins or ends with it."""
+    return bool(value) and re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/:-])", message) is not None
 
 
 def _named(word: str, message: str) -> bool:

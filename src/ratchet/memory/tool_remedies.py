@@ -10,7 +10,7 @@ from ratchet.memory.calls import Call, same_path, value_text
 from ratchet.memory.generalise import bindings, generalise
 from ratchet.memory.remedy import Remedy, evidence, is_code
 from ratchet.memory.shell_remedies import likely
-from ratchet.memory.similar import alike
+from ratchet.memory.similar import alike, names
 
 # How the editing tools of agents word it (Claude Code, OpenHands, SWE-agent, Gemini CLI, Codex).
 _UNREAD = re.compile(r"not been read|read it first|must (?:first )?read|read the file (?:first|before)")
@@ -78,7 +78,7 @@ def fields_remedy(failed: Call, worked: Call, between: Sequence[Call]) -> Remedy
     changed = [name for name in now if name in was and was[name] != now[name]]
     for name in changed:
         value = now[name]
-        if isinstance(value, str) and _lists(failed.message, value):
+        if isinstance(value, str) and names(failed.message, value):
             text = f"Call {failed.tool} with a `{name}` that the error lists, such as `{value}`."
             return Remedy(rule="fields", text=text, do=value, reusable=len(value) > 1)
     told = [name for name in added if re.search(rf"\b{re.escape(name)}\b", failed.message)]
@@ -99,11 +99,6 @@ def _with_fields(failed: Call, worked: Call, names: Sequence[str], *, told: bool
     text = f"Call {failed.tool} with {' and '.join(f'`{name}`' for name in names)} (for example {example})."
     fits = told or failed.kind in ("context_overflow", "tool_arguments")
     return Remedy(rule="fields", text=text, do=example, reusable=fits)
-
-
-def _lists(message: str, value: str) -> bool:
-    """Whether a message names this very value, not a longer one that begins or ends with it."""
-    return bool(value) and re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/:-])", message) is not None
 
 
 def _found_file(failed: Call, worked: Call, between: Sequence[Call]) -> Remedy:
