@@ -9,8 +9,9 @@ Placeholders: `<num>`, `<hex>`, `<id>` (UUIDs, random identifiers), `<time>`, `<
 
 from __future__ import annotations
 
-import hashlib
 import re
+
+from ratchet.digest import hex_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _error_of(text: str) -> tuple[str, list[str]]:
 
 def sign(kind: str, template: str) -> str:
     """`v1:` and 16 hex digits that name this kind and template for ever, everywhere."""
-    digest = hashlib.sha256(f"{kind}\n{template}".encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hex_of(f"{kind}\n{template}")
     return f"{VERSION}:{digest[:16]}"
 
 
