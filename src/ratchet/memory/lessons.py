@@ -14,6 +14,7 @@ from typing import cast
 
 from ratchet import coin
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
+from ratchet.exposure import concerns
 from ratchet.kinds import kind_of
 from ratchet.memory.checks import switches_off
 from ratchet.memory.mining import resolutions
@@ -26,8 +27,10 @@ from ratchet.signature import sign, template_of
 
 PROVEN_SESSIONS = 2  # a remedy that worked once may have worked by chance
 _TRIED_ENOUGH = 4  # sessions before their verdict can retire a lesson
-_STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
+STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
+"""All states, in the order in which lessons are listed."""
 _EVIDENCE = 20  # outcome ids that are named; the rest is counted
+_ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
 _AVOIDED = 5  # remedies named that were tried in vain
 
 
@@ -234,16 +237,44 @@ def show(store: Store, lesson_id: str) -> Lesson:
 
 
 def listed(
-    store: Store, *, states: Collection[LessonState] = _STATES, project: str | None = None, limit: int | None = None
+    store: Store, *, states: Collection[LessonState] = STATES, project: str | None = None, limit: int | None = None
 ) -> list[Lesson]:
     """Lessons in these states, active ones first, then by how often they worked. `project` keeps those that count in
     that folder: its own and global ones."""
     where: Where = {"state": ("in", list(states))}
-    found = [lesson_of(row) for row in store.find("lessons", where).rows]
-    if project is not None:
-        found = [each for each in found if each.scope == "global" or project in each.projects]
-    found.sort(key=lambda each: (_STATES.index(each.state), -each.worked, each.tried, each.id))
+    rows = store.find("lessons", where).rows
+    found = [lesson_of(row) for row in rows if project is None or concerns(row, project)]
+    found.sort(key=_by_merit)
     return found if limit is None else found[:limit]
+
+
+def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
+    """Pattern id -> the lessons about its failures, in the order of `listed`; retired ones are left out."""
+    states: tuple[LessonState, ...] = ("active", "candidate", "quarantined")
+    lessons = listed(store, states=states)
+    about: dict[str, set[str]] = {each.id: {each.signature} for each in lessons}
+    for row in store.sum_by("resolutions", ("signature", "lesson_id"), ("count:*",), {"lesson_id": ("!=", "")}):
+        if row["lesson_id"] in about and row["signature"]:
+            about[str(row["lesson_id"])].add(str(row["signature"]))
+    pattern_of = _patterns_of(store, sorted(set().union(*about.values())) if about else [])
+    found: dict[str, list[Lesson]] = {}
+    for each in lessons:
+        for pattern in sorted({pattern_of[name] for name in about[each.id] if name in pattern_of}):
+            found.setdefault(pattern, []).append(each)
+    return {pattern: tuple(each) for pattern, each in found.items()}
+
+
+def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
+    """Signature -> the pattern it belongs to now (a merge may have moved it)."""
+    found: dict[str, str] = {}
+    for start in range(0, len(signatures), _ASKED_AT_ONCE):
+        asked: Where = {"signature": ("in", list(signatures[start : start + _ASKED_AT_ONCE]))}
+        found |= {str(row["signature"]): str(row["pattern"]) for row in store.find("signatures", asked).rows}
+    return found
+
+
+def _by_merit(lesson: Lesson) -> tuple[int, int, int, str]:
+    return STATES.index(lesson.state), -lesson.worked, lesson.tried, lesson.id
 
 
 def approve(store: Store, lesson_id: str, *, globally: bool = False, now: float | None = None) -> Lesson:
