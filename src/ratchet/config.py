@@ -6,7 +6,9 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from os import PathLike
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from ratchet.errors import UsageError
 
@@ -35,6 +37,21 @@ class Config:
         _check_range("window_days", self.window_days, 0.01, 3_650.0)
 
 
+class Tunables(TypedDict, total=False):
+    """What may be given as a keyword besides the home; None means "not given"."""
+
+    withheld_share: float | None
+    proven_withheld_share: float | None
+    drain_interval_s: float | None
+    window_days: float | None
+
+
+class Settings(Tunables, total=False):
+    """Everything that may be given as a keyword."""
+
+    home: str | PathLike[str] | None
+
+
 def _check_range(name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:  # false for NaN too
         raise UsageError(f"{name} is {value!r}: use a number from {low:g} to {high:g}")
@@ -43,7 +60,7 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
 KEYS = tuple(field.name for field in fields(Config))
 
 
-def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: object) -> Config:
+def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: Unpack[Settings]) -> Config:
     """The configuration in force. `given` are keywords; None among them means "not given".
 
     Files read: `ratchet.toml` in the working directory, else in the home. A project's file cannot move the home, since

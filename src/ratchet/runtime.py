@@ -7,8 +7,9 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
@@ -18,7 +19,7 @@ from ratchet import credit, deliver, install, learning, registry
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.analysis.health import Health, health
-from ratchet.config import Config
+from ratchet.config import Config, Settings
 from ratchet.doctor import Check, examine
 from ratchet.drain import Drained, drain
 from ratchet.errors import NotFound
@@ -67,7 +68,7 @@ class Runtime:
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, **given: object) -> Self:
+    def open(cls, **given: Unpack[Settings]) -> Self:
         """The runtime of these settings (see `config.load`). Raises UsageError for an unknown or bad one."""
         return cls(configuration.load(**given))
 
@@ -119,7 +120,7 @@ class Runtime:
     @property
     def lessons(self) -> LessonBook:
         """What was learnt, and what people decided about it."""
-        return LessonBook(self)
+        return LessonBook(reading=self._read, writing=lambda: self.store, changed=self._publish)
 
     def drain(self) -> Drained:
         """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this
@@ -143,17 +144,23 @@ class Runtime:
             proven_withheld_share=self.config.proven_withheld_share,
         )
 
+    def _read(self, *, drained: bool = True) -> Store:
+        """The store, after what was recorded is in it."""
+        if drained:
+            self.drain()
+        return self.store
+
     # -- feed it ---------------------------------------------------------------------------------------------------
 
     def record(self, agent: str, **given: Unpack[Fields]) -> str:
         """Record one outcome (see `Ratchet.record`); return its id. Never raises."""
         return self.recorder.record(agent, **given)
 
-    def learn(self, paths: Sequence[Path] = (), *, progress: Progress = unwatched) -> Learned:
+    def learn(self, paths: Iterable[str | PathLike[str]] = (), *, progress: Progress = unwatched) -> Learned:
         """Read histories: files and folders, or the usual homes of Claude Code and Codex. Raises UsageError for a path
         that does not exist, NotFound when no history is anywhere."""
         plugins = tuple(registry.plugin_sources())
-        wanted = [str(path) for path in paths] or usual_homes(os.environ)
+        wanted = [os.fspath(path) for path in paths] or usual_homes(os.environ)
         if not wanted:
             raise NotFound("no Claude Code or Codex history on this machine; name one: ratchet learn PATH")
         found = find(wanted, plugins)
@@ -251,6 +258,10 @@ class Runtime:
             examples=tuple(_examples(store, signatures)),
             correlated=tuple(correlations(store, pattern=found.id)),
         )
+
+    def correlations(self) -> list[Correlation]:
+        """Patterns of different agents that come together more often than chance, the surest first."""
+        return correlations(self._read())
 
     def pattern_count(self) -> int:
         """How many patterns the agents' own failures form."""

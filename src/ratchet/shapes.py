@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from ratchet.records import Json, Lesson, Pattern, Quarantined
 
 if TYPE_CHECKING:
+    from ratchet.analysis.correlation import Correlation
     from ratchet.analysis.health import Health
     from ratchet.classification import Classification
+    from ratchet.effects import Effect
     from ratchet.learning import Learned
     from ratchet.memory.portable import Imported
     from ratchet.memory.recall import Found, Recalled
-    from ratchet.report import Report
+    from ratchet.report import LessonEffect, Report
     from ratchet.runtime import PatternDetail
     from ratchet.sources.watch_dir import Polled
 
@@ -30,7 +33,7 @@ def learned(found: Learned) -> Shape:
         "user_denied": found.user_denied,
         "quarantined": [quarantined(each) for each in found.quarantined],
         "patterns": found.patterns,
-        "lessons": dict(found.lessons),
+        "lessons": {str(state): n for state, n in found.lessons.items()},
     }
 
 
@@ -93,7 +96,7 @@ def pattern_detail(detail: PatternDetail) -> Shape:
         **pattern(detail.pattern),
         "signatures": list(detail.signatures),
         "examples": list(detail.examples),
-        "correlated": [dict(each) for each in detail.correlated],
+        "correlated": [correlation(each) for each in detail.correlated],
     }
 
 
@@ -146,5 +149,54 @@ def imported(found: Imported) -> Shape:
     }
 
 
+def correlation(each: Correlation) -> Shape:
+    return {
+        "patterns": [*each.patterns],
+        "agents": [*each.agents],
+        "unit": each.unit,
+        "together": each.together,
+        "expected": each.expected,
+        "units": each.units,
+        "p": each.p,
+        "q": each.q,
+        "statistic": each.statistic,
+    }
+
+
 def report(found: Report) -> Shape:
-    raise NotImplementedError
+    return {
+        "effect": _effect(found.pooled),
+        "lessons": [_lesson_effect(each) for each in found.lessons],
+        "withheld_share": found.withheld_share,
+        "waiting": found.waiting,
+        "not_attempted": found.not_attempted,
+    }
+
+
+def _effect(each: Effect) -> Shape:
+    return {
+        "verdict": each.verdict,
+        "estimate": each.estimate,
+        "low": each.low,
+        "high": each.high,
+        "evidence": each.evidence if isfinite(each.evidence) else None,
+        "shown": each.shown,
+        "shown_ok": each.shown_ok,
+        "withheld": each.withheld,
+        "withheld_ok": each.withheld_ok,
+    }
+
+
+def _lesson_effect(each: LessonEffect) -> Shape:
+    return {
+        "id": each.id,
+        "text": each.text,
+        "state": each.state,
+        "enough": each.enough,
+        "estimate": each.effect.estimate,
+        "spread": each.effect.spread,
+        "shown": each.counts.shown,
+        "shown_ok": each.counts.shown_ok,
+        "withheld": each.counts.withheld,
+        "withheld_ok": each.counts.withheld_ok,
+    }

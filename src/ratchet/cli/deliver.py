@@ -8,6 +8,7 @@ import click
 
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.install import InstallScope
 
 AGENTS = ("claude-code",)
 
@@ -24,7 +25,9 @@ project_option = click.option("--project", "scope", flag_value="project", help="
 @click.option("--dry-run", is_flag=True, help="Show the change without making it.")
 @home_option
 @json_option
-def install(agent: str, scope: str, prevent: bool, dry_run: bool, command_home: Path | None, as_json: bool) -> None:
+def install(
+    agent: str, scope: InstallScope, prevent: bool, dry_run: bool, command_home: Path | None, as_json: bool
+) -> None:
     """Add hooks to a coding agent, so that it is handed the fix in the failing turn.
 
     Only Ratchet's own entries are added to the settings file; a backup is kept.
@@ -40,7 +43,7 @@ def install(agent: str, scope: str, prevent: bool, dry_run: bool, command_home: 
 @click.option("--dry-run", is_flag=True, help="Show the change without making it.")
 @home_option
 @json_option
-def uninstall(agent: str, scope: str, dry_run: bool, command_home: Path | None, as_json: bool) -> None:
+def uninstall(agent: str, scope: InstallScope, dry_run: bool, command_home: Path | None, as_json: bool) -> None:
     """Take the hooks out again; the settings file is restored byte for byte where nobody else changed it."""
     done = opened(command_home).uninstall(agent, scope=scope, dry_run=dry_run)
     show.as_json(show.installed_fields(done)) if as_json else show.installed(done, dry_run=dry_run)

@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
@@ -124,7 +125,7 @@ def _commands(advice: str) -> list[str]:
     return [re.sub(r"<[\w-]+>", BRANCH, found) for found in re.findall(r"`(git push[^`]+)`", advice)][:1]
 
 
-def _told(out: show.Console, title: str, tried: list[Tried]) -> None:
+def _told(out: Console, title: str, tried: list[Tried]) -> None:
     out.print(Text(f"\n{title}", "bold"))
     for each in tried:
         mark = Text("  ok    " if each.ok else "  fails ", "green" if each.ok else "red")

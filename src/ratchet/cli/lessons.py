@@ -9,7 +9,7 @@ import click
 from ratchet import shapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.records import LessonState
+from ratchet.records import Lesson, LessonState, Scope
 
 STATES = ("candidate", "active", "quarantined", "retired")
 
@@ -49,7 +49,7 @@ def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> Non
 @home_option
 @json_option
 def add(
-    when: str, do: str, scope: str, project: str | None, active: bool, command_home: Path | None, as_json: bool
+    when: str, do: str, scope: Scope, project: str | None, active: bool, command_home: Path | None, as_json: bool
 ) -> None:
     """Write a lesson by hand."""
     state: LessonState = "active" if active else "candidate"
@@ -120,9 +120,9 @@ def export(file: Path, command_home: Path | None) -> None:
 @json_option
 def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
     """Take lessons from FILE (JSON lines of `export`) as candidates, their provenance kept."""
-    found = opened(command_home).lessons.import_(file)
+    found = opened(command_home).lessons.load(file)
     show.as_json(shapes.imported(found)) if as_json else show.imported(found)
 
 
-def _decided(found: object, as_json: bool) -> None:
+def _decided(found: Lesson, as_json: bool) -> None:
     show.as_json(shapes.lesson(found)) if as_json else click.echo(f"{found.id} is {found.state}")

@@ -20,7 +20,13 @@ from ratchet.runtime import unwatched
 
 if TYPE_CHECKING:
     from ratchet.classification import Classification
-    from ratchet.runtime import Check, Installed, Learned, PatternDetail, Polled, Recalled
+    from ratchet.doctor import Check
+    from ratchet.install import Installed
+    from ratchet.learning import Learned
+    from ratchet.memory.recall import Recalled
+    from ratchet.report import Report
+    from ratchet.runtime import PatternDetail
+    from ratchet.sources.watch_dir import Polled
 
 KIND_STYLE = "cyan"
 STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "retired": "dim"}
@@ -141,7 +147,10 @@ def pattern(detail: PatternDetail) -> None:
         out.print(Text("\nlesson\n", "bold"))
         lesson(lesson_)
     for other in detail.correlated:
-        out.print(plain(f"occurs together with {other}"))
+        one, another = other.patterns
+        with_ = another if one == each.id else one
+        times = f"{other.together} times, {other.expected:.1f} expected"
+        out.print(plain(f"comes together with {with_} ({other.unit}s: {times}; {other.statistic}, p = {other.p:.1g})"))
 
 
 def lessons(found: Sequence[Lesson]) -> None:
@@ -258,3 +267,30 @@ def doctor(checks: Sequence[Check]) -> None:
         click.echo(f"{mark} {check.name}: {check.found}")
         if check.remedy:
             click.echo(f"     -> {check.remedy}")
+
+
+def report(found: Report) -> None:
+    out = console()
+    pooled = found.pooled
+    out.print(Text(f"All lessons together: {pooled.verdict}", "bold"))
+    out.print(
+        f"  shown    {pooled.shown_ok} of {pooled.shown} units achieved their step\n"
+        f"  withheld {pooled.withheld_ok} of {pooled.withheld}"
+    )
+    if pooled.estimate is not None:
+        span = f"{100 * pooled.low:+.0f} to {100 * pooled.high:+.0f}"
+        out.print(f"  difference {100 * pooled.estimate:+.0f} points; 95 % interval, valid at any time: {span}")
+    for each in found.lessons:
+        line = Text(f"\n{each.id}  ", "dim")
+        if each.enough:
+            line.append(f"{100 * each.effect.estimate:+.0f} points (+-{100 * each.effect.spread:.0f})")
+        else:
+            line.append("not enough data yet")
+        line.append(f"; shown {each.counts.shown}, withheld {each.counts.withheld}\n  ").append_text(
+            plain(each.text, 160)
+        )
+        out.print(line)
+    out.print(
+        f"\n{found.waiting} units of running sessions wait, {found.not_attempted} never came to their step. "
+        f"New sessions withhold {found.withheld_share:.0%}."
+    )

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -13,6 +14,7 @@ from ratchet import shapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
+from ratchet.records import Fields
 
 
 @click.command()
@@ -91,7 +93,8 @@ def record(agent: str | None, command_home: Path | None, as_json: bool, error: s
         raise UsageError("name the agent: ratchet record AGENT --ok, or --error TEXT")
     if error == "-":
         error = sys.stdin.buffer.read().decode("utf-8", "replace")
-    outcome_id = opened(command_home).record(agent, error=error, **given)
+    fields = cast("Fields", {**given, "error": error, "source": "cli"})
+    outcome_id = opened(command_home).record(agent, **fields)
     show.as_json({"id": outcome_id}) if as_json else click.echo(outcome_id)
 
 

@@ -209,13 +209,6 @@ _TABLES = (
     ),
     # One row per agent: its last outcomes, oldest first, in the body's `outcomes` as [started_at, id, ok].
     Table(name="recents", key=("agent",), columns=(*_text("agent"), *_REVISION)),
-    # Sessions whose steps have not been searched for resolutions since they last grew.
-    Table(
-        name="sessions",
-        key=("session",),
-        columns=(*_text("session"), *_bool("pending"), *_real("at"), *_REVISION),
-        indexes=(Index(columns=("at",), where="pending"),),
-    ),
     # What was learnt.
     Table(
         name="resolutions",

@@ -1,0 +1,88 @@
+"""What was learnt, and what people decide about it: the operations behind `ratchet lessons` and `Ratchet.lessons`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ratchet.memory import lessons, portable
+from ratchet.memory.portable import Imported, Synced
+from ratchet.ports import Store
+from ratchet.records import Lesson, LessonState, Scope
+
+
+class LessonBook:
+    """The lessons of one store. Every change is an event and tells the hooks.
+
+    `reading` gives the store after what was recorded is in it, `writing` the store alone, `changed` is called after
+    each change.
+    """
+
+    def __init__(
+        self, *, reading: Callable[[], Store], writing: Callable[[], Store], changed: Callable[[], object]
+    ) -> None:
+        self._reading = reading
+        self._writing = writing
+        self._changed = changed
+
+    def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
+        """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""
+        store = self._reading()
+        if project is not None:
+            portable.load_reviewed(store, project)
+        states: tuple[LessonState, ...] = lessons.STATES if state is None else (state,)
+        return lessons.listed(store, states=states, project=project)
+
+    def show(self, lesson_id: str) -> Lesson:
+        """One lesson. Raises NotFound."""
+        return lessons.show(self._reading(), lesson_id)
+
+    def add(
+        self,
+        *,
+        when: str,
+        do: str,
+        scope: Scope = "project",
+        state: LessonState = "candidate",
+        project: str | None = None,
+    ) -> Lesson:
+        """Write a lesson: when an error like `when` occurs, do `do`, word for word. `project` is the working directory
+        unless given.
+
+        Raises UsageError for an empty text, Refused for advice that switches a check off.
+        """
+        store = self._writing()
+        where = project if project is not None else str(Path.cwd())
+        added = lessons.add(store, when=when, do=do, scope=scope, state=state, project=where)
+        self._changed()
+        return added
+
+    def approve(self, lesson_id: str, *, globally: bool = False) -> Lesson:
+        """Make a lesson active: from now on agents are handed it. Raises NotFound, Refused, Conflict."""
+        return self._told(lessons.approve(self._writing(), lesson_id, globally=globally))
+
+    def retire(self, lesson_id: str, *, reason: str = "") -> Lesson:
+        """Hand a lesson to nobody any more; it is kept, but mining does not revive it. Raises NotFound, Conflict."""
+        return self._told(lessons.retire(self._writing(), lesson_id, reason=reason))
+
+    def quarantine(self, lesson_id: str, *, reason: str) -> Lesson:
+        """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
+        return self._told(lessons.quarantine(self._writing(), lesson_id, reason=reason))
+
+    def sync(self, file: Path, *, project: str | None = None) -> Synced:
+        """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays."""
+        return portable.sync(self._reading(), file, project=project or str(file.absolute().parent))
+
+    def export(self) -> str:
+        """Active and candidate lessons as JSON lines, with their provenance."""
+        return portable.export(self._reading())
+
+    def load(self, file: Path) -> Imported:
+        """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""
+        loaded = portable.import_file(self._writing(), file, project=str(Path.cwd()))
+        self._changed()
+        return loaded
+
+    def _told(self, lesson: Lesson) -> Lesson:
+        self._changed()
+        return lesson
