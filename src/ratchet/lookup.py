@@ -26,6 +26,8 @@ else:
 BUSY_S = 0.2  # how long a look-up waits for a writer of the store
 OFFERED = 64  # lessons from which a session start chooses: more than fit into its text
 CANDIDATES = 64  # found by their words before they are compared, as in `memory.recall`
+COMMON = 2_000  # lessons that have a word from which on it is too common to ask for
+RANKED = 4_000  # how many (word, lesson) pairs a search may rank: about 6 ms
 # All of `kinds.KINDS`. Telling the kind of a failure costs a hook 10 ms, signing its text for every kind 0.1 ms.
 KINDS = (
     "rate_limit quota_exhausted overloaded server_error timeout network auth permission user_denied invalid_request "
@@ -38,11 +40,15 @@ _COLUMNS = (
     *("when_text", "text", "tried", "worked", "body"),
 )
 _SELECT = "SELECT " + ", ".join([f"l.{name}" for name in _COLUMNS]) + " FROM lessons l "  # noqa: S608 (constants)
-_BY_SIGNATURE = """WHERE l.state = 'active' AND (l.signature IN (SELECT value FROM json_each(?1)) OR (l.pattern <> ''
-AND l.pattern IN (SELECT s.pattern FROM signatures s WHERE s.signature IN (SELECT value FROM json_each(?1)))))"""
+# Found by index first, then filtered: `+` keeps SQLite from walking all active lessons instead.
+_BY_SIGNATURE = """WHERE +l.state = 'active' AND l.rowid_ IN (
+SELECT rowid_ FROM lessons WHERE signature IN (SELECT value FROM json_each(?1)) UNION
+SELECT rowid_ FROM lessons WHERE pattern IN (
+SELECT pattern FROM signatures WHERE pattern <> '' AND signature IN (SELECT value FROM json_each(?1))))"""
 _BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
 ORDER BY w.rank LIMIT ?"""
-_BY_STEP = "WHERE l.state = 'active' AND l.tool = ? AND l.head = ?"
+_HOW_MANY = "SELECT count(*) FROM (SELECT 1 FROM lessons_words WHERE lessons_words MATCH ? LIMIT ?)"
+_BY_STEP = "WHERE +l.state = 'active' AND l.tool = ? AND l.head = ?"
 
 
 def matching(home: str, failure: Row, *, project: str) -> list[Row]:
@@ -60,11 +66,34 @@ def matching(home: str, failure: Row, *, project: str) -> list[Row]:
 def _similar(home: str, template: str, project: str) -> list[Row]:
     from ratchet.ranking import order, rank, words
 
-    asked = " OR ".join([f'"{word}"' for word in words(template)])
+    asked = _telling(home, words(template))
     near = _select(home, _BY_WORDS, (asked, CANDIDATES), project) if asked else []
     scored = [(score, near[at]) for score, at in rank(template, [str(row["when_text"] or "") for row in near])]
     keys = [(score, True, _count(row, "tried"), _count(row, "worked"), str(row["id"])) for score, row in scored]
     return [scored[at][1] for at in order(keys)]
+
+
+def _telling(home: str, words: list[str]) -> str:
+    """A query for the rarer of the words: ranking costs 1.5 us for each lesson that has one, and a word that most
+    lessons have ranks nothing."""
+    store = _opened(exposure.store_path(home))
+    try:
+        counts = []
+        for word in words:
+            term = f'"{word}"'
+            (count,) = store.execute(_HOW_MANY, (term, COMMON + 1)).fetchone()
+            if count:
+                counts.append((count, term))
+    finally:
+        store.close()
+    chosen: list[str] = []
+    left = RANKED
+    for count, term in sorted(counts):
+        if chosen and (count > COMMON or count > left):
+            break
+        chosen.append(term)
+        left -= count
+    return " OR ".join(chosen)
 
 
 def repeated(home: str, tool: str, tool_input: Json, asked: str, *, project: str) -> list[Row]:
