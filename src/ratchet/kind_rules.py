@@ -16,7 +16,10 @@ GENERAL: tuple[tuple[str, str], ...] = (
         failed the rubric|expected output & actual output|expected answer|graded incorrect|marked incorrect
         grader|score & below|not match the reference|hallucinated|factually incorrect|incorrect result
         quality check failed|wrong result|verdict|did not satisfy the rubric|wrong output|expected & judge
-        incorrect output|failed evaluation""",
+        incorrect output|failed evaluation|answer incorrect|judge & incorrect|judge & wrong|incorrect & judge
+        answer is incorrect|answer was incorrect|answer is wrong|answer was wrong|model answered|agent answered
+        expected & answered|does not match the expected|failed the check by the judge|verdict fail|unfaithful
+        not grounded""",
     ),
     (
         "permission",
@@ -32,7 +35,9 @@ GENERAL: tuple[tuple[str, str], ...] = (
         no permission|unauthorized to access|requires elevation|must be superuser|permission to use
         outside of the allowed|outside the allowed|outside allowed|not in the allowed|outside of the project
         not allowed to|is denied|access is denied|privileges required|resource not accessible|denied by policy
-        blocked by sandbox|seatbelt|landlock|not in allowed|requires approval & policy|denied""",
+        blocked by sandbox|seatbelt|landlock|not in allowed|requires approval & policy|denied|not allowed
+        disallowed|no write access|no read access|read only|requires admin|requires administrator|administrator
+        privilege|restricted|prohibited""",
     ),
     (
         "timeout",
@@ -40,7 +45,8 @@ GENERAL: tuple[tuple[str, str], ...] = (
         took too long|readtimeout|connecttimeout|apitimeouterror|etimedout|esockettimedout|32001
         timeoutexception|timeoutexpired|sockettimeout|exceeded the time limit|time limit exceeded
         exceeded & timeout|polltimeout|time limit|did not respond within|not respond in time|no response within
-        exceeded timeout|timelimitexceeded|tle|did not complete within|did not finish within|statementtimeout""",
+        exceeded timeout|timelimitexceeded|tle|did not complete within|did not finish within|statementtimeout
+        exceeded & seconds|exceeded & minutes|exceeded & ms""",
     ),
     (
         "network",
@@ -65,7 +71,9 @@ GENERAL: tuple[tuple[str, str], ...] = (
         und err socket|endpointconnectionerror|32000|err stream|error sending request|protocolerror
         not connected|closed connection|max retries exceeded with url|clientpayloaderror|clientoserror
         unable to verify the first certificate|httpcore & error|transport closed|transport error|transporterror
-        lookup & no such host|connection pool""",
+        lookup & no such host|connection pool|gone away|closed the connection|connection & unexpectedly
+        connection & closed|connection was lost|no connection|tcp & error|connection terminated|econn
+        websocket & closed|net err""",
     ),
     (
         "overloaded",
@@ -94,7 +102,12 @@ GENERAL: tuple[tuple[str, str], ...] = (
         missing field|protocol error|unknown name|invalid content|unsupported content|invalid image
         could not process image|invalid function parameters|json schema is invalid|schema is invalid
         invalid payload|notsupported|toomanyredirects|too many redirects|unsupported protocol|no scheme supplied
-        invalid url|invalidschema|missingschema|unsupported|llm provider not provided""",
+        invalid url|invalidschema|missingschema|unsupported|llm provider not provided
+        maximum allowed number of output tokens|deprecated for this model|exceeds & mb maximum
+        maximum number of items|array too long|must start with a user message|tool choice requires
+        must be unique|not a valid request|request is invalid|request was invalid|unexpected role
+        unexpected & blocks|thinking blocks|cannot be modified|cache control|too many images|unsupported image
+        not supported by this|must contain at least""",
     ),
     (
         "resource_missing",
@@ -107,7 +120,8 @@ GENERAL: tuple[tuple[str, str], ...] = (
         repository not found|not found|cannot open|no file|undefinedcolumn|no longer exists|could not read file
         could not open|failed to open|not a tree object|no task found with id|does not have any commits
         no matching|does not match any|no resources found|unknown key|object not found|cannot be found
-        no configuration file|gone|has been deleted""",
+        no configuration file|gone|has been deleted|could not be found|not be found|could not be located
+        no record|has no & entry|no entry|missing file|no element|unable to locate|no results for|is missing""",
     ),
     (
         "assertion",
@@ -133,12 +147,68 @@ GENERAL: tuple[tuple[str, str], ...] = (
         arithmeticexception|illegalargumentexception|illegalstateexception|argumenterror|division by zero
         undefined|error mypy|not assignable to|cannot borrow|mismatched types|is not iterable
         object has no attribute|bus error|arrayindexoutofboundsexception|concurrentmodificationexception
-        indentationerror|zerodivisionerror|assignment to""",
+        indentationerror|zerodivisionerror|assignment to|expected before|expected & before|cannot use & as
+        cannot convert|cannot read|cannot assign|cannot be converted|incompatible types|incompatible type
+        unresolved reference|unresolved external|no member named|redefinition of|duplicate definition
+        unexpected token|unterminated|parser error|parse error|does not implement|not callable|cannot unpack
+        not subscriptable|unreachable code|invalid operation|cannot find name|implicit declaration|no overload
+        unexpected indent|already declared|unhandled promise|null reference|object reference not set
+        borrow checker|lifetime""",
     ),
     (
         "tool_error",
         """tool error|mcperror|mcp error|tool & failed|tool & error|resource deadlock|could not obtain lock
         deadlock detected|serialization failure|tool result error|error tool""",
+    ),
+    # The last resort: one word that more often than not belongs to one kind.
+    (
+        "quota_exhausted",
+        """quota|credits|billing""",
+    ),
+    (
+        "auth",
+        """credential|credentials|authentication|authenticate|unauthorised|login|api key""",
+    ),
+    (
+        "timeout",
+        """timeouts|timedout""",
+    ),
+    (
+        "network",
+        """network|disconnect|proxy|handshake""",
+    ),
+    (
+        "content_filter",
+        """safety|policy""",
+    ),
+    (
+        "cancelled",
+        """cancelled|canceled|interrupted|aborted|cancellation""",
+    ),
+    (
+        "malformed_output",
+        """json & output|json & model|json & llm|json & answer|schema & output|schema & answer|parse & llm
+        parse & answer|parse & model""",
+    ),
+    (
+        "tool_arguments",
+        """argument|arguments|parameter & invalid|parameters & invalid|parameter & missing""",
+    ),
+    (
+        "dependency_missing",
+        """dependency|dependencies""",
+    ),
+    (
+        "code_error",
+        """compile|compiler|syntax|exception""",
+    ),
+    (
+        "tool_error",
+        """tool""",
+    ),
+    (
+        "command_failed",
+        """exited & code|exit code|exit status|fatal|git""",
     ),
 )
 
@@ -293,5 +363,9 @@ REASONS: dict[str, tuple[str, ...]] = {
     "502": ("bad gateway",),
     "503": ("service unavailable", "unavailable", "service temporarily"),
     "504": ("gateway", "deadline exceeded"),
+    "520": ("web server",),
+    "521": ("web server",),
+    "522": ("connection timed",),
+    "524": ("a timeout",),
     "529": ("overloaded", "site is"),
 }

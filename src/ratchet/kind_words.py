@@ -18,7 +18,9 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         upstream failed & skipped|because a previous & failed|because an earlier & failed
         because a dependency failed|dependency failed to start|previous step failed|previous task failed
         aborted because another|cancelled because another|because a sibling|parallel tool call failed
-        prior step failed|because another tool call|not executed because|skipped because & failed""",
+        prior step failed|because another tool call|not executed because|skipped because & failed
+        circuitbreaker & open|circuit breaker & open|dependency step|not run because|because its dependency
+        dependency & was skipped""",
     ),
     (
         "user_denied",
@@ -28,7 +30,10 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         not approved by the user|not approved by user|user disapproved|human rejected|human denied
         operator declined|reviewer rejected|user chose not to|user said no|tool use was rejected
         user did not allow|user did not grant|user did not give permission|approval denied|approval was denied
-        user cancelled the permission|rejected by human|user skipped|user opted not to|refused by the user""",
+        user cancelled the permission|rejected by human|user skipped|user opted not to|refused by the user
+        human & rejected|operator & rejected|rejected by & human|rejected by & operator|person refused
+        user & refused|human & denied|denied by & human|approval & rejected|user has not approved
+        declined by the human""",
     ),
     (
         "cancelled",
@@ -41,7 +46,9 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         job was canceled|caught sigint|cancelled by client|client cancelled|client canceled|turn aborted
         interrupted by sigint|workflow was cancelled|request was cancelled & !timeout|request cancelled
         asyncio exceptions cancellederror|killed by the user|process was interrupted
-        the operation was interrupted|run cancelled|stopped by user|stopped by the user""",
+        the operation was interrupted|run cancelled|stopped by user|stopped by the user
+        interrupted what should claude do|signal interrupt|c aborted|got sigint|sigterm|user interrupt
+        interrupted by & user|was interrupted by|user abort|run aborted|abortsignal""",
     ),
     (
         "loop_detected",
@@ -49,7 +56,10 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         agent stuck|repeated the same|same tool call & times|same action & times|same command & times
         identical tool call|identical calls|identical arguments & times|repeating the same|repetitive tool
         repetitive action|doom loop|repetition detected|looping detected|going in circles
-        without making progress|infinite loop detected|same arguments & times""",
+        without making progress|infinite loop detected|same arguments & times|repeated tool call
+        repeated tool calls|repeated call|repeated calls|repeated action|repeated actions|was repeated & times
+        repeated & times & tool|called & times & same|no new information & times|oscillating|repeating itself
+        keeps repeating""",
     ),
     (
         "iteration_limit",
@@ -82,7 +92,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         "rate_limit",
         """current quota & retry in|quota exceeded & retry in|quota & retrydelay|quota & retry delay
         quota & per minute|quota exceeded for & per minute|quota & perminute|too many tokens please wait
-        tokens & please wait before trying|quota & generaterequestsperminuteperprojectpermodel""",
+        tokens & please wait before trying|quota & generaterequestsperminuteperprojectpermodel
+        temporarily limiting requests|not your usage limit""",
     ),
     (
         "quota_exhausted",
@@ -102,7 +113,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         exhausted your capacity|quota will reset|exhausted your daily|insufficient user quota
         credits have been exhausted|reached the end of your free|free quota|prepaid credits|fund your account
         top up|servicequotaexceededexception|usage limit exceeded|usage limit has been reached|plan limit
-        billing quota""",
+        billing quota|reached your & limit & !rate limit & !rate limits & !request limit
+        hit your & limit & !rate limit & !rate limits|usage credits""",
     ),
     (
         "context_overflow",
@@ -126,7 +138,12 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         too many total text bytes|input length & exceeds|exceeds maximum input length|conversation too long
         maximum prompt length|context size has been exceeded|lengthfinishreasonerror|incompleteoutputexception
         too many input tokens|exceeds maximum length|greater than the maximum & tokens
-        not enough room in the context|input exceeds|context is too long""",
+        not enough room in the context|input exceeds|context is too long|too long to fit|too many tokens
+        too long for this model|context length & exceeded|fit into the model|exceeds the maximum context
+        exceed the maximum context|more than the maximum context|output too long|response exceeded & token
+        exceeded & token limit|prompt & too large|input & too large|too large & context|exceeds & token limit
+        exceeds & tokens|over the context|context & too small|context window of|exceeds the limit of & tokens
+        truncated & max tokens|n ctx|longer than the & context""",
     ),
     (
         "content_filter",
@@ -140,7 +157,9 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         data inspection failed|datainspectionfailed|content exists risk|safety reasons|blocked by policy
         violates our|prompt was blocked|blocked by our|response was blocked|content was blocked|prompt blocked
         stopcandidateexception|blockedpromptexception|invalid prompt & flagged|flagged as|high risk cyber
-        blocklist|blocked by the filter|contentfilterfinishreasonerror|safety policy|safety guidelines""",
+        blocklist|blocked by the filter|contentfilterfinishreasonerror|safety policy|safety guidelines
+        content filtered|filtered content|flagged by|blocked for safety|unsafe content|harm category
+        policy violation|violates & policy|violation of & policy|content safety|responsible ai""",
     ),
     (
         "auth",
@@ -168,7 +187,12 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         reauthenticate|refresh token & invalid|defaultcredentialserror|no authentication
         credentials have expired|sso session & expired|login failed|need to login|need to log in
         unauthorizedexception|not authenticated|api key is invalid|api key was not|subscription key|gh token
-        e401|incorrect or missing password|environment variable & token & set""",
+        e401|incorrect or missing password|environment variable & token & set|docker login|eneedauth
+        host key verification failed|need auth|npm login|authentication token|authentication & not supported
+        signing in|sign in again|please sign in|token & invalidated|token & revoked|auth & failed
+        authorization failed|invalid credential|credentials & expired|credentials & invalid|credentials are
+        api token|authentication is required|session token|could not validate credentials|invalid signature|hmac
+        mfa|two factor""",
     ),
     (
         "model_not_found",
@@ -184,7 +208,9 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         unrecognized model|model not exist|modelnotfound|issue with the selected model
         publisher model & not found|model & not found & !module & !models py|no models loaded
         model is not available|does not support model|model & end of its life|no model named
-        requested model & not exist|could not find model""",
+        requested model & not exist|could not find model|could not resolve the foundation model
+        foundation model & not|model & could not be found|model & unknown|model & unavailable & permanently
+        unsupported model|model & sunset|not a supported model|no model found|model name & invalid""",
     ),
     (
         "rate_limit",
@@ -207,7 +233,12 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         would be overwritten by|refusing to merge|nothing to commit|no changes added to commit|unmerged files
         cannot rebase|divergent branches|non fast forward|index lock|another git process
         resolve your current index|cannot pull with rebase|nothing added to commit|conflict content
-        already exists & fatal|fetch first|tip of your current branch is behind|no changes & commit""",
+        already exists & fatal|fetch first|tip of your current branch is behind|no changes & commit
+        not concluded your merge|conflict modify delete|unmerged paths|merge head exists|conflict rename
+        you need to resolve|local changes|not possible to fast forward|cannot lock ref|command failed
+        already exists & branch|hook & exited|non zero status|unstaged changes|unmerged|cherry pick & failed
+        rebase & failed|stash & conflict|would be lost|not something we can merge|detached head & fatal
+        terraform & error & apply""",
     ),
     (
         "overloaded",
@@ -265,7 +296,12 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         invalid parameters|option requires an argument|option requires a value|requires a value
         unknown parameter & tool|unknown arg|no match for old string|oldstring not found|old text not found
         search block & not|search replace block|received tool input did not match
-        parameter validation failed & tool|missing command line argument""",
+        parameter validation failed & tool|missing command line argument|hunk & not found|context not found
+        paths must precede|must come before|hunk failed|hunks failed|only garbage was found|invalid hunk
+        malformed patch|invalid context|parameter & must be|argument & must be|option & is unknown
+        option & unknown|flag & unknown|unknown & option|must be a string & !message|must be an integer
+        must be a number|is not a valid integer|invalid literal for & argument|unexpected parameter
+        invalid type for argument|no value given for & parameter""",
     ),
     (
         "tool_error",
@@ -287,13 +323,14 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         did not match schema|does not match schema|does not match the schema|not match the expected schema
         does not conform|schema validation failed|failed schema validation|missing action after thought
         extra data line|parsing llm output|parse model output|could not parse|output parsing|unparseable
-        unparsable|malformed|failed to deserialize|no valid json|expected json|json parse error|json parsing
-        invalid structured output|response is not json|structured output validation|typevalidationerror
-        noobjectgeneratederror|no object generated|malformed function call|output validation|jsonparseerror
-        instructorretryexception|parse the response|unexpected mimetype|schema mismatch
-        apiresponsevalidationerror|json schema validation|output did not match|unexpected response format
-        illegal trailing comma|invalid control character|no json object could be decoded|response did not match
-        result failed validation|expected structured output|zoderror & response""",
+        unparsable|malformed & !malformed patch & !malformed request|failed to deserialize|no valid json
+        expected json|json parse error|json parsing|invalid structured output|response is not json
+        structured output validation|typevalidationerror|noobjectgeneratederror|no object generated
+        malformed function call|output validation|jsonparseerror|instructorretryexception|parse the response
+        unexpected mimetype|schema mismatch|apiresponsevalidationerror|json schema validation
+        output did not match|unexpected response format|illegal trailing comma|invalid control character
+        no json object could be decoded|response did not match|result failed validation
+        expected structured output|zoderror & response|not conform|did not conform""",
     ),
     (
         "empty_response",
@@ -306,7 +343,10 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         no output generated|text content is empty|content null|no output was|produced no output|zero tokens
         no completion|no content in response|no message content|empty model response|received no content
         nocontentgeneratederror|empty string returned|empty reply from server|empty body
-        must contain either output text|empty result""",
+        must contain either output text|empty result|empty string & model|empty string & llm|no response was
+        no answer was|no response received|without a final answer & empty|blank response|empty reply
+        response is none|response was none|returned none & model|no text & model|nothing was returned|empty text
+        no reply""",
     ),
     (
         "refusal",
@@ -339,6 +379,10 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         unable to import required dependencies|could not find package|unable to find vcvarsall
         failed building wheel & not found|cannot import name & !circular & !partially|no such module
         could not find the & command line tools|missing package|couldn t find package|required module is missing
-        install it with|must be installed|needs to be installed|unable to find & install""",
+        install it with|must be installed|needs to be installed|unable to find & install
+        executable doesn t exist|no matching package|could not find & dependency|unmet dependency
+        unmet peer dependency|missing peer|module & not installed|not found in & site packages
+        requires & package|package & required|is required but|not available for import|cannot find crate
+        unresolved import|no such gem|could not find a package""",
     ),
 )

@@ -159,7 +159,7 @@ _BEYOND_PROGRAM = {
 
 _CLASS = r"(?:Uncaught |Error: |E {1,8})?(?:[\w$]{1,80}[.:]{1,2}){0,12}([A-Z]\w{2,80})(?=[:(\s]|$)"
 _NO_TOOL = (
-    r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist"
+    r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand|Action) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist"
     r"|is not (?:available|found|registered))|^\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
     r"|\bspawn \S{1,200} ENOENT"
 )
@@ -290,7 +290,8 @@ def _class_named(text: str) -> str:
         name = found[1].lower() if found else ""
         if found and found[1].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
             continue
-        if name in PROGRAM_ERRORS or name in ANY_ERRORS or _of_classes([name]):
+        known = name in PROGRAM_ERRORS or name in ANY_ERRORS or _of_classes([name])
+        if known or (name.endswith(("error", "exception")) and len(name) > len("exception")):
             return name
     return ""
 

@@ -15,6 +15,7 @@ _TEST_REPORTS = (
     r"\bFAILED \((?:failures|errors)=",  # unittest
     r"\btest result: FAILED",  # cargo
     r"^[ \t]{0,8}Test(?:s| Suites| Files):? {1,12}(?:\d{1,7} \w{1,10} ?[,|] ?)?[1-9]\d{0,6} failed",  # jest, vitest
+    r"^FAIL {1,4}\S{1,200}\.(?:test|spec)\.\w{1,4}\b",
     r"^[ \t]{0,8}[1-9]\d{0,6} (?:failing|failed)$",  # mocha, playwright
     r"\b(?:tests?|examples?|scenarios?|assertions?), [1-9]\d{0,6} failures?\b",  # ExUnit, RSpec
     r"\bTests run: \d{1,7}, (?:Failures: [1-9]|Failures: 0, Errors: [1-9])",  # JUnit
