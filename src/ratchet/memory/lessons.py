@@ -183,8 +183,7 @@ def add(
     at = time.time() if now is None else now
     lesson_id = lesson_id_of("written", text, template, scope)
     kind = kind_of(when)
-    reason = switches_off(text)
-    if reason.startswith("speaks") and state == "active":
+    if (reason := switches_off(text)).startswith("speaks") and state == "active":
         reason = ""  # a person's own words to the agent; they reach it fenced like any other lesson
     row: Row = {
         "id": lesson_id,
