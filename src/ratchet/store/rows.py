@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ratchet.errors import StoreError, UsageError
@@ -14,8 +14,21 @@ Value: TypeAlias = "str | int | float | bytes | None"
 
 _INT64_MAX = 2**63 - 1
 
-# ASCII only, so that a lone surrogate from a foreign file survives as the escape it came as.
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+def _encoder() -> Callable[[Row], str]:
+    """Compact JSON in ASCII, so that a lone surrogate from a foreign file survives as the escape it came as.
+
+    `json` builds a new C encoder at every call, which costs as much as encoding a row (0.8 of 1.6 us): build it once.
+    """
+    plain = json.JSONEncoder(separators=(",", ":"), check_circular=False)
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # an interpreter without the C module
+        return plain.encode
+    pieces = make(None, plain.default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, True)
+    return lambda row: "".join(pieces(row, 0))
+
+
+_encode = _encoder()
 
 
 def column_names(table: Table) -> tuple[str, ...]:

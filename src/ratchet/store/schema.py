@@ -186,11 +186,11 @@ _TABLES = (
         clustered=True,
         body=False,
     ),
+    # Signature "" stands for taking part in a session at all.
     Table(
         name="sightings",
         key=("signature", "session", "agent"),
         columns=(*_text("signature", "session", "agent"), *_counters("int", "n"), *_SPAN),
-        indexes=(Index(columns=("session",)),),
         clustered=True,
         body=False,
     ),
