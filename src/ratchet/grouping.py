@@ -28,11 +28,11 @@ nothing but itself ("template")."""
 _ANY = "\x00"  # the wildcard, one character so that the patterns below stay simple
 _FRAME = "\nin "  # starts the frames of a traceback: code is named there, and a name of code is never a parameter
 
-# How many different words make a slot a parameter. Chosen on the eight public log sets of benchmarks/grouping.py, where
-# anything from 4 to 8 (words) and 3 to 5 (names of code) scores the same: states such as opened/closed or
-# LEADING/FOLLOWING/LOOKING come in twos and threes, names of things do not.
-_WORDS_TO_OPEN = 5
-_NAMES_TO_OPEN = 3
+# How many different words make a slot a parameter. On the eight public log sets of benchmarks/grouping.py anything from 5
+# (words) and 3 (names of code) up scores the same, less merges states: opened/closed and LEADING/FOLLOWING/LOOKING come
+# in twos and threes, names of things do not.
+_WORDS_TO_OPEN = 6
+_NAMES_TO_OPEN = 4
 _HEADS_TO_OPEN = 10  # the first word of a message says what it is about
 _LEAST_CONSTANT = 2  # words that must stay the same around a slot; "started X" alone is no evidence of anything
 _TOKENS = 120  # tokens of a key that are looked at for slots
@@ -85,7 +85,7 @@ _TOKEN = re.compile(r"\x00|[A-Za-z_][\w.$\-/]*[\w$]|[A-Za-z_]|[()\[\]{}]|[^\sA-Z
 _WORD = re.compile(r"[A-Za-z]{2,}")
 # What names a cause is no parameter, however many of them are seen in one place.
 _CAUSE = re.compile(
-    r"(?i)(?:error|exception|fault|failure|failed|warning|denied|invalid|refused|timeout|forbidden)$|E[A-Z]{3,}$"
+    r"(?:(?i:error|exception|fault|failure|failed|warning|denied|invalid|refused|timeout|forbidden)|\bE[A-Z]{3,})$"
 )
 _NAME = re.compile(r".*(?:[a-z][A-Z]|[a-z][.$/][A-Za-z]|[A-Za-z]_[A-Za-z])")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -106,7 +106,7 @@ class Added:
 @dataclass(slots=True)
 class _Member:
     group: str
-    key: bytes
+    key: int
     apart: Apart = ""
 
 
@@ -136,9 +136,8 @@ def _parameter(found: re.Match[str]) -> str:
     return name if _CAUSE.search(name) else _ANY
 
 
-def slots_of(key: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Each way to read one more slot of the key as a parameter: (the key with a wildcard there, different values that
-    it takes to believe so)."""
+def _slots(key: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Each part of the key that may prove to be a parameter: (its start, its end, different values that prove it)."""
     words = [i for i, token in enumerate(key) if token[0].isalpha() or token[0] == "_"]
     constant = sum(len(key[i]) > 1 for i in words)
     if constant <= _LEAST_CONSTANT or len(key) > _TOKENS:
@@ -147,24 +146,59 @@ def slots_of(key: Sequence[str]) -> Iterator[tuple[tuple[str, ...], int]]:
         word = key[i]
         if word.lower() in _FUNCTION or _CAUSE.search(word):
             continue
-        enough = _HEADS_TO_OPEN if i == words[0] else _NAMES_TO_OPEN if _NAME.match(word) else _WORDS_TO_OPEN
-        yield (*key[:i], _ANY, *key[i + 1 :]), enough
+        yield i, i + 1, _HEADS_TO_OPEN if i == words[0] else _NAMES_TO_OPEN if _NAME.match(word) else _WORDS_TO_OPEN
     for start, end in _bracketed(key):
-        inside = sum(start < i < end for i in words)
+        inside = sum(start <= i < end for i in words)
         if inside and constant - inside >= _LEAST_CONSTANT:
-            yield (*key[: start + 1], _ANY, *key[end:]), _WORDS_TO_OPEN
+            yield start, end, _WORDS_TO_OPEN
 
 
 def _bracketed(key: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Positions of innermost brackets that hold more than one token."""
+    """Where innermost brackets hold more than one token: start and end of what is inside."""
     opened = -1
     for i, token in enumerate(key):
         if token in _CLOSING:
             opened = i
         elif opened >= 0 and token == _CLOSING[key[opened]]:
             if i > opened + 2:
-                yield opened, i
+                yield opened + 1, i
             opened = -1
+
+
+class _Weights(dict[str, int]):
+    """A fixed number below 2**61 per token, from its text alone. Bounded like every memo."""
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= 50_000:
+            self.clear()
+        digest = blake2b(token.encode("utf-8", "surrogatepass"), digest_size=7).digest()
+        self[token] = weight = int.from_bytes(digest, "big")
+        return weight
+
+
+_WEIGHTS = _Weights()
+_PRIME = (1 << 61) - 1
+_BASE = 0x1F3D_5B79_0246_8ACE % _PRIME
+_POWERS = [pow(_BASE, exponent, _PRIME) for exponent in range(_TOKENS + 1)]
+
+
+def _code(scope: str, key: Sequence[str]) -> int:
+    """The key in its scope as one number: a polynomial of its tokens, so that the code of the key with another token in
+    one place costs one multiplication, not a walk over all (`_widened`)."""
+    code = _WEIGHTS[scope]
+    for token in key:
+        code = (code * _BASE + _WEIGHTS[token]) % _PRIME
+    return code
+
+
+def _widened(scope: str, key: Sequence[str], code: int) -> Iterator[tuple[int, int, int, int]]:
+    """The slots of a key (of that code), each with the code of the key that has a wildcard there in front."""
+    for start, end, enough in _slots(key):
+        if end == start + 1:
+            change = _WEIGHTS[_ANY] - _WEIGHTS[key[start]]
+            yield (code + change * _POWERS[len(key) - end]) % _PRIME, start, end, enough
+        else:
+            yield _code(scope, (*key[:start], _ANY, *key[end:])), start, end, enough
 
 
 class Grouper:
@@ -179,9 +213,9 @@ class Grouper:
     def __init__(self, rows: Iterable[Row] = (), *, capacity: int = 50_000) -> None:
         self._capacity = capacity
         self._members: dict[tuple[str, str], _Member] = {}
-        self._groups: dict[bytes, str] = {}  # digest of a key -> its group
-        self._fits: dict[bytes, list[bytes]] = {}  # digest of a key with one more wildcard -> keys that fit it so far
-        self._closed: set[bytes] = set()  # digests of keys that a split keeps from being widened to, or grouped by
+        self._groups: dict[int, str] = {}  # code of a key -> its group
+        self._fits: dict[int, list[int]] = {}  # code of a key with one more wildcard -> keys that fit it so far
+        self._closed: set[int] = set()  # codes of keys that a split keeps from being widened to, or grouped by
         self._into: dict[str, str] = {}  # a merged group -> the group that took it in
         self._age: dict[str, int] = {}
         for row in rows:
@@ -193,18 +227,18 @@ class Grouper:
         if known:
             return Added(self.find(known.group), is_new=False)
         key = key_of(template)
-        digest = _digest(scope, key)
+        code = _code(scope, key)
         founded = _group_id(scope, template)
         before = len(self._into)
-        if digest in self._closed:
+        if code in self._closed:
             self._founded(founded)
-            self._remember((scope, template), _Member(founded, digest, "template"))
+            self._remember((scope, template), _Member(founded, code, "template"))
             return Added(founded, is_new=True)
-        if digest not in self._groups:
-            self._groups[digest] = self._founded(founded)
-            self._weigh(scope, key)
-        group = self.find(self._groups[digest])
-        self._remember((scope, template), _Member(group, digest))
+        if code not in self._groups:
+            self._groups[code] = self._founded(founded)
+            self._weigh(scope, key, code)
+        group = self.find(self._groups[code])
+        self._remember((scope, template), _Member(group, code))
         gone = tuple(old for old in list(self._into)[before:] if old != founded)
         return Added(group, is_new=group == founded, merged=gone)
 
@@ -222,14 +256,14 @@ class Grouper:
         members = [(name, member) for name, member in self._members.items() if self.find(member.group) == group]
         keys = {member.key for _, member in members}
         apart: Apart = "key" if len(keys) > 1 else "template"
-        founders: dict[bytes, str] = {}
+        founders: dict[int, str] = {}
         for old in [old for old in self._into if self.find(old) == group]:
             del self._into[old]
         for (scope, template), member in members:
             own = self._founded(_group_id(scope, template))
             member.group = founders.setdefault(member.key, own) if apart == "key" else own
             member.apart = apart
-            self._close(scope, template, apart)
+            self._close(scope, key_of(template), member.key, apart)
         self._groups = {key: held for key, held in self._groups.items() if key not in keys and self.find(held) != group}
         if apart == "key":
             self._groups.update(founders)
@@ -246,34 +280,33 @@ class Grouper:
         """Take a stored decision as it stands: nothing is merged here, or a merge would go unrecorded."""
         scope, template, group = str(row.get("scope") or ""), str(row["template"]), str(row["group"])
         key = key_of(template)
-        digest = _digest(scope, key)
+        code = _code(scope, key)
         apart: Apart = "template" if row.get("apart") == "template" else "key" if row.get("apart") == "key" else ""
         self._founded(group)
-        self._remember((scope, template), _Member(group, digest, apart))
+        self._remember((scope, template), _Member(group, code, apart))
         if apart:
-            self._close(scope, template, apart)
-        if apart == "template" or digest in self._groups:
+            self._close(scope, key, code, apart)
+        if apart == "template" or code in self._groups:
             return
-        self._groups[digest] = group
-        waiting = [key]
-        while waiting and not apart:
-            for wider, _ in slots_of(waiting.pop()):
-                slot = _digest(scope, wider)
-                if slot in self._groups or slot in self._closed:
+        self._groups[code] = group
+        waiting = [] if apart else [(key, code)]
+        while waiting:
+            narrow, code = waiting.pop()
+            for wide, start, end, _ in _widened(scope, narrow, code):
+                if wide in self._groups or wide in self._closed:
                     continue
-                fits = self._fits.setdefault(slot, [])
+                fits = self._fits.setdefault(wide, [])
                 together = any(self._groups.get(fit) == group for fit in fits)
-                fits.append(digest)
+                fits.append(code)
                 if together:
-                    self._groups[slot] = group
-                    waiting.append(wider)
+                    self._groups[wide] = group
+                    waiting.append(((*narrow[:start], _ANY, *narrow[end:]), wide))
 
-    def _close(self, scope: str, template: str, apart: Apart) -> None:
+    def _close(self, scope: str, key: Sequence[str], code: int, apart: Apart) -> None:
         """See that what was split finds no way back: no slot of its key opens, and a dissolved key groups nothing."""
-        key = key_of(template)
-        self._closed.update(_digest(scope, wider) for wider, _ in slots_of(key))
+        self._closed.update(wide for wide, *_ in _widened(scope, key, code))
         if apart == "template":
-            self._closed.add(_digest(scope, key))
+            self._closed.add(code)
 
     def _founded(self, group: str) -> str:
         self._age.setdefault(group, len(self._age))
@@ -285,28 +318,26 @@ class Grouper:
         _forget(self._groups, 2 * self._capacity)
         _forget(self._fits, 16 * self._capacity)
 
-    def _weigh(self, scope: str, key: Sequence[str]) -> None:
+    def _weigh(self, scope: str, key: Sequence[str], code: int) -> None:
         """Join the new key with what it fits and with what fits it; open a slot once it has shown enough words."""
-        waiting = [key]
+        waiting = [(key, code)]
         while waiting:
-            narrow = waiting.pop()
-            digest = _digest(scope, narrow)
-            for fitting in self._fits.pop(digest, ()):
-                self._join(digest, fitting)
-            for wider, enough in slots_of(narrow):
-                slot = _digest(scope, wider)
-                if slot in self._closed:
+            narrow, code = waiting.pop()
+            for fitting in self._fits.pop(code, ()):
+                self._join(code, fitting)
+            for wide, start, end, enough in _widened(scope, narrow, code):
+                if wide in self._closed:
                     continue
-                if slot not in self._groups:
-                    fits = self._fits.setdefault(slot, [])
-                    fits.append(digest)
+                if wide not in self._groups:
+                    fits = self._fits.setdefault(wide, [])
+                    fits.append(code)
                     if len(fits) < enough:
                         continue
-                    self._groups[slot] = self._groups[digest]
-                    waiting.append(wider)
-                self._join(digest, slot)
+                    self._groups[wide] = self._groups[code]
+                    waiting.append(((*narrow[:start], _ANY, *narrow[end:]), wide))
+                self._join(code, wide)
 
-    def _join(self, one: bytes, other: bytes) -> None:
+    def _join(self, one: int, other: int) -> None:
         if one not in self._groups or other not in self._groups:
             return  # forgotten in the meantime
         first, second = self.find(self._groups[one]), self.find(self._groups[other])
@@ -331,10 +362,6 @@ def group(texts: Iterable[str]) -> list[str]:
         least[found] = min(template, least.get(found, template))
     ids = {template: _group_id("", least[grouper.find(first)]) for template, first in groups.items()}
     return [ids[templates[text]] for text in texts]
-
-
-def _digest(scope: str, key: Sequence[str]) -> bytes:
-    return blake2b("\x1f".join((scope, *key)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _group_id(scope: str, template: str) -> str:

@@ -26,7 +26,7 @@ TEXT_LIMIT = 64_000  # characters of a text that are looked at: half from its he
 _ANSI = r"\x1b\[[0-9;?]{0,16}[ -/]{0,2}[@-~]"
 _QUOTED = {
     '"': r'"([^"\n]{1,160})"',
-    "'": r"(?<![\w'])'([^'\n]{1,160})'(?![\w'])",  # not the apostrophes of "can't" and "users'"
+    "'": r"(?<![\w'>])'([^'\n]{1,160})'(?![\w'<])",  # not the apostrophes of "can't" and "users'"
     "`": r"`([^`\n]{1,160})`",
     "\u2018": "\u2018([^\u2018\u2019\n]{1,160})\u2019",
     "\u201c": "\u201c([^\u201c\u201d\n]{1,160})\u201d",
@@ -111,7 +111,7 @@ _MEMO = _Memo()
 def mask(text: str) -> str:
     """The text with ids, numbers, times, paths, addresses, quoted names and durations replaced by placeholders.
 
-    Line breaks stay, other white space becomes one blank. Masking a masked text changes nothing. Linear in its length.
+    Line breaks stay, other white space becomes one blank. What is masked already stays as it is. Linear in the length.
     """
     if "\x1b" in text:
         text = re.sub(_ANSI, "", text)
@@ -121,8 +121,8 @@ def mask(text: str) -> str:
         if quote in text:
             text = re.sub(pattern, _mask_quoted, text)
     known = _MEMO.__getitem__
-    if "\n" in text or "\r" in text:
-        text = "\n".join([" ".join(map(known, line.split())) for line in text.splitlines()])
+    if "\n" in text:
+        text = "\n".join([" ".join(map(known, line.split())) for line in text.split("\n")])
     else:
         text = " ".join(map(known, text.split()))
     if "<time>" in text:
@@ -202,7 +202,7 @@ def _mask_token(token: str) -> str:
     if "?" in token:
         token = re.sub(_QUERY, "", token)
     if "," in token:
-        token = re.sub(_MILLIS, r"\1.\2", re.sub(_THOUSANDS, "0", token))
+        token = re.sub(_THOUSANDS, "0", re.sub(_MILLIS, r"\1.\2", token))
     return _ATOM.sub(_mask_atom, token)
 
 
@@ -220,6 +220,8 @@ def _mask_atom(match: Match[str]) -> str:
     text, start = match.string, match.start()
     # A placeholder and what is glued to it was masked before; what follows `<` is a closing tag.
     if atom[0] == "<" or text[start - 1 : start] == "<" or _PLACEHOLDER.match(text, match.end()):
+        return atom
+    if text[start - 1 : start] == ">" and _PLACEHOLDER.match(text, text.rfind("<", 0, start)):
         return atom
     core = atom.rstrip(".:-*#+")
     if core[:2] != "./" and core[:3] != "../":
@@ -308,8 +310,8 @@ def _mask_path(core: str, *, has_digit: bool) -> str:
 
 
 def _is_file(name: str) -> bool:
-    stem, _, extension = name.rpartition(".")
-    return extension.lower() in _EXTENSIONS and not any(mark in stem for mark in ":%~#*\\")
+    stem, dot, extension = name.rpartition(".")
+    return dot != "" and extension.lower() in _EXTENSIONS and not any(mark in stem for mark in ":%~#*\\")
 
 
 def _is_host(name: str) -> bool:
