@@ -32,7 +32,8 @@ PROVEN = 20.0  # pooled evidence from which on fewer units go without (Ville: re
 _BETS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _CENTRES = (0.1, 0.3, 0.5, 0.7, 0.9)
 _RUIN = 0.95  # one unit may cost at most this part of the stake: the logarithm stays finite
-_MIN_SPREAD = 0.05  # smallest spread between lessons that shrinkage assumes; without it few data make all lessons equal
+_PRIOR_SPREAD = 0.10  # how far lessons' true effects are expected to lie from the pooled one
+_SPREADS = tuple(step / 50 for step in range(1, 26))  # the spreads considered: 2 to 50 points
 _TELLING_WIDTH = 0.20  # an interval wider than this cannot tell +10 points from -10
 
 
@@ -126,7 +127,8 @@ def _largest_bet(share: float, centre: float, better: bool) -> float:
 
 def interval(tallies: Tallies, *, alpha: float = ALPHA) -> tuple[float, float]:
     """(low, high) of the difference in success, shown minus withheld: holds the truth at all times at once with
-    probability 1 - `alpha`. (-1, 1) where nothing is known."""
+    probability 1 - `alpha`. (-1, 1) where nothing is known, and where the arms contradict the shares (then no
+    difference fits, and something other than the coin chose)."""
     limit = 2 / alpha  # half of alpha for each side
 
     def low(better: bool) -> float:
@@ -143,7 +145,8 @@ def interval(tallies: Tallies, *, alpha: float = ALPHA) -> tuple[float, float]:
                 open_ = middle
         return rejected
 
-    return low(True), -low(False)
+    lowest, highest = low(True), -low(False)
+    return (lowest, highest) if lowest <= highest else (-1.0, 1.0)
 
 
 def difference(tallies: Tallies) -> tuple[float, float] | None:
@@ -219,14 +222,14 @@ def shrink(lessons: Mapping[str, Tallies]) -> dict[str, Shrunk]:
     """Each lesson's effect by partial pooling; one without both arms gets the pooled effect.
 
     Model: a lesson's observed difference is normal around its true one with the variance of `difference`; true ones
-    are normal around the pooled difference with a spread estimated from the lessons (DerSimonian and Laird,
-    Controlled Clinical Trials 1986), at least 5 points. Only differences against the control arm enter: a lesson on an
-    easy pattern wins often without helping.
+    are normal around the pooled difference; their spread has a half-normal prior of 10 points (weakly informative, as
+    Gelman, Bayesian Analysis 2006, advises where groups are few) and enters by its posterior mean. Only differences
+    against the control arm enter: a lesson on an easy pattern wins often without helping.
     """
     observed = {key: guess for key, tallies in lessons.items() if (guess := difference(tallies)) is not None}
     pooled = difference(merged(lessons.values()))
     centre = pooled[0] if pooled else 0.0
-    spread2 = max(_between_variance(list(observed.values())), _MIN_SPREAD**2)
+    spread2 = _between_variance(list(observed.values()), centre)
     shrunk = {}
     for key in lessons:
         if key not in observed:
@@ -242,16 +245,20 @@ def shrink(lessons: Mapping[str, Tallies]) -> dict[str, Shrunk]:
     return shrunk
 
 
-def _between_variance(observed: list[tuple[float, float]]) -> float:
-    """Variance of the true effects among lessons, by the method of moments; 0 with fewer than two."""
-    if len(observed) < 2:
-        return 0.0
-    weights = [1 / variance for _, variance in observed]
-    total = sum(weights)
-    mean = sum(w * estimate for w, (estimate, _) in zip(weights, observed, strict=True)) / total
-    excess = sum(w * (estimate - mean) ** 2 for w, (estimate, _) in zip(weights, observed, strict=True))
-    scale = total - sum(w * w for w in weights) / total
-    return max(0.0, (excess - (len(observed) - 1)) / scale)
+def _between_variance(observed: list[tuple[float, float]], centre: float) -> float:
+    """Posterior mean of the variance of true effects around the pooled one, over a grid of spreads."""
+    logs = [
+        -((spread / _PRIOR_SPREAD) ** 2) / 2
+        - sum(
+            math.log(variance + spread**2) + (estimate - centre) ** 2 / (variance + spread**2)
+            for estimate, variance in observed
+        )
+        / 2
+        for spread in _SPREADS
+    ]
+    top = max(logs)
+    weights = [math.exp(x - top) for x in logs]
+    return sum(w * spread**2 for w, spread in zip(weights, _SPREADS, strict=True)) / sum(weights)
 
 
 def withheld_share(tallies: Tallies, *, share: float, proven_share: float) -> float:

@@ -170,7 +170,7 @@ def _instruction() -> re.Pattern[str]:
             r"|\bnew\s{1,8}(?:system\s{1,8})?instructions?\s{0,8}:"
             r"|\b(?:system|developer)\s{1,8}(?:prompt|message)\b"
             r"|\b(?:do\s{1,8}not|don't|never|without)\s{1,8}(?:tell|telling|ask|asking|inform|informing)\s{1,8}the\s{1,8}user\b"
-            r"|<(?=/?\s{0,4}(?:system|ratchet|assistant|human|antml|function_|invoke|parameter|tool_use|tool_result"
+            r"|<(?=\s{0,4}/?\s{0,4}(?:system|ratchet|assistant|human|antml|function_|invoke|parameter|tool_use|tool_result"
             r"|thinking|important|instructions?)\b)",
             re.IGNORECASE,
         )
