@@ -14,7 +14,7 @@ from ratchet.errors import RatchetError
 from ratchet.runtime import Runtime
 
 SECTIONS: dict[str, dict[str, str]] = {
-    "Start": {"demo": "demo", "init": "start", "learn": "start", "doctor": "keep"},
+    "Start": {"demo": "start", "init": "start", "learn": "start", "doctor": "keep"},
     "See what keeps failing": {"patterns": "see", "health": "see", "classify": "see"},
     "Get the fix": {"recall": "see", "lessons": "lessons"},
     "Hand it to an agent": {"install": "deliver", "uninstall": "deliver", "hook": "deliver", "report": "see"},

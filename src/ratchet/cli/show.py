@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ratchet.ports import Progress
@@ -109,25 +108,16 @@ def patterns(found: Sequence[Pattern], total: int) -> None:
     if not found:
         out.print("No failures recorded. Next: [b]ratchet learn[/b] reads the histories on this machine.")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("id", "count", "sess.", "trend", "kind", "wasted", "last", "what fails -> what fixed it"):
-        table.add_column(title, overflow="fold", justify="right" if title in ("count", "sess.", "wasted") else "left")
     for each in found:
-        what = plain(each.template, 110)
+        times = f"{each.count}x" if each.sessions < 2 else f"{each.count}x in {each.sessions} sessions"
+        about = [times, each.trend if each.recurring else "once", f"last {ago(each.last_seen)}"]
+        if each.wasted_s >= 1:
+            about.append(f"{seconds(each.wasted_s)} wasted")
+        out.print(Text(each.kind, KIND_STYLE).append(f"  {', '.join(about)}  ", "default").append(each.id, "dim"))
+        out.print(Text("  ").append_text(plain(each.template, 160)))
         for lesson in each.lessons[:2]:
-            what.append("\n-> ").append_text(plain(lesson.text, 160))
-            what.append(f"  [{lesson.state}, worked {lesson.worked} of {lesson.tried}]", STATE_STYLE[lesson.state])
-        table.add_row(
-            each.id,
-            str(each.count),
-            str(each.sessions),
-            each.trend + ("" if each.recurring else " (once)"),
-            Text(each.kind, KIND_STYLE),
-            seconds(each.wasted_s),
-            ago(each.last_seen),
-            what,
-        )
-    out.print(table)
+            state = f"  [{lesson.state}, worked in {lesson.worked} of {lesson.tried} sessions]"
+            out.print(Text("  -> ").append_text(plain(lesson.text, 200)).append(state, STATE_STYLE[lesson.state]))
     if total > len(found):
         out.print(f"{len(found)} of {total} patterns; --limit {total} shows all")
 
@@ -158,16 +148,14 @@ def lessons(found: Sequence[Lesson]) -> None:
     if not found:
         out.print("No lessons yet. Next: [b]ratchet learn[/b], or [b]ratchet lessons add --when ERROR --do FIX[/b].")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("id", "state", "worked", "kind", "do"):
-        table.add_column(title, overflow="fold")
     for each in found:
-        do = plain(each.text, 220)
+        state = Text(f"{each.state:<11}", STATE_STYLE[each.state])
+        worked = f" worked in {each.worked} of {each.tried} sessions  {each.kind}  " if each.tried else f" {each.kind}  "
+        out.print(state.append(worked, "default").append(each.id, "dim"))
+        out.print(Text("  when ", "dim").append_text(plain(each.when, 140)))
+        out.print(Text("  do   ", "dim").append_text(plain(each.text, 240)))
         if each.reason:
-            do.append(f"\n({each.reason})", "dim")
-        state = Text(each.state, STATE_STYLE[each.state])
-        table.add_row(each.id, state, f"{each.worked} of {each.tried}", Text(each.kind, KIND_STYLE), do)
-    out.print(table)
+            out.print(Text("  why  ", "dim").append_text(plain(each.reason, 200)))
 
 
 def lesson(each: Lesson) -> None:

@@ -1,0 +1,128 @@
+"""Every command and every Python example in README and docs runs, in order, in a fresh home, and says what is shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_EXAMPLES = [page for page in PAGES if re.search(r"^```(console|python)$", page.read_text(encoding="utf-8"), re.M)]
+FENCE = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Example:
+    """One command (or Python block) and the lines that the page shows below it."""
+
+    language: str
+    text: str
+    shown: list[str]
+
+
+def examples(page: Path) -> Iterator[Example]:
+    for language, body in FENCE.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            yield Example("python", body, [])
+            continue
+        current: Example | None = None
+        for line in body.splitlines():
+            if line.startswith("$ "):
+                if current:
+                    yield current
+                current = Example("console", line[2:], [])
+            elif current and current.text.endswith("\\"):
+                current.text = current.text[:-1] + line
+            elif current:
+                current.shown.append(line)
+        if current:
+            yield current
+
+
+def run_by_ci(command: str) -> bool:
+    """Whether a command sets the project up: `.ci/run` and the Makefile run those, a test inside them cannot."""
+    return command.startswith(("make ", "source ", "pip install "))
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_example_of_a_page_runs_and_says_what_is_shown(page: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "src").symlink_to(ROOT / "src")
+    for example in examples(page):
+        if example.language == "console" and run_by_ci(example.text):
+            continue
+        said = run(example, work, tmp_path)
+        for line in example.shown:
+            assert appears(line, said), f"{page.name}: `{example.text}` does not say {line!r} but:\n{said}"
+
+
+def run(example: Example, work: Path, home: Path) -> str:
+    environ = {
+        "HOME": str(home),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "200",
+        "LC_ALL": "C.UTF-8",
+    }
+    command = [sys.executable, "-"] if example.language == "python" else ["bash", "-c", example.text]
+    stdin = example.text if example.language == "python" else ""
+    done = subprocess.run(
+        command, cwd=work, env=environ, input=stdin, capture_output=True, text=True, timeout=120, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, f"`{example.text}` ended with {done.returncode}:\n{said}"
+    return said
+
+
+def appears(line: str, said: str) -> bool:
+    """Whether a shown line occurs; `...` stands for anything within a line, a lone `...` for lines left out."""
+    if line.strip() in ("", "..."):
+        return True
+    pattern = ".*".join(re.escape(part.strip()) for part in line.split("..."))
+    return re.search(pattern, said) is not None
+
+
+def test_make_targets_that_pages_name_exist_and_ci_runs_the_main_ones() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    named = {
+        shlex.split(example.text)[1]
+        for page in WITH_EXAMPLES
+        for example in examples(page)
+        if example.text.startswith("make ")
+    }
+    for target in named:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    assert {"demo", "test", "check"} <= named
+    assert all(f"make {target}" in ci for target in ("demo", "test", "check"))
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
+
+
+def test_the_reference_says_what_the_code_says() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_published_names_a_machine_or_a_registry() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    for name in tracked.splitlines():
+        path = ROOT / name
+        if path.suffix in {".md", ".py", ".toml", ".json", ".yml"} and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert "files.pythonhosted" not in text or "test_documents" in name, name
