@@ -89,40 +89,38 @@ def e_value(tallies: Tallies, *, effect: float = 0.0, better: bool = True) -> fl
     1 is none; 20 is reached by luck in at most 1 of 20 experiments, at whatever moments one looks. Shares of 0 and 1
     carry no evidence. Inf when beyond the range of a float.
     """
-    used = [(share, counts) for share, counts in tallies.items() if 0 < share < 1 and any(counts)]
-    exponents = [
-        sum(
-            count * _log_factor(share, centre, bet, effect, better, cell)
-            for share, counts in used
-            for cell, count in enumerate(counts)
-            if count
-        )
-        for centre in _CENTRES
-        for bet in _BETS
-    ]
+    exponents = [0.0] * (len(_CENTRES) * len(_BETS))
+    for share, (shown_ok, shown_failed, withheld_ok, withheld_failed) in tallies.items():
+        if 0 < share < 1:
+            exponents = [
+                x + shown_ok * a + shown_failed * b + withheld_ok * c + withheld_failed * d
+                for x, (a, b, c, d) in zip(exponents, _log_factors(share, effect, better), strict=True)
+            ]
     top = max(exponents)
-    log_mean = top + math.log(sum(math.exp(x - top) for x in exponents) / len(exponents))
+    log_mean = top + math.log(sum([math.exp(x - top) for x in exponents]) / len(exponents))
     return math.exp(log_mean) if log_mean < 700 else math.inf
 
 
-@lru_cache(maxsize=65536)
-def _log_factor(share: float, centre: float, bet: float, effect: float, better: bool, cell: int) -> float:
-    gain = _gain(share, centre, better, cell) - share * (1 - share) * (effect if better else -effect)
-    return math.log1p(min(bet, _largest_bet(share, centre, better)) * gain)
+@lru_cache(maxsize=2048)
+def _log_factors(share: float, effect: float, better: bool) -> list[tuple[float, float, float, float]]:
+    """For each (centre, bet) the logarithm by which one unit of each cell of `Counts` multiplies the evidence."""
+    cost = share * (1 - share) * (effect if better else -effect)
+    factors = []
+    for centre in _CENTRES:
+        gains = [_gain(share, centre, better, cell) for cell in range(4)]
+        # The bet that no unit can ruin, whatever effect in [-1, 1] is tested: one cap for all of them keeps the
+        # evidence falling in `effect`, which is what lets `interval` search by halving.
+        largest = _RUIN / (share * (1 - share) - min(gains))
+        for bet in _BETS:
+            a, b, c, d = (math.log1p(min(bet, largest) * (gain - cost)) for gain in gains)
+            factors.append((a, b, c, d))
+    return factors
 
 
 def _gain(share: float, centre: float, better: bool, cell: int) -> float:
     shown, succeeded = cell < 2, cell % 2 == 0
     gain = (shown - share) * (succeeded - centre)
     return gain if better else -gain
-
-
-@lru_cache(maxsize=4096)
-def _largest_bet(share: float, centre: float, better: bool) -> float:
-    """The bet that no unit can ruin, whatever effect in [-1, 1] is tested: one cap for all of them keeps the evidence
-    falling in `effect`, which is what lets `interval` search by halving."""
-    worst = min(_gain(share, centre, better, cell) for cell in range(4)) - share * (1 - share)
-    return _RUIN / -worst
 
 
 def interval(tallies: Tallies, *, alpha: float = ALPHA) -> tuple[float, float]:
