@@ -42,6 +42,7 @@ _REST = r"""
   |,\s{0,8}+(?=\\{0,4}["'])|[ \t]{1,8}+)
 (?P<opener>(?:[bfru]{1,2}(?=["']))?\\{0,7}+["'`])?
 """
+_NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)"
 _compiled: list[re.Pattern[str]] = []
 
 
@@ -49,7 +50,7 @@ def _patterns() -> list[re.Pattern[str]]:
     if not _compiled:
         for _, shortest, names in _NAMES:
             value = r"(?=[^\r\n]{3})" if shortest == 3 else rf"(?=[^\s\"'`<>&]{{{shortest}}})"
-            _compiled.append(re.compile(rf"(?P<name>{names}){_REST}{value}", re.VERBOSE | re.ASCII))
+            _compiled.append(re.compile(rf"(?P<name>{names}){_NOT_MARKED}{_REST}{value}", re.VERBOSE | re.ASCII))
     return _compiled
 
 
@@ -81,6 +82,8 @@ _FACT = re.compile(
     r"|v?\d+(?:\.\d+)+\w*$|\d+(?:\.\d+)?[a-z]{1,7}$"  # a version, a quantity
 )
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+_DIGIT = re.compile(r"[0-9]")
+_LETTER = re.compile(r"[^\W\d_]")
 _MASKED = frozenset("*x.•…-_#X?")
 _VARIED = re.compile(r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]")
 
@@ -199,7 +202,7 @@ def _is_harmless(match: re.Match[str], value: str) -> bool:
         return True
     if _REFERENCE.match(value) or _MASKED.issuperset(value):
         return True
-    return (match["name"] in low or "your" in low) and not any(c.isdigit() for c in value)
+    return (match["name"] in low or "your" in low) and _DIGIT.search(value) is None
 
 
 def _is_password(value: str, quoted: bool, sep: str, alone: bool) -> bool:
@@ -215,12 +218,11 @@ def looks_random(value: str, shortest: int) -> bool:
     """Whether a machine made this: long enough, without spaces, and its characters change class as no word does."""
     if len(value) < shortest or " " in value or value.startswith(("/", "./", "~/", "http")):
         return False
-    digits = sum(map(str.isdigit, value))
-    if digits == len(value) or not any(map(str.isalpha, value)):
+    if _LETTER.search(value) is None:
         return False
-    if shortest < _LONG and digits:
+    if shortest < _LONG and _DIGIT.search(value) is not None:
         return _FACT.match(value) is None
-    if digits >= 4 and len(value) >= 32 and _HEX.issuperset(value):
+    if len(value) >= 32 and _HEX.issuperset(value) and len(_DIGIT.findall(value)) >= 4:
         return True
     return len(value) >= 16 and _class_changes(value) >= 0.3 * len(value)
 

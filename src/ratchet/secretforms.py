@@ -149,12 +149,18 @@ def _without_key_lines(text: str) -> str:
         end = start
         while end > 0 and (text[end - 1] in "\r\n" or text.startswith("\\n", end - 2)):
             end -= 1 if text[end - 1] in "\r\n" else 2
-    return text[:end]
+    return _without_last_line(text, end)
+
+
+def _without_last_line(text: str, end: int) -> str:
+    """The first line of a key may stand behind other text, as a JSON string does."""
+    last = _regex(r"[A-Za-z0-9+/=]{16,80}").match(text[max(0, end - 80) : end][::-1])
+    return text[: end - last.end()] if last is not None else text[:end]
 
 
 # A password may hold `@` and `/`: all up to the last `@` of the run is taken, unless a query lies between.
 _URL_CREDENTIALS = (
-    r"(?<=://)([^\s:/?#@\"'<>]{0,200}+)(?::(?!\[redacted)((?:[^\s\"'<>?:]|:(?!//)){1,300}|[^\s\"'<>@]{1,300}))?@"
+    r"(?<=://)([^\s\[:/?#@\"'<>]{0,200}+)(?::(?!\[redacted)((?:[^\s\"'<>?:]|:(?!//)){1,300}|[^\s\"'<>@]{1,300}))?@"
 )
 
 
@@ -285,7 +291,7 @@ _ISSUER = (
 def _hidden_card(match: re.Match[str]) -> str:
     written = match[0]
     for end in (len(written), len(written) - 4):  # a group of three behind it may be the security code
-        digits = "".join(c for c in written[:end] if c.isdigit())
+        digits = written[:end].translate(_UNSPACED)
         if _regex(_ISSUER).fullmatch(digits) and _passes_luhn(digits):
             return "[redacted:card]" + written[end:]
         if match[1] is None:
@@ -293,10 +299,12 @@ def _hidden_card(match: re.Match[str]) -> str:
     return written
 
 
+_UNSPACED = str.maketrans("", "", " \u00a0-")
+_DOUBLED = str.maketrans("0123456789", "0246813579")  # twice a digit, its own digits added
+
+
 def _passes_luhn(digits: str) -> bool:
-    odd = sum(int(c) for c in digits[-1::-2])
-    even = sum((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)[int(c)] for c in digits[-2::-2])
-    return (odd + even) % 10 == 0
+    return sum(map(int, digits[-1::-2] + digits[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
 _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
