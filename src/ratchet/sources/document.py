@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ratchet.ports import Read
 from ratchet.records import Json, Outcome, Quarantined, Row
-from ratchet.sources.lines import decode, open_plain
+from ratchet.sources.lines import decode
 from ratchet.sources.reading import Item, count, last_read
+from ratchet.sources.unpacked import open_plain
 
 _LIMIT_BYTES = 512 << 20  # a document must be held whole; the largest real ones have some 100 MB
 _OPENED = re.compile(rb'\A[\s\xef\xbb\xbf]*(?:\{\s*(?:"|\Z)|\[\s*(?:[\[{"]|\Z))')

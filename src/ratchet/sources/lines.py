@@ -7,20 +7,15 @@ Files may be compressed (gzip, zstandard); offsets count the bytes of the plain 
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import importlib
 import io
 import json
-import os
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import IO, cast
 
-from ratchet.errors import BackendError
 from ratchet.records import Json, Row
+from ratchet.sources.unpacked import damage_of, open_plain
 
 HEAD_BYTES = 65536  # what a source sees of a file to decide whether it is its own
 _LINE_LIMIT_BYTES = 256 << 20  # real lines reach 20 MB; one beyond this is no line of a history, and would fill memory
@@ -39,38 +34,11 @@ class Line:
     offset: int  # byte up to which the file is consumed, this line included
 
 
-def open_plain(path: str) -> IO[bytes]:
-    """The file's plain bytes, decompressed where its first bytes say so. Raises OSError, BackendError."""
-    with open(path, "rb") as probe:  # noqa: PTH123  (a path may hold bytes that pathlib's str forms refuse)
-        magic = probe.read(4)
-    if magic[:2] == b"\x1f\x8b":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
-    if magic == b"\x28\xb5\x2f\xfd":
-        return _open_zstd(path)
-    return open(path, "rb")  # noqa: PTH123
-
-
-def _open_zstd(path: str) -> IO[bytes]:
-    """Through `compression.zstd` (Python 3.14) or the `zstandard` package, whichever is there."""
-    for module in ("compression.zstd", "zstandard"):
-        try:
-            return cast("IO[bytes]", importlib.import_module(module).open(path, "rb"))
-        except ImportError:
-            continue
-    raise BackendError(
-        f"{path} is compressed with zstandard, which this Python cannot read: "
-        f"run `zstd -d {path}` and learn from the result, or `pip install zstandard`"
-    )
-
-
 def peek(path: str) -> bytes:
     """The first 64 kB of the plain file, and on to the end of the line that they cut. Raises OSError, BackendError."""
     with open_plain(path) as file:
-        try:
-            head = file.read(HEAD_BYTES)
-            return head + file.readline(_LINE_LIMIT_BYTES) if len(head) == HEAD_BYTES else head
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise BackendError(f"{path} is damaged ({error}); decompress it by hand to save what it holds") from error
+        head = file.read(HEAD_BYTES)
+        return head + file.readline(_LINE_LIMIT_BYTES) if len(head) == HEAD_BYTES else head
 
 
 @lru_cache(maxsize=8)
@@ -130,14 +98,14 @@ def _named(value: Json) -> str:
     return "a list" if isinstance(value, list) else "null" if value is None else f"a {type(value).__name__}"
 
 
-def start_of(file: IO[bytes], offset: int, carry: Row) -> int:
+def start_of(file: io.BufferedReader, offset: int, carry: Row) -> int:
     """Where to continue: `offset`, or 0 (with an emptied `carry`) when the file was replaced or cut since."""
     head = file.read(_IDENTITY_BYTES)
     if offset:
         length = carry.get("head_bytes")
         known = carry.get("head")
         same = isinstance(length, int) and _digest(head[:length]) == known
-        if not same or file.seek(offset) != offset or not _reaches(file, offset):
+        if not same or file.seek(offset - 1) != offset - 1 or not file.read(1):
             carry.clear()
             offset = 0
     if not offset:
@@ -145,12 +113,6 @@ def start_of(file: IO[bytes], offset: int, carry: Row) -> int:
         carry["head"] = _digest(head)
     file.seek(offset)
     return offset
-
-
-def _reaches(file: IO[bytes], offset: int) -> bool:
-    """Whether the file is at least `offset` bytes long (a plain file lets one seek past its end)."""
-    end = file.seek(0, os.SEEK_END) if file.seekable() and isinstance(file, io.BufferedReader) else file.tell()
-    return end >= offset
 
 
 def _digest(head: bytes) -> str:
@@ -193,25 +155,28 @@ def raw_lines(path: str, offset: int, carry: Row) -> Iterator[Raw]:
 
 def lines_of(path: str, offset: int, carry: Row) -> Iterator[Line]:
     """The objects of each line from `offset` on, blank lines left out. See `raw_lines`."""
+    consumed = offset
     for raw in raw_lines(path, offset, carry):
         if raw.damage:
-            yield Line(raw.number, [], raw.damage, raw.end)
+            yield Line(raw.number, [], raw.damage, consumed)
             return
         objects, reason = decode(raw.data)
         if reason and not raw.data.endswith(b"\n"):
-            start = raw.end - len(raw.data)
-            yield Line(raw.number, [], f"cut off at the end of the file; read again once it grows ({reason})", start)
-            return
+            consumed = raw.end - len(raw.data)
+            reason = f"cut off at the end of the file; read again once it grows ({reason})"
+            yield Line(raw.number, [], reason, consumed)
+            continue
+        consumed = raw.end
         if objects or reason:
-            yield Line(raw.number, objects, reason, raw.end)
+            yield Line(raw.number, objects, reason, consumed)
 
 
-def _next_raw(file: IO[bytes]) -> tuple[bytes, str]:
+def _next_raw(file: io.BufferedReader) -> tuple[bytes, str]:
     """(the next line with its line feed, why nothing more can be read)."""
     try:
         raw = file.readline(_LINE_LIMIT_BYTES)
-    except (EOFError, zlib.error, OSError) as error:
-        return b"", f"the file is damaged from here on ({error})"
+    except OSError as error:
+        return b"", f"cannot be read from here on ({error.strerror})"
     if len(raw) == _LINE_LIMIT_BYTES and not raw.endswith(b"\n"):
         return b"", f"a line of more than {_LINE_LIMIT_BYTES >> 20} MB; nothing behind it was read"
-    return raw, ""
+    return raw, "" if raw else damage_of(file)

@@ -10,7 +10,8 @@ from ratchet.sources import fields
 
 _HEAD_CHARS = 400  # no real prefix is longer
 _ISO = re.compile(
-    r"\[?(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|UTC|GMT|[+-]\d\d:?\d\d)?\]?"
+    r"(?:(?:time|ts|timestamp|t)=)?[\"\[]?(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d:\d\d:\d\d)"
+    r"(?:[.,](\d{1,9}))?\s?(Z|UTC|GMT|[+-]\d\d:?\d\d)?[\"\]]?"
 )
 _SYSLOG = re.compile(
     r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d)(?:\.\d+)? (\S{1,100}) ([\w./@-]{1,80})(?:\[\d+\])?: "

@@ -22,6 +22,7 @@ from ratchet.sources.reading import count, moment, tally
 NAME = "log"
 _ENTRY_LINES = 400  # a longer entry keeps its head; its last lines are kept by the cap on texts
 _TRACE_STARTS = ("Traceback (most recent call last)", "panic: ", "fatal error: ", "Exception in thread ", "thread '")
+_GO_STARTS = ("panic: ", "fatal error: ")
 _CHAIN_STARTS = ("During handling of the above exception", "The above exception was the direct cause")
 _CONTINUES = (
     *_CHAIN_STARTS,
@@ -113,7 +114,7 @@ class _Open:
     entry: Entry | None
     lines: list[str] = field(default_factory=list)
     traced: bool = False  # holds a traceback
-    ended: bool = False  # the traceback named its exception
+    expects: int = 0  # unindented lines that the traceback still needs: the one that names its exception
     blank: int = 0  # blank lines held back: they belong to it only when more of it follows
 
     @property
@@ -125,6 +126,10 @@ class _Open:
             self.lines += [""] * self.blank
             self.lines.append(text)
         self.blank = 0
+
+    def add_trace(self, head: str) -> None:
+        self.traced = True
+        self.expects = int(head.startswith("Traceback") or (head.startswith("thread '") and head.endswith(":")))
 
 
 class _Log:
@@ -187,7 +192,9 @@ class _Log:
         self._open = None
         traced = _begins_trace(body, after)
         if entry is not None or traced:
-            self._open = _Open(line, entry, [body], traced)
+            self._open = _Open(line, entry, [body])
+        if traced and self._open:
+            self._open.add_trace(body)
         return closed
 
     def _belongs(self, entry: Entry | None, body: str, after: str) -> bool:
@@ -195,30 +202,28 @@ class _Log:
         held = self._open
         if held is None or not held.fails:
             return False
+        bare = entry is None or not entry.level
         if not body.strip():
-            held.blank += entry is None
-            return entry is None
-        begins = _begins_trace(body, after)
-        if begins and (entry is None or not entry.fails) and (not held.traced or not held.ended or self._chained(held)):
-            held.traced, held.ended = True, False
-        elif not self._continues(held, entry, body):
+            held.blank += bare
+            return bare
+        starts = _begins_trace(body, after)
+        if starts and bare and (not held.traced or held.lines[-1].startswith(_CHAIN_STARTS)):
+            held.add_trace(body)
+        elif starts or not self._continues(held, entry, body):
             return False
         held.add(body)
         return True
 
     @staticmethod
-    def _chained(held: _Open) -> bool:
-        return bool(held.lines) and held.lines[-1].startswith(_CHAIN_STARTS)
-
-    @staticmethod
     def _continues(held: _Open, entry: Entry | None, body: str) -> bool:
         if held.traced and (body[:1] in " \t" or body.startswith(_CONTINUES)):
             return True
-        if held.traced and not held.ended and (entry is None or not entry.level):
-            if _GO_FRAME.match(body):
+        if held.traced and (entry is None or not entry.level):
+            if held.expects and not held.blank:
+                held.expects -= 1
                 return True
-            held.ended = held.blank == 0  # the line behind the frames names the exception
-            return held.ended
+            if held.lines[0].startswith(_GO_STARTS) and _GO_FRAME.match(body):
+                return True
         # In a stamped log, what bears no stamp belongs to the entry above it.
         return entry is None and held.entry is not None and held.entry.at is not None
 

@@ -1,0 +1,121 @@
+"""Opens a file as its plain bytes, decompressed where its first bytes say so. A damaged one gives what it holds."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import zlib
+from collections.abc import Callable
+from typing import Protocol
+
+from ratchet.errors import BackendError
+
+_CHUNK_BYTES = 1 << 16
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class Unpacked(io.RawIOBase):
+    """The plain bytes of a compressed file. `damage` says, at their end, why they end before the file's own."""
+
+    def __init__(self, path: str, begin: Callable[[], _Decompressor], errors: tuple[type[Exception], ...]) -> None:
+        super().__init__()
+        self._file = open(path, "rb")  # noqa: PTH123, SIM115  (closed with this object)
+        self._begin = begin
+        self._errors = errors
+        self._restart()
+
+    def _restart(self) -> None:
+        self._file.seek(0)
+        self._stream = self._begin()
+        self._plain = b""
+        self._at = 0
+        self.damage = ""
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        while not self._plain and not self.damage and self._unpack():
+            pass
+        taken = self._plain[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._plain = self._plain[len(taken) :]
+        self._at += len(taken)
+        return len(taken)
+
+    def _unpack(self) -> bool:
+        """Decompress one more chunk; False at the end."""
+        packed = self._file.read(_CHUNK_BYTES)
+        if self._stream.eof:  # a file may be several ones put together
+            packed = self._stream.unused_data + packed
+            if packed.strip(b"\0"):
+                self._stream = self._begin()
+        if not packed.strip(b"\0") and (self._stream.eof or not packed):
+            self.damage = "" if self._stream.eof else "the compressed file is cut off"
+            return False
+        try:
+            self._plain = self._stream.decompress(packed)
+        except self._errors as error:
+            self.damage = f"the compressed file is damaged ({error})"
+        return True
+
+    def seek(self, position: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go to a plain byte by reading up to it, or to the last one there is."""
+        if whence != io.SEEK_SET:
+            raise io.UnsupportedOperation("only from the start: the size is known once all is decompressed")
+        if position < self._at:
+            self._restart()
+        while self._at < position and self.read(min(position - self._at, _CHUNK_BYTES)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def open_plain(path: str) -> io.BufferedReader:
+    """The file's plain bytes. Raises OSError, and BackendError for a compression that this Python cannot read."""
+    file = open(path, "rb")  # noqa: PTH123, SIM115  (the caller closes it)
+    magic = file.peek(4)[:4]
+    if magic[:2] != b"\x1f\x8b" and magic != b"\x28\xb5\x2f\xfd":
+        return file
+    file.close()
+    if magic[:2] == b"\x1f\x8b":
+        return io.BufferedReader(Unpacked(path, lambda: zlib.decompressobj(31), (zlib.error,)))
+    return io.BufferedReader(Unpacked(path, *_zstandard(path)))
+
+
+def _zstandard(path: str) -> tuple[Callable[[], _Decompressor], tuple[type[Exception], ...]]:
+    """Through `compression.zstd` (Python 3.14) or the `zstandard` package, whichever is there."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        if name == "zstandard":
+            return module.ZstdDecompressor().decompressobj, (module.ZstdError,)
+        return module.ZstdDecompressor, (module.ZstdError,)
+    raise BackendError(
+        f"{path} is compressed with zstandard, which this Python cannot read: "
+        f"run `zstd -d {path}` and learn from the result, or `pip install zstandard`"
+    )
+
+
+def damage_of(file: io.BufferedReader) -> str:
+    """Why a file that was read to its end ends too early; "" when it does not."""
+    raw = file.raw
+    return raw.damage if isinstance(raw, Unpacked) else ""
