@@ -28,9 +28,9 @@ nothing but itself ("template")."""
 _ANY = "\x00"  # the wildcard, one character so that the patterns below stay simple
 _FRAME = "\nin "  # starts the frames of a traceback: code is named there, and a name of code is never a parameter
 
-# How many different words make a slot a parameter. On the eight public log sets of benchmarks/grouping.py anything from 5
-# (words) and 3 (names of code) up scores the same, less merges states: opened/closed and LEADING/FOLLOWING/LOOKING come
-# in twos and threes, names of things do not.
+# How many different words make a slot a parameter. On the eight public log sets of benchmarks/grouping.py anything from
+# 5 (words) and 3 (names of code) up scores the same, less merges states: opened/closed and LEADING/FOLLOWING/LOOKING
+# come in twos and threes, names of things do not.
 _WORDS_TO_OPEN = 6
 _NAMES_TO_OPEN = 4
 _HEADS_TO_OPEN = 10  # the first word of a message says what it is about
@@ -61,7 +61,7 @@ _DOTS = re.compile(r"\.{2,}")
 _GLUED = re.compile(r"(?<![\w.\-/#@$%+~&\\])[\w.\-/#@$%+~&\\]*\x00[\w.\-/#@$%+~&\\\x00]*")
 _RANGE = re.compile(r"\b\w+-\w*\[\x00\]")
 _DOTTED = re.compile(r"(?<=[\s:={(\[/|])[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?:/[\w.$]+)?(?![\w(:])")
-_HEAD_DOTTED = re.compile(r"\A[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?= [a-z]+ [a-z]+)")
+_HEAD_DOTTED = re.compile(r"\A[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?=:? (?:\S+ ){3}\S)")
 _NO_VALUE = re.compile(r"(?<=\w)=(?=[\s,;&)\]}]|$)")
 _NOTHING = re.compile(r"(?<!\w)(?:\(\s?\)|\[\s?\]|\{\s?\})")
 _VALUE = re.compile(

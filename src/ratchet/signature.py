@@ -187,11 +187,12 @@ def _mask_quoted(match: Match[str]) -> str:
     inner: str = match[1]
     if inner[0] in "/~" or inner[1:3] == ":\\":
         return "<name>"  # a path, with blanks or without
-    text, end = match.string, match.end()
-    if " " in inner.strip() or inner.isspace() or text[end : end + 1] == ":":
+    if " " in inner.strip() or inner.isspace():
         return whole
-    before = text[max(0, match.start() - 4) : match.start()].rstrip()
-    return whole if before.endswith(('":', "':")) else "<name>"
+    text, start, end = match.string, match.start(), match.end()
+    before = text[max(0, start - 12) : start].rstrip(" \t")
+    is_key = text[end : end + 1] == ":" and before[-1:] in ("", "{", ",", "\n", "[")
+    return whole if is_key or before.endswith(('":', "':")) else "<name>"
 
 
 def _mask_token(token: str) -> str:
@@ -219,7 +220,7 @@ def _mask_atom(match: Match[str]) -> str:
         return _mask_word(atom)
     text, start = match.string, match.start()
     # A placeholder and what is glued to it was masked before; what follows `<` is a closing tag.
-    if atom[0] == "<" or text[start - 1 : start] == "<" or _PLACEHOLDER.match(text, match.end()):
+    if atom[0] == "<" or _PLACEHOLDER.match(text, match.end()) or text[start - 1 : start + 1] == "</":
         return atom
     if text[start - 1 : start] == ">" and _PLACEHOLDER.match(text, text.rfind("<", 0, start)):
         return atom
@@ -325,7 +326,7 @@ def _mask_glued(core: str) -> str:
 
 
 def _mask_segment(match: Match[str]) -> str:
-    """Random identifiers: hex, several runs of digits, or long with digits and both cases."""
+    """Random identifiers: hex, several runs of digits, or long with some digits and both cases."""
     segment: str = match[0]
     if segment.isdigit() or len(segment) < 6:
         return segment
@@ -333,6 +334,6 @@ def _mask_segment(match: Match[str]) -> str:
         return "<hex>"
     if len(segment) >= 8 and _DIGIT.search(segment):
         mixed = len(segment) >= 16 and segment not in (segment.lower(), segment.upper())
-        if mixed or len(_DIGITS.findall(segment)) > 1:
+        if len((_DIGIT if mixed else _DIGITS).findall(segment)) > 1:
             return "<id>"
     return segment

@@ -92,6 +92,8 @@ note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose bac
         ("commit 3f2b8c1 at 0xDEADBEEF", "commit <hex> at <hex>"),
         ("No module named 'requests'", "No module named <name>"),
         ("unknown flag `--foo`", "unknown flag <name>"),
+        ("rm: cannot remove 'x': Is a directory", "rm: cannot remove <name>: Is a directory"),
+        ("at ThunderboltTypeAdapter2::wake took 3 us", "at ThunderboltTypeAdapter<num>::wake took <num> us"),
     ],
 )
 def test_a_parameter_becomes_the_placeholder_of_its_type(text: str, masked: str) -> None:
@@ -109,6 +111,7 @@ def test_a_parameter_becomes_the_placeholder_of_its_type(text: str, masked: str)
         "can't do that, it won't and doesn't",
         "java.lang.NullPointerException",
         '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+        "{'error': {'message': 'Too many calls', 'code': 'rate_limit_exceeded'}}",
     ],
 )
 def test_what_names_the_cause_stays(text: str) -> None:
@@ -228,6 +231,10 @@ def test_the_wrapping_of_a_host_does_not_change_the_template() -> None:
     plain = "File has not been read yet. Read it first before writing to it."
     assert template_of(f"<tool_use_error>{plain}</tool_use_error>") == template_of(plain)
     assert template_of("Exit code 128\nfatal: not a git repository") == template_of("fatal: not a git repository")
+
+
+def test_the_keys_and_values_of_pretty_json_stay() -> None:
+    assert mask('{\n    "code": "invalid_request",\n    "id": 7\n}') == '{\n"code": "invalid_request",\n"id": <num>\n}'
 
 
 def test_a_signature_names_version_kind_and_template() -> None:
