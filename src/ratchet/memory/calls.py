@@ -164,7 +164,8 @@ def calls_of(rows: Iterable[Row]) -> list[Call]:
 
 def _call_of(row: Row) -> Call:
     step = cast(Row, row["step"])
-    failure = cast(Row, row.get("failure") or {})
+    held = row.get("failure")
+    failure: Row = held if isinstance(held, dict) else {}
 
     def said(record: Row, name: str) -> str:
         value = record.get(name)

@@ -101,6 +101,8 @@ def _skipped_reason(program: str, words: list[str]) -> str:
     if names & refused.CHECKERS:
         if any(refused.LOOKS_AWAY.match(word) for word in words[1:]) or (program == "shellcheck" and "-e" in words):
             return "silences a checker"
+        if "clippy" in names and "-A" in words:
+            return "silences a checker"
         if program in ("jest", "vitest") and "-u" in words:
             return "accepts any output as right"
     if program in ("gradle", "gradlew") and "-x" in words:

@@ -34,10 +34,6 @@ _NAMED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("module", r"[Cc]ould not find (?:gem|package) ['\"`]([\w.@/-]{1,100})"),
         ("module", r"\brequires (\w{1,60}) as a (?:test )?dependency"),
         ("module", r"[Tt]ypes? declarations? .{0,40}['\"]([^'\"]{1,100})['\"]"),
-        ("command", r"command not found: (\S{1,100})"),
-        ("command", r"(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found"),
-        ("command", r"exec: \"([^\"]{1,100})\": executable file not found"),
-        ("command", r"spawn (\S{1,100}) ENOENT"),
         ("port", r"\b[Pp]ort[ :=]{1,3}(\d{2,5})\b"),
         ("port", r"(?:localhost|\d\.\d\.\d\.\d|::\]?):(\d{2,5})\b"),
         ("script", r"[Mm]issing script:? ['\"]?([\w:.-]{1,100})"),
@@ -45,7 +41,14 @@ _NAMED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("agent", r"Agent type '([^']{1,100})' not found"),
     )
 )
-_PATH = re.compile(r"(?:[~.]{1,2}/|/)?(?:[\w.@+-]{1,120}/){1,40}[\w.@+*-]{0,120}|[\w-]{1,120}\.[A-Za-z]{1,8}\b")
+# Of names without a folder only those with the extension of a file that people work on: `ecto.migrate` is a task.
+_EXTENSIONS = (
+    "py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|go|rs|rb|ex|exs|heex|erl|java|kt|kts|scala|swift|c|h|cc|cpp|hpp|cs|php|pl|lua|sh|bash|zsh"
+    "|sql|html|css|scss|json|jsonl|ya?ml|toml|xml|csv|txt|md|rst|ini|cfg|conf|lock|log|env|ipynb|tf|proto|zig|dart|svelte"
+)
+_PATH = re.compile(
+    rf"(?:[~.]{{1,2}}/|/)?(?:[\w.@+-]{{1,120}}/){{1,40}}[\w.@+*-]{{0,120}}|[\w-]{{1,120}}\.(?:{_EXTENSIONS})\b"
+)
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
 # Names that are the same in every project of their kind: as bytes they say more than a placeholder does.
 _KNOWN_NAMES = """

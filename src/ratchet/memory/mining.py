@@ -80,7 +80,7 @@ def _resolved(calls: Sequence[Call], at: int, covered: set[str]) -> list[Resolut
             continue
         near = later - at <= NEAR_CALLS
         same = retries(failed, call) or (near and call.ok and moved(failed, call))
-        other = not same and near and step is None and base == at and stands_in(failed, call)
+        other = not same and near and step is None and base == at and _replaced(calls, at, later)
         if not same and not other:
             continue
         match = same or other
@@ -95,13 +95,20 @@ def _resolved(calls: Sequence[Call], at: int, covered: set[str]) -> list[Resolut
         if call.signature == failed.signature and step is None:
             tried = remedy(calls[base], call, calls[base + 1 : later], piece)
             covered.add(call.id)
-            if tried.text:
+            if tried.text and not tried.reason:
                 avoid.append(tried.text)
             vain.append(_resolution(calls, at, later, tried, (), worked=False))
             base = later
         elif step is None:
             step = (later, piece)
     return vain
+
+
+def _replaced(calls: Sequence[Call], at: int, later: int) -> Piece | bool:
+    """Whether the call at `later` did by other means what failed; not so if the same means soon worked after all."""
+    match = stands_in(calls[at], calls[later])
+    again = calls[later + 1 : at + 1 + NEAR_CALLS]
+    return match if match and not any(call.ok and retries(calls[at], call) for call in again) else False
 
 
 def _rest(calls: Sequence[Call], at: int, partly: int, piece: Piece | None) -> list[Resolution]:

@@ -68,9 +68,9 @@ def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Pie
     if len(related) == 1 and not changed:
         return _first(failed, related)
     if not acts and not changed:
-        dropped = [each for each in failed.pieces if each.words[0] == "cd" and each.plain not in _plains(worked)]
+        dropped = any(each.words[0] == "cd" and each.plain not in _plains(worked) for each in failed.pieces)
         if dropped and _MISSING_PATH.search(failed.message):
-            return _stayed(failed, was, dropped[0])
+            return _stayed(failed, was)
         if is_transient(failed.kind, failed.message):
             text = "Run it again as it stands: this failure passes by itself."
             return Remedy(rule="retry", text=text, do=worked.input, reusable=True)
@@ -148,7 +148,7 @@ def _named_change(failed: Call, was: Piece, piece: Piece) -> bool:
 
 def _bound(failed: Call) -> list[Binding]:
     command = failed.piece.raw if failed.piece else ""
-    return bindings(failed.message, command, failed.target if failed.shell else "", failed.project)
+    return bindings(failed.message, command, failed.target if failed.head in TEST_RUNNERS else "", failed.project)
 
 
 def _form(raw: str, bound: Sequence[Binding]) -> str:
@@ -195,9 +195,8 @@ def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy
     return Remedy(rule="instead", text=text, do=do, reusable=not is_code(new))
 
 
-def _stayed(failed: Call, was: Piece, dropped: Piece) -> Remedy:
-    bound = _bound(failed)
-    text = f"Run `{_form(was.raw, bound)}` from the project's folder, not after `{_form(dropped.raw, bound)}`."
+def _stayed(failed: Call, was: Piece) -> Remedy:
+    text = f"Run `{_form(was.raw, _bound(failed))}` from the project's folder, not after a `cd`."
     return Remedy(rule="instead", text=text, do=was.raw, reusable=not is_code(was.raw))
 
 

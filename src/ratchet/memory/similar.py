@@ -12,8 +12,8 @@ _WORDS = re.compile(r"\w{2,}")
 # Two writings of one thing share this much of their words. Measured on the real histories: what was meant as the same
 # command again shares 0.7 and more, other uses of one program under 0.5.
 _ALIKE = 0.6
-# Kinds of failure that mean "it is not here, or not like this": another program may then do the job.
-_REPLACEABLE = frozenset(("tool_not_found", "dependency_missing", "permission", "resource_missing"))
+# Kinds of failure after which another program may do the job: this one is not here, or may not.
+_REPLACEABLE = frozenset(("tool_not_found", "dependency_missing", "permission"))
 _A_FOLDER = re.compile(r"EISDIR|[Ii]s a directory")
 _MISSING_PROGRAM = re.compile(
     r"command not found: (\S+)|(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found", re.MULTILINE
@@ -58,10 +58,14 @@ def stands_in(failed: Call, later: Call) -> Piece | bool:
         return False
     missing = missing_program(failed)
     lost = next((piece for piece in failed.pieces if missing and piece.words[0] == missing), failed.piece)
-    if lost is None or any(missing and piece.words[0] == missing for piece in later.pieces):
+    if lost is None:
         return False
+    # What it was to work on, or the script that could not be run itself.
     wanted = {word for word in (*lost.operands, lost.words[0]) if len(word) > 2 and ("/" in word or "." in word[1:])}
-    return next((piece for piece in later.pieces if wanted.intersection(piece.operands)), False)
+    for piece in later.pieces:
+        if piece.words[0] != lost.words[0] and wanted.intersection(piece.operands):
+            return piece
+    return False
 
 
 def missing_program(call: Call) -> str:
