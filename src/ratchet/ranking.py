@@ -53,7 +53,7 @@ _STREWN = 0.6  # what is left of a question whose words stand in different lines
 _LEAST_PART = 2.0  # weight of words below which a text is too little to be looked for inside another
 _LEAST_CLAUSES = 2.5
 _LEAST_HEAD = 3.0
-_QUESTION_WORDS = 16
+_QUESTION_WORDS = 24
 
 _BLANK = "#"
 # It starts only where a run of its characters does: from within one, a long run would be read once per character.
@@ -61,6 +61,7 @@ _ATOM = re.compile(
     r"(?<![\w$@/+\-])(?<![\w$@/+\-]\.)(?:[\w.\-]+[=~!<>]=)?"
     r"(?:[\w$@/+\-]|\.(?!\.))*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*"
 )
+_REDACTED = re.compile(r"\[redacted[\w:.\-]*\]")
 _WORD = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
 _PIECE = re.compile(r"\w{2,}")
 _CLAUSE = re.compile(r"[.:;][\"'`)\]}]*(?:\s+|$)")
@@ -74,7 +75,7 @@ _FILLER_WORDS = (
 )
 _ASKING_WORDS = (
     "how do does did i my me we why what which where can fix get getting got error errors fail fails failed failing "
-    "failure issue problem help solve says said keep keeps after trying"
+    "failure issue problem help solve says said keep keeps after trying so because but not"
 )
 # After these a name follows, which differs from run to run.
 _NAMING_WORDS = (
@@ -249,7 +250,7 @@ def _contained(small: Sequence[Part], large: Sequence[Part]) -> float:
 
 def _answered(question: Text, memory: Text, advice: str) -> float:
     """How much of what a person asks with stands in the memory or its advice; words of one line of it count more."""
-    asked = {_stem(word): weight for word, weight in question.bag.items() if word not in _UNASKED}
+    asked = {_stem(word): weight for word, weight in question.bag.items() if word not in _UNASKED and len(word) > 1}
     total = sum(asked.values())
     if total < _LEAST_PART:
         return 0.0
@@ -271,7 +272,10 @@ def _stem(word: str) -> str:
 
 
 def _blanked(masked: str) -> str:
-    return _ATOM.sub(_blank, masked[:LENGTH])
+    text = masked[:LENGTH]
+    if "[redacted" in text:
+        text = _REDACTED.sub("<secret>", text)
+    return _ATOM.sub(_blank, text)
 
 
 def _blank(match: Match[str]) -> str:

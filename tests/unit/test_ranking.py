@@ -44,6 +44,7 @@ SAME = [
     ("git push fails: current branch has no upstream branch", NO_UPSTREAM),
     ("how do I fix EADDRINUSE", "Error: listen EADDRINUSE: address already in use <ip>"),
     ("pushing: no upstreams for the current branch", NO_UPSTREAM),
+    ("login of <email> refused by <host>", "login of [redacted:email] refused by <host>"),
     ("database is locked", "sqlite3.OperationalError: database is locked"),
     (
         "psycopg<num>.errors.UndefinedTable: relation <name> does not exist\nLINE <num>: FROM orders o JOIN users u",

@@ -9,6 +9,7 @@ import pytest
 
 from ratchet.errors import StoreError
 from ratchet.kinds import kind_of
+from ratchet.memory.lessons import add
 from ratchet.memory.recall import Recalled, lesson_of, quoted_names, recall
 from ratchet.records import Json, Row
 from ratchet.signature import sign, template_of
@@ -65,6 +66,17 @@ def test_the_same_failure_with_other_parameters_is_an_exact_match(store: SqliteS
     assert not found.abstained
     assert found.searched == 1
     assert found.elapsed_ms > 0
+
+
+def test_a_failure_that_tells_a_secret_finds_what_was_remembered_without_it(store: SqliteStore) -> None:
+    add(
+        store,
+        when="login of ann@example.org with password=hunter2secretZ9 refused",
+        do="ask for access",
+        state="active",
+    )
+    found = recall(store, "login of bo@example.com with password=Tr0ub4dor99zz refused")
+    assert [(each.text, each.match) for each in found.lessons] == [("ask for access", "exact")]
 
 
 def test_a_persons_short_form_finds_the_whole_error(store: SqliteStore) -> None:

@@ -19,7 +19,8 @@ from ratchet.kinds import kind_of
 from ratchet.ports import Store, Where
 from ratchet.ranking import order, rank, words
 from ratchet.records import Json, Lesson, LessonState, Row, Scope
-from ratchet.signature import sign, template_of
+from ratchet.redaction import redact
+from ratchet.signature import TEXT_LIMIT, sign, template_of
 
 CANDIDATES = 64  # more found nothing more at 10,000 lessons (benchmarks/recall.py), fewer lost some
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
@@ -80,13 +81,14 @@ def recall(
     """
     started = time.perf_counter()
     wanted = max(0, limit)
-    template = template_of(text)
+    said = redact(_ends(text))  # as everything stored was, so that signatures agree
+    template = template_of(said)
     allowed: Where = {"state": ("in", list(states))}
     searched = _count(store, allowed)
     found: dict[str, Found] = {}
     if searched and template and wanted:
-        signature = sign(kind_of(text), template)
-        found |= _new(found, _exact(store, signature, allowed, project, text))
+        signature = sign(kind_of(said), template)
+        found |= _new(found, _exact(store, signature, allowed, project, said))
         if len(found) < wanted:
             found |= _new(found, _of_pattern(store, signature, allowed, project))
         if len(found) < wanted:
@@ -134,6 +136,12 @@ def lesson_of(row: Row) -> Lesson:
         provenance=said("provenance"),
         revision=number("revision"),
     )
+
+
+def _ends(text: str) -> str:
+    """What `template_of` looks at; more need not be redacted."""
+    half = TEXT_LIMIT // 2
+    return text if len(text) <= TEXT_LIMIT else f"{text[:half]}\n{text[-half:]}"
 
 
 def _count(store: Store, where: Where) -> int:
