@@ -1,0 +1,196 @@
+"""Kinds: structure before words, never a bare number, the narrowest wins; retry advice is never plainly wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratchet.kind_rules import CLASSES, EXIT_CODES, GENERAL, STATUSES
+from ratchet.kind_words import SPECIFIC
+from ratchet.kinds import KINDS, is_retry_safe, is_transient, kind_of, words_of
+
+MESSAGES = Path(__file__).parents[2] / "benchmarks" / "data" / "messages.jsonl"
+DESIGNED = (
+    *("rate_limit", "quota_exhausted", "overloaded", "server_error", "timeout", "network", "auth", "permission"),
+    *("user_denied", "invalid_request", "model_not_found", "context_overflow", "content_filter", "refusal"),
+    *("empty_response", "malformed_output", "tool_not_found", "tool_arguments", "tool_error", "resource_missing"),
+    *("command_failed", "test_failure", "code_error", "assertion", "dependency_missing", "wrong_output"),
+    *("loop_detected", "iteration_limit", "budget_exceeded", "context_lost", "cancelled", "cascade", "other"),
+)
+
+
+def test_the_set_of_kinds_is_closed_and_each_says_what_helps() -> None:
+    assert tuple(KINDS) == DESIGNED
+    for _, retry_safe, severity, fixes in KINDS.values():
+        assert retry_safe in (True, False)
+        assert severity in ("critical", "high", "medium", "low")
+        assert fixes
+
+
+def test_what_is_safe_to_retry_is_transient() -> None:
+    for kind in KINDS:
+        assert is_transient(kind) or not is_retry_safe(kind)
+
+
+def test_every_rule_names_a_kind() -> None:
+    named = {kind for kind, _ in (*SPECIFIC, *GENERAL, *CLASSES)} | set(STATUSES.values()) | set(EXIT_CODES.values())
+    assert named <= set(KINDS)
+
+
+def test_every_phrase_is_written_as_texts_are_read() -> None:
+    for _, phrases in (*SPECIFIC, *GENERAL):
+        for phrase in phrases.replace("\n", "|").split("|"):
+            for part in phrase.strip().split(" & "):
+                plain = part.removeprefix("!")
+                assert words_of(plain).strip() == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Order 14290 not found",
+        "took 429 ms",
+        "processed 503 rows",
+        "Ticket 401 was exported",
+        "Room 404 is on the fourth floor",
+        "wrote 529 bytes in 500 chunks",
+        "user 4290 has 503 points",
+    ],
+)
+def test_a_bare_number_is_no_status(text: str) -> None:
+    assert kind_of(text) in ("other", "resource_missing")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("HTTP 429", "rate_limit"),
+        ("HTTP/1.1 429", "rate_limit"),
+        ("status code 503", "overloaded"),
+        ("429 Too Many Requests", "rate_limit"),
+        ("API Error: 529 {}", "overloaded"),
+        ('{"statusCode": 502}', "server_error"),
+        ("Client error '401 Unauthorized' for url 'https://x'", "auth"),
+        ("request failed with status 402", "quota_exhausted"),
+    ],
+)
+def test_a_number_that_is_named_a_status_is_one(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "structure", "kind"),
+    [
+        ("", {"status": 429}, "rate_limit"),
+        ("", {"exit_code": 127}, "tool_not_found"),
+        ("", {"exit_code": 124}, "timeout"),
+        ("", {"exit_code": 130}, "cancelled"),
+        ("", {"exit_code": 1}, "command_failed"),
+        ("", {"exception": ("TimeoutError", "OSError")}, "timeout"),
+        ("boom", {"exception": ("MyTimeout", "ReadTimeout", "Exception")}, "timeout"),
+        ("boom", {"exception": ("openai.RateLimitError", "APIStatusError")}, "rate_limit"),
+        ("boom", {"code": "insufficient_quota"}, "quota_exhausted"),
+        ("boom", {"code": "invalid_request_error"}, "invalid_request"),
+        ("boom", {"exception": ("RuntimeError", "Exception"), "tool": "search"}, "tool_error"),
+        ("boom", {"exception": ("RuntimeError", "Exception")}, "code_error"),
+        ("boom", {"tool": "Bash"}, "command_failed"),
+    ],
+)
+def test_structure_decides_where_the_words_say_nothing(text: str, structure: dict[str, object], kind: str) -> None:
+    assert kind_of(text, **structure) == kind  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "structure", "kind"),
+    [
+        ("You exceeded your current quota (insufficient_quota)", {"status": 429}, "quota_exhausted"),
+        ("prompt is too long: 205004 tokens > 200000 maximum", {"status": 400}, "context_overflow"),
+        ("The model `x` does not exist", {"status": 404}, "model_not_found"),
+        ("blocked by content management policy", {"status": 400}, "content_filter"),
+        ("Your credit balance is too low", {"exception": ("BadRequestError",)}, "quota_exhausted"),
+        ("Missing required parameter: 'messages'", {"status": 400}, "invalid_request"),
+        ("Request timed out", {"exception": ("McpError", "Exception")}, "timeout"),
+    ],
+)
+def test_the_narrower_kind_wins_over_a_general_structure(text: str, structure: dict[str, object], kind: str) -> None:
+    assert kind_of(text, **structure) == kind  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KeyError: 'rate_limit'",
+        "NameError: name 'timeout' is not defined",
+        "src/a.ts(3,5): error TS2339: Property 'rateLimit' does not exist on type 'Api'.",
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\nAttributeError: no quota',
+    ],
+)
+def test_names_that_a_program_error_quotes_do_not_decide(text: str) -> None:
+    assert kind_of(text) == "code_error"
+
+
+def test_a_test_report_is_a_test_failure_whatever_its_assertions_quote() -> None:
+    report = (
+        "E  AssertionError: 429 Too Many Requests\nFAILED tests/test_api.py::test_limit\n1 failed, 3 passed in 0.2s"
+    )
+    assert kind_of(report) == "test_failure"
+
+
+def test_a_passing_report_is_no_test_failure() -> None:
+    assert kind_of("12 passed in 0.10s\nok, 0 failed") != "test_failure"
+
+
+def test_a_long_output_is_decided_by_its_error_lines_and_its_exit_code_header() -> None:
+    banner = "\n".join(f"[{i}/400] compiling module_{i} with timeout and quota and retry settings" for i in range(400))
+    assert kind_of(f"{banner}\nsrc/x.c:3:5: error: expected ';'") == "code_error"
+    assert kind_of(f"Exit code 2\n{banner}\nmake: *** [all] Error 2", tool="Bash") == "command_failed"
+
+
+def test_an_open_kind_is_transient_when_its_text_says_so() -> None:
+    assert is_transient("tool_error", "database is locked")
+    assert is_transient("other", "please try again later")
+    assert not is_transient("other", "boom")
+    assert not is_retry_safe("tool_error", "database is locked")
+
+
+def test_at_least_95_of_100_messages_are_right_and_no_retry_advice_is_plainly_wrong() -> None:
+    said = [json.loads(line) for line in MESSAGES.read_text(encoding="utf-8").splitlines()]
+    assert len(said) >= 150
+    kinds = [kind_of(m["text"], status=m.get("status"), exit_code=m.get("exit_code")) for m in said]
+    right = sum(kind == m["kind"] for kind, m in zip(kinds, said, strict=True))
+    assert right / len(said) >= 0.95
+    for kind, message in zip(kinds, said, strict=True):
+        assert not (is_retry_safe(kind) and not message["retry"]), message["text"]
+        assert is_retry_safe(kind) or message["kind"] != "rate_limit", message["text"]
+
+
+@given(st.text(), st.text(max_size=20))
+def test_any_text_has_a_kind(text: str, tool: str) -> None:
+    assert kind_of(text, tool=tool) in KINDS
+
+
+@given(st.text(alphabet=" \n:.'\"{}[]()0123459EFailerotx/\\-", max_size=300))
+def test_error_like_noise_has_a_kind(text: str) -> None:
+    assert kind_of(text) in KINDS
+
+
+HOSTILE = (
+    *("a", " ", "\n", "1", "1 ", ".", "a.", "error ", "a:", "\\n", "\x1b[", "fail ", "Error: ", "::", "/", "sh: "),
+    *(
+        'File "a", line 1\n',
+        "Traceback (most recent call last)\n",
+        "tool a not found ",
+        "exit code ",
+        "a.go:1:1",
+        "E  ",
+    ),
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_huge_hostile_text_has_a_kind(piece: str) -> None:
+    assert kind_of(piece * (200_000 // len(piece))) in KINDS
