@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,9 +15,13 @@ from pathlib import Path
 import click
 
 import ratchet
+from ratchet import classify, shapes
 from ratchet.cli.app import EXIT_CODES, SECTIONS, cli
+from ratchet.cli.demo import HISTORY
 from ratchet.config import Config
 from ratchet.kinds import KINDS
+from ratchet.records import Json
+from ratchet.runtime import Runtime
 
 OUT = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
@@ -29,6 +34,7 @@ def pages() -> dict[str, str]:
         "python.md": "\n".join(python_surface()),
         "kinds.md": "\n".join(kinds()),
         "settings.md": "\n".join(settings()),
+        "json.md": "\n".join(json_shapes()),
     }
 
 
@@ -109,6 +115,40 @@ def settings() -> Iterator[str]:
         default = "`~/.ratchet`" if field.name == "home" else f"`{field.default}`"
         yield f"| `{field.name}` | `RATCHET_{field.name.upper()}` | {default} | {meaning} |"
     yield ""
+
+
+def json_shapes() -> Iterator[str]:
+    yield from (NOTE, "# JSON\n")
+    yield "What `--json` prints, as types: `[x]` is a list of x, `x?` may be null. More fields may come.\n"
+    with tempfile.TemporaryDirectory() as scratch, Runtime.open(home=scratch) as runtime:
+        learned = runtime.learn([HISTORY])
+        patterns = runtime.patterns()
+        lesson = runtime.lessons.add(when="no space left on device", do="Remove the build folder.", state="active")
+        recalled = runtime.recall("no space left on device")
+        said: dict[str, Json] = {
+            "learn": {**shapes.learned(learned), "quarantined": [{"path": "", "line": 0, "reason": ""}]},
+            "watch-dir": {"processed": 0, "outcomes": 0, "rejected": [{"path": "", "line": 0, "reason": ""}]},
+            "record": {"id": ""},
+            "classify TEXT": shapes.classification(classify("429 Too Many Requests")),
+            "patterns": [shapes.pattern(next(each for each in patterns if each.lessons))],
+            "recall TEXT": shapes.recalled(recalled),
+            "lessons list": [shapes.lesson(lesson)],
+            "lessons show ID": shapes.lesson(lesson),
+            "health": {**shapes.health(runtime.health()), "agents": {"NAME": 0.0}},
+            "report": shapes.report(runtime.report()),
+        }
+    for command, value in said.items():
+        yield f"## `ratchet {command} --json`\n"
+        yield f"```\n{_types(value)}\n```\n"
+
+
+def _types(value: Json, indent: str = "") -> str:
+    if isinstance(value, dict):
+        inner = "".join(f"{indent}  {key}: {_types(held, indent + '  ')}\n" for key, held in value.items())
+        return "{\n" + inner + indent + "}"
+    if isinstance(value, list):
+        return f"[{_types(value[0], indent)}]" if value else "[text]"
+    return {bool: "true or false", str: "text", int: "number", float: "number", type(None): "number?"}[type(value)]
 
 
 def main() -> int:

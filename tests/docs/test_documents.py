@@ -15,7 +15,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WITH_EXAMPLES = [page for page in PAGES if re.search(r"^```(console|python)$", page.read_text(encoding="utf-8"), re.M)]
+WITH_EXAMPLES = [
+    page for page in PAGES if re.search(r"^```(console|python)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+]
 FENCE = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -39,12 +41,18 @@ def examples(page: Path) -> Iterator[Example]:
                 if current:
                     yield current
                 current = Example("console", line[2:], [])
-            elif current and current.text.endswith("\\"):
-                current.text = current.text[:-1] + line
+            elif current and heredoc_is_open(current.text):
+                current.text += "\n" + line
             elif current:
                 current.shown.append(line)
         if current:
             yield current
+
+
+def heredoc_is_open(command: str) -> bool:
+    """Whether the lines that follow belong to the command (`<<'END'`) and not to what it says."""
+    found = re.search(r"<<'(\w+)'", command)
+    return found is not None and not command.endswith("\n" + found.group(1))
 
 
 def run_by_ci(command: str) -> bool:

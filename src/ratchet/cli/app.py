@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 
@@ -50,6 +51,15 @@ class Sections(click.Group):
                 return command
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and self.get_command(ctx, args[0]) is None:
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"no command {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in SECTIONS.items():
             rows = []
@@ -94,12 +104,14 @@ def opened(command_home: Path | None = None) -> Runtime:
 def run() -> None:
     """Run one command; a known error is one line on stderr and its own exit code."""
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="ratchet", standalone_mode=False)
     except click.exceptions.Abort:
         code = _say("interrupted", 130)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "ratchet"
+        code = _say(f"{error.format_message().rstrip('.')}; see `{path} --help`", error.exit_code)
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        code = _say(error.format_message(), error.exit_code)
     except RatchetError as error:
         code = _say(str(error), error.exit_code)
     except KeyboardInterrupt:

@@ -150,7 +150,9 @@ def lessons(found: Sequence[Lesson]) -> None:
         return
     for each in found:
         state = Text(f"{each.state:<11}", STATE_STYLE[each.state])
-        worked = f" worked in {each.worked} of {each.tried} sessions  {each.kind}  " if each.tried else f" {each.kind}  "
+        worked = (
+            f" worked in {each.worked} of {each.tried} sessions  {each.kind}  " if each.tried else f" {each.kind}  "
+        )
         out.print(state.append(worked, "default").append(each.id, "dim"))
         out.print(Text("  when ", "dim").append_text(plain(each.when, 140)))
         out.print(Text("  do   ", "dim").append_text(plain(each.text, 240)))
@@ -164,7 +166,7 @@ def lesson(each: Lesson) -> None:
     for title, text in (("when", each.when), ("do", each.text), ("example", each.example), ("reason", each.reason)):
         if text:
             out.print(Text(f"{title}: ", "bold").append_text(block(text)))
-    out.print(f"worked {each.worked} of {each.tried}; from {each.provenance or 'unknown'}")
+    out.print(f"worked in {each.worked} of {each.tried} sessions; from {each.provenance or 'unknown'}")
     for outcome_id in each.evidence[:10]:
         out.print(Text(f"  evidence {outcome_id}", "dim"))
 
@@ -179,7 +181,7 @@ def recalled(found: Recalled) -> None:
         out.print(block(known.text))
         out.print(
             Text(
-                f"  {known.state}; worked {known.worked} of {known.tried}; {each.match} match {each.score:.2f}; "
+                f"  {known.state}; worked in {known.worked} of {known.tried} sessions; {each.match} match {each.score:.2f}; "
                 f"{known.id}",
                 "dim",
             )

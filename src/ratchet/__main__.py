@@ -1,0 +1,5 @@
+"""`python -m ratchet` is the command line."""
+
+from ratchet.cli import main
+
+main()

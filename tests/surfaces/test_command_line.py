@@ -1,0 +1,248 @@
+"""The command line: JSON shapes, exit codes, errors of one line, help that names every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ratchet.cli.app import SECTIONS
+from ratchet.cli.demo import HISTORY
+
+UPSTREAM = "fatal: The current branch feature-x has no upstream branch."
+
+
+class Shell:
+    """Runs `ratchet` in a home of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def run(self, *words: str, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+        environ = {**os.environ, "RATCHET_HOME": str(self.home / "ratchet"), "HOME": str(self.home), "COLUMNS": "120"}
+        done = subprocess.run(
+            [sys.executable, "-m", "ratchet", *words],
+            cwd=self.home,
+            env=environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}"
+        return done
+
+    def json(self, *words: str, stdin: str = "") -> object:
+        return json.loads(self.run(*words, "--json", stdin=stdin).stdout)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+@pytest.fixture
+def taught(shell: Shell) -> Shell:
+    shell.run("learn", str(HISTORY), "--json")
+    return shell
+
+
+def test_learn_counts_what_was_new_and_a_second_run_adds_nothing(shell: Shell) -> None:
+    first = shell.json("learn", str(HISTORY))
+    assert isinstance(first, dict)
+    assert {"files", "sessions", "outcomes", "failures", "cascades", "user_denied", "quarantined", "patterns"} <= set(
+        first
+    )
+    assert first["files"] == 4
+    assert first["outcomes"] == 76
+    assert first["lessons"]["active"] >= 3
+    again = shell.json("learn", str(HISTORY))
+    assert isinstance(again, dict)
+    assert (again["outcomes"], again["failures"], again["patterns"]) == (0, 0, 0)
+
+
+def test_patterns_have_the_documented_shape_and_recurring_ones_come_first(taught: Shell) -> None:
+    found = taught.json("patterns")
+    assert isinstance(found, list)
+    wanted = {"id", "signature", "kind", "template", "count", "sessions", "agents", "first_seen", "last_seen", "trend"}
+    wanted |= {"recurring", "wasted_s", "impact", "lessons"}
+    assert all(wanted <= set(each) for each in found)
+    recurring = [each["recurring"] for each in found]
+    assert recurring == sorted(recurring, reverse=True)
+    lessons = [lesson for each in found for lesson in each["lessons"]]
+    assert lessons
+    assert all({"id", "text", "state", "tried", "worked"} <= set(lesson) for lesson in lessons)
+
+
+def test_recall_answers_with_the_literal_command_and_abstains_where_nothing_is_known(taught: Shell) -> None:
+    known = taught.json("recall", UPSTREAM)
+    assert isinstance(known, dict)
+    assert not known["abstained"]
+    best = known["lessons"][0]
+    assert "git push --set-upstream origin" in best["text"]
+    assert {"id", "text", "state", "match", "score", "tried", "worked", "evidence"} <= set(best)
+    unknown = taught.json("recall", "kernel panic - not syncing: VFS: Unable to mount root fs")
+    assert isinstance(unknown, dict)
+    assert unknown["abstained"]
+    assert unknown["lessons"] == []
+    assert unknown["searched"] > 0
+
+
+def test_recall_reads_standard_input(taught: Shell) -> None:
+    assert "--set-upstream" in taught.run("recall", "-", stdin=UPSTREAM).stdout
+
+
+def test_no_store_and_an_empty_store_are_different_answers(shell: Shell) -> None:
+    missing = shell.run("recall", UPSTREAM, code=3)
+    assert "ratchet learn" in missing.stderr
+    shell.run("init")
+    empty = shell.json("recall", UPSTREAM)
+    assert isinstance(empty, dict)
+    assert (empty["abstained"], empty["searched"]) == (True, 0)
+
+
+def test_lessons_are_listed_added_approved_retired_and_shared(taught: Shell) -> None:
+    listed = taught.json("lessons", "list")
+    assert isinstance(listed, list)
+    wanted = {"id", "text", "state", "scope", "signature", "kind", "tried", "worked", "reason", "evidence"}
+    assert all(wanted <= set(each) for each in listed)
+    advice = [each["text"] for each in listed if each["state"] in ("active", "candidate")]
+    assert not any("--no-verify" in text for text in advice)
+    assert any("--no-verify" in each["text"] and each["reason"] for each in listed if each["state"] == "quarantined")
+
+    added = taught.json("lessons", "add", "--when", "EADDRINUSE :::3000", "--do", "Stop the old server first.")
+    assert isinstance(added, dict)
+    assert added["state"] == "candidate"
+    assert "active" in taught.run("lessons", "approve", added["id"]).stdout
+    taught.run("lessons", "export", "lessons.jsonl")
+    other = Shell(taught.home / "other")
+    other.home.mkdir()
+    imported = other.json("lessons", "import", str(taught.home / "lessons.jsonl"))
+    assert isinstance(imported, dict)
+    assert imported["imported"] >= 4
+    states = other.json("lessons", "list")
+    assert isinstance(states, list)
+    assert {each["state"] for each in states} == {"candidate"}
+    assert "retired" in taught.run("lessons", "retire", added["id"], "--reason", "moved to port 4000").stdout
+
+
+def test_health_names_its_half_life(taught: Shell) -> None:
+    found = taught.json("health")
+    assert isinstance(found, dict)
+    assert found["half_life_calls"] == 20
+    assert 0 <= found["score"] <= 1
+    assert set(found["agents"]) == {"claude-code", "summariser"}
+
+
+def test_record_and_classify(shell: Shell) -> None:
+    shell.run("record", "deploy", "--task", "release", "--error", "HTTP 503 Service Unavailable")
+    shell.run("record", "deploy", "--task", "release", "--ok")
+    health = shell.json("health")
+    assert isinstance(health, dict)
+    assert 0 < health["agents"]["deploy"] < 1
+    found = shell.json("classify", "openai.RateLimitError: Error code: 429 - try again in 2s")
+    assert isinstance(found, dict)
+    assert (found["kind"], found["transient"], found["retry_safe"]) == ("rate_limit", True, True)
+    assert found["signature"].startswith("v1:")
+
+
+def test_watch_dir_moves_what_it_took_and_says_why_not(shell: Shell) -> None:
+    inbox = shell.home / "inbox"
+    inbox.mkdir()
+    (inbox / "good.json").write_text('{"task": "search", "success": false, "error": "timeout"}')
+    (inbox / "bad.json").write_text("{nonsense")
+    os.utime(inbox / "bad.json", (1, 1))
+    polled = shell.json("watch-dir", str(inbox), "--once")
+    assert isinstance(polled, dict)
+    assert (polled["processed"], polled["outcomes"], len(polled["rejected"])) == (1, 1, 1)
+    assert (inbox / ".processed" / "good.json").exists()
+    assert list((inbox / ".rejected").glob("bad*.reason.txt"))
+
+
+def test_report_says_when_there_is_not_enough_data(taught: Shell) -> None:
+    found = taught.json("report")
+    assert isinstance(found, dict)
+    assert found["effect"]["verdict"] == "not enough data yet"
+
+
+def test_install_shows_a_diff_and_uninstall_restores_byte_for_byte(shell: Shell) -> None:
+    settings = shell.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    original = b'{\r\n  "model": "opus",\r\n  "hooks": {}\r\n}'
+    settings.write_bytes(original)
+    preview = shell.run("install", "claude-code", "--dry-run").stdout
+    assert "PostToolUseFailure" in preview
+    assert settings.read_bytes() == original
+    shell.run("install", "claude-code")
+    assert b"PostToolUseFailure" in settings.read_bytes()
+    shell.run("uninstall", "claude-code")
+    assert settings.read_bytes() == original
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("learn", "nowhere.jsonl"), 2, "no such file"),
+        (("learn",), 3, "ratchet learn PATH"),
+        (("lessons", "show", "l404"), 3, "ratchet lessons list"),
+        (("patterns", "split", "p404", "v1:0"), 3, "ratchet patterns"),
+        (("classify", "  "), 2, "empty"),
+        (("record",), 2, "name the agent"),
+        (("watch-dir", "nowhere", "--once"), 2, "no such folder"),
+        (("recal", "x"), 2, "recall"),
+    ],
+)
+def test_a_wrong_call_is_one_line_with_the_remedy_and_its_exit_code(
+    shell: Shell, words: tuple[str, ...], code: int, said: str
+) -> None:
+    done = shell.run(*words, code=code)
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_setting_with_a_wrong_name_names_the_nearest(shell: Shell) -> None:
+    (shell.home / "ratchet.toml").write_text("witheld_share = 0.1\n")
+    assert "did you mean withheld_share?" in shell.run("health", code=2).stderr
+
+
+def test_help_groups_every_command_by_what_people_want(shell: Shell) -> None:
+    said = shell.run("--help").stdout
+    for section, commands in SECTIONS.items():
+        assert section in said
+        for command in commands:
+            assert f"  {command}" in said
+    assert "Exit codes" in said
+
+
+def test_doctor_examines_everything_and_fails_when_something_is_wrong(taught: Shell) -> None:
+    checks = taught.json("doctor")
+    assert isinstance(checks, list)
+    assert {each["check"] for each in checks} >= {"settings", "home", "store", "journal", "hooks", "histories"}
+    (taught.home / "ratchet" / "ratchet.db").write_bytes(b"not a database at all" * 400)
+    done = taught.run("doctor", code=1)
+    assert "move it aside" in done.stdout
+
+
+def test_demo_shows_fewer_steps_with_the_lesson(shell: Shell) -> None:
+    found = shell.json("demo")
+    assert isinstance(found, dict)
+    assert found["steps_with"] < found["steps_without"]
+    assert not (shell.home / "ratchet").exists(), "the demo touches nothing of the person's"
+
+
+def test_a_reader_that_goes_away_is_no_fault(taught: Shell) -> None:
+    environ = {**os.environ, "RATCHET_HOME": str(taught.home / "ratchet")}
+    done = subprocess.run(
+        f"'{sys.executable}' -m ratchet patterns --json | head -c 10",
+        shell=True,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
