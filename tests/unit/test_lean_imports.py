@@ -53,8 +53,10 @@ def test_a_session_start_without_lessons_loads_neither_json_nor_sqlite(tmp_path:
 @pytest.mark.parametrize("event", ["SessionStart", "PreToolUse", "PostToolUseFailure"])
 def test_an_event_with_lessons_loads_lean_modules_only(tmp_path: Path, event: str) -> None:
     store = SqliteStore(tmp_path / "ratchet.db")
-    row: Row = {"id": "l", "state": "active", "scope": "global", "when_text": "fatal: no upstream branch here", "text": "x",
-           "tool": "Bash", "head": "git push", "failed": "git push", "tried": 2, "worked": 2}  # fmt: skip
+    row: Row = {
+        **{"id": "l", "state": "active", "scope": "global", "text": "x", "tried": 2, "worked": 2},
+        **{"when_text": "fatal: no upstream branch here", "tool": "Bash", "head": "git push", "failed": "git push"},
+    }
     store.insert_new("lessons", [row])
     store.close()
     payload = {
