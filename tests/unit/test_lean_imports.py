@@ -54,8 +54,16 @@ def test_a_session_start_without_lessons_loads_neither_json_nor_sqlite(tmp_path:
 def test_an_event_with_lessons_loads_lean_modules_only(tmp_path: Path, event: str) -> None:
     store = SqliteStore(tmp_path / "ratchet.db")
     row: Row = {
-        **{"id": "l", "state": "active", "scope": "global", "text": "x", "tried": 2, "worked": 2},
-        **{"when_text": "fatal: no upstream branch here", "tool": "Bash", "head": "git push", "failed": "git push"},
+        "id": "l",
+        "state": "active",
+        "scope": "global",
+        "text": "x",
+        "tried": 2,
+        "worked": 2,
+        "when_text": "fatal: no upstream branch here",
+        "tool": "Bash",
+        "head": "git push",
+        "failed": "git push",
     }
     store.insert_new("lessons", [row])
     store.close()
