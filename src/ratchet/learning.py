@@ -107,6 +107,7 @@ def read_file(store: Store, path: str, source: Source, tally: Tally) -> None:
     batch: list[Outcome | Quarantined] = []
     for read in source.read(path, offset, carry):
         batch.extend(read.items)
+        tally.sessions.update(read.sessions)
         offset = read.offset
         if len(batch) >= BATCH_ROWS:
             _keep(store, path, source, batch, offset, carry, tally)

@@ -68,12 +68,13 @@ class Read:
     """What one piece of a file held: outcomes, and lines that could not be used. Store `items`, `offset` and the
     source's `carry` together, before the next piece is asked for: then a later read continues exactly there.
 
-    `items` is empty where a piece (always the last one) only moves the offset. `note` says in the last one why a
-    well-formed file taught nothing ("a conversation without a tool call").
+    `items` is empty where a piece (always the last one) only moves the offset. The last one also tells the `sessions`
+    of the file, those without any outcome included, and in `note` why a well-formed file taught nothing.
     """
 
     items: tuple[Outcome | Quarantined, ...]
     offset: int
+    sessions: tuple[str, ...] = ()
     note: str = ""
 
 

@@ -383,6 +383,7 @@ def test_more_real_histories_give_every_result_and_a_doubled_session_once(shared
     assert files == 30
     assert len(outcomes) == 1174
     assert len({outcome.id for outcome in outcomes}) == 1168  # six results stand in two files of one session
+    assert len({session for piece in pieces for session in piece.sessions}) == 29
     assert not [item for piece in pieces for item in piece.items if not isinstance(item, Outcome)]
 
 

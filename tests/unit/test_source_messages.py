@@ -317,4 +317,5 @@ def test_odd_documents_break_nothing(tmp_path: Path) -> None:
 def test_rows_of_runs_and_settings_are_not_taken_for_conversations() -> None:
     assert not SOURCE.claims(b'{"action": "deploy", "args": [], "success": false}\n')
     assert not SOURCE.claims(b'{"events": 5, "ok": true}\n')
+    assert not SOURCE.claims(b'{"task": "x", "ok": true, "events": [{"at": 1}]}\n')
     assert not SOURCE.claims(b'{\n  "name": "shop",\n  "version": "1.0"\n}\n')

@@ -26,7 +26,7 @@ class Inbox:
 
 
 def look(folder: Path, inbox: Inbox) -> Polled:
-    return poll(str(folder), inbox)
+    return poll(str(folder), inbox, settle_s=0.3)
 
 
 def drop(path: Path, text: str, *, age_s: float = 60.0) -> None:
@@ -70,14 +70,27 @@ def test_good_lines_of_a_bad_file_are_kept_and_the_bad_ones_named(tmp_path: Path
     assert "2 runs in it were good" in note
 
 
-def test_a_file_still_being_written_waits(tmp_path: Path) -> None:
+def test_a_file_still_being_written_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drop(tmp_path / "half.json", '{"task": "a", "succ', age_s=0)
-    drop(tmp_path / "lines.jsonl", json.dumps(GOOD) + "\n" + json.dumps(GOOD) + "\n", age_s=0)
+    drop(tmp_path / "lines.jsonl", json.dumps(GOOD) + "\n", age_s=0)
     inbox = Inbox()
-    assert look(tmp_path, inbox).waiting == 2
+
+    def write_on(_: float) -> None:
+        drop(tmp_path / "half.json", '{"task": "a", "success": fal', age_s=0)
+
+    monkeypatch.setattr(time, "sleep", write_on)
+    done = poll(str(tmp_path), inbox, settle_s=30)
+    assert (done.processed, done.waiting, done.rejected) == (0, 2, [])
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     drop(tmp_path / "half.json", json.dumps(GOOD), age_s=0)
-    done = look(tmp_path, inbox)
+    done = poll(str(tmp_path), inbox, settle_s=30)
     assert (done.processed, done.waiting) == (1, 1)
+
+
+def test_lines_just_written_are_taken_in_the_same_poll_once_they_have_settled(tmp_path: Path) -> None:
+    drop(tmp_path / "lines.jsonl", json.dumps(GOOD) + "\n", age_s=0)
+    done = look(tmp_path, Inbox())
+    assert (done.processed, done.waiting) == (1, 0)
 
 
 def test_a_taken_name_gets_a_number_and_the_same_words_dropped_twice_are_two_runs(tmp_path: Path) -> None:

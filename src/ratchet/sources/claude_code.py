@@ -66,7 +66,8 @@ def _is_own(record: Row) -> bool:
         return False
     if kind in _SESSIONLESS and _SESSIONLESS[kind] in record:
         return True
-    return kind in _WITH_SESSION and isinstance(record.get("sessionId", record.get("session_id")), str)
+    in_session = isinstance(record.get("sessionId", record.get("session_id")), str)
+    return in_session and (kind in _WITH_SESSION or "-" in kind)  # newer kinds: ai-title, last-prompt, agent-name
 
 
 class _History:
@@ -95,6 +96,7 @@ class _History:
 
     def _place(self, record: Row) -> _Place:
         session = fields.text(fields.first(record, ("sessionId", "session_id")))
+        table(self._carry, "sessions")[session] = True
         return _Place(
             session=session,
             thread=fields.text(record.get("agentId")) or self._sidechain(record),

@@ -50,7 +50,7 @@ class Codex:
 
     def claims(self, head: bytes) -> bool:
         """Whether any of the first records is one that only Codex writes."""
-        return any(_is_own(record) for record in objects_in(head)) or _is_document(head)
+        return any(_is_telling(record) for record in objects_in(head)) or _is_document(head)
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. Open calls and the tokens that no call has taken yet wait in the carry."""
@@ -69,7 +69,7 @@ def _is_own(record: Row) -> bool:
     kind = record.get("type")
     if kind is None:
         header = isinstance(record.get("id"), str) and "timestamp" in record and "instructions" in record
-        return header or "record_type" in record
+        return header or record.get("record_type") == "state"
     if not isinstance(kind, str):
         return False
     if kind in _ENVELOPES:
@@ -79,6 +79,14 @@ def _is_own(record: Row) -> bool:
     if kind in ("message", "reasoning"):
         return "message" not in record and ("role" in record or "summary" in record)
     return _STREAM.match(kind) is not None or kind in ("error", "ghost_snapshot")
+
+
+def _is_telling(record: Row) -> bool:
+    """Whether a record is one that others do not write too."""
+    if record.get("type") == "message":
+        blocks = fields.rows(record.get("content"))
+        return _is_own(record) and any(block.get("type") in ("input_text", "output_text") for block in blocks)
+    return _is_own(record) and record.get("type") not in ("reasoning", "error")
 
 
 class _Rollout:
@@ -127,6 +135,7 @@ class _Rollout:
         if not root or root == own:
             root = fields.text(parent) or fields.text(meta.get("parent_thread_id")) or own
         self._carry["session"] = root
+        table(self._carry, "sessions")[root] = True
         self._carry["thread"] = own if root != own else ""
         self._turn(meta)
         moment(fields.instant(meta.get("timestamp")), self._path, self._carry)
@@ -144,6 +153,7 @@ class _Rollout:
             named = _THREAD_ID.search(Path(self._path).name)
             known = named[0] if named else f"codex-{self._carry.get('head')}"
             self._carry["session"] = known
+        table(self._carry, "sessions")[known] = True
         return known
 
     def _item(self, item: Row, at: float) -> list[Item]:

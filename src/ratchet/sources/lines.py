@@ -41,7 +41,7 @@ def peek(path: str) -> bytes:
         return head + file.readline(_LINE_LIMIT_BYTES) if len(head) == HEAD_BYTES else head
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=1)  # every source is asked about the same head
 def objects_in(head: bytes) -> tuple[Row, ...]:
     """The objects on the first 64 readable lines of a head: what `Source.claims` looks at."""
     found: list[Row] = []

@@ -246,7 +246,7 @@ def _openhands(record: Row) -> list[Event] | None:
         if observation in ("agent_state_changed", "null", "system", "recall", "think", "message"):
             return []
         said = fields.blocks_text(fields.first(record, ("content", "message")))
-        failed = True if observation == "error" or record.get("success") is False else None
+        failed = True if observation == "error" or (exit_code is None and record.get("success") is False) else None
         cause = record.get("cause")
         exit_code = None if exit_code is not None and exit_code < 0 else exit_code  # -1: still runs
         result = calls.Result(

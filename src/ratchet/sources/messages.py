@@ -32,7 +32,7 @@ _HOLDERS = (
 )
 _SESSION = ("sessionId", "session_id", "conversation_id", "thread_id", "instance_id", "task_id", "id", "environment")
 _IN_DOCUMENT = re.compile(
-    rb'"(?:role|toolCalls|tool_calls|trajectory|traj|observation)"\s*:|"kind"\s*:\s*"\w+Event"|"type"\s*:\s*"gemini"'
+    rb'"(?:role|toolCalls|tool_calls|trajectory|traj|observation|projectHash)"\s*:|"kind"\s*:\s*"\w+Event"|"type"\s*:\s*"gemini"'
 )
 _ROLES = frozenset(("assistant", "user", "system", "tool", "function", "toolResult", "model", "developer"))
 
@@ -71,7 +71,7 @@ def _is_own(record: Row) -> bool:
         return True
     if record.get("source") in ("agent", "user", "environment") and ("action" in record or "observation" in record):
         return True
-    return any(fields.rows(record.get(name)) for name in _HOLDERS) or _is_langchain(record)
+    return bool(_holder(record)) or _is_langchain(record)
 
 
 def _is_langchain(record: Row) -> bool:
@@ -196,6 +196,7 @@ class _Conversations:
         waiting = tally(self._carry, "waiting")
         self._carry["waiting"] = 0
         session = fields.text(self._carry.get("session")) or self._own_session()
+        table(self._carry, "sessions")[session] = True
         name = fields.text(call.get("key")) or key
         agent = fields.text(self._carry.get("agent")) or NAME
         return [calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)]
@@ -211,9 +212,21 @@ def _holder(document: Row) -> str:
     """The field that holds a document's conversation; "" when none does."""
     for name in _HOLDERS:
         held = document.get(name)
-        if isinstance(held, list) and any(isinstance(item, dict | list) for item in held):
+        if isinstance(held, list) and (name == "simulations" or any(_speaks(item) for item in held)):
             return name
     return ""
+
+
+def _speaks(item: Json) -> bool:
+    """Whether an item of a list is part of a conversation: a message, an event, or a pair of them."""
+    if isinstance(item, list):
+        return any(isinstance(part, dict) and _speaks(part) for part in item)
+    if not isinstance(item, dict):
+        return False
+    if not {"role", "toolCalls", "tool_calls", "observation"}.isdisjoint(item) or {"action", "args"} <= item.keys():
+        return True
+    inner = fields.row(item.get("message")) or fields.row(item.get("info"))
+    return "role" in inner or item.get("type") == "gemini" or fields.text(item.get("kind")).endswith("Event")
 
 
 def _agent_of(document: Row, holder: str) -> str:

@@ -47,7 +47,7 @@ def last_read(path: str, offset: int, carry: Row, *, name: str) -> Read:
         reason = f"read as {name}, but no record in it is one that {name} writes, so nothing was learnt from it"
         return Read(items=(Quarantined(path=path, line=0, reason=reason),), offset=offset)
     note = f"{known} records of {name}, none of them a finished step" if known and not steps else ""
-    return Read(items=(), offset=offset, note=note)
+    return Read(items=(), offset=offset, sessions=tuple(table(carry, "sessions")), note=note)
 
 
 def count(carry: Row, name: str, by: int = 1) -> None:

@@ -23,6 +23,7 @@ from ratchet.sources.lines import objects_in, peek
 from ratchet.sources.reading import read_records
 
 PROCESSED, REJECTED = ".processed", ".rejected"
+_LINES = (".jsonl", ".ndjson")  # one object so named may be the first of more
 SETTLE_S = 1.0  # a file that is still written to changes within it; writers that rename into place need none
 
 
@@ -45,13 +46,24 @@ def poll(
 ) -> Polled:
     """Take each finished file of the folder, in order of name. `deliver` stores outcomes; what it raises stops the
     poll with the file left in place. A file is finished when it is one whole JSON value, or lines that have not
-    changed for `settle_s`; others wait for the next poll.
+    changed for `settle_s`, which is waited for once; what is written to for longer waits for the next poll.
 
     Raises UsageError when the folder does not exist, OSError when files cannot be moved in it.
     """
     if not Path(folder).is_dir():
         raise UsageError(f"no such folder: {folder}; make it, or name the one that files are dropped into")
     done = Polled()
+    _pass(folder, deliver, settle_s, plugins, done)
+    if done.waiting:
+        time.sleep(settle_s)
+        done.waiting = 0
+        _pass(folder, deliver, settle_s, plugins, done)
+    return done
+
+
+def _pass(
+    folder: str, deliver: Callable[[Sequence[Outcome]], None], settle_s: float, plugins: Sequence[Source], done: Polled
+) -> None:
     with os.scandir(folder) as listed:
         names = sorted(entry.name for entry in listed if entry.is_file() and not entry.name.startswith("."))
     for name in names:
@@ -59,7 +71,6 @@ def poll(
             _take(Path(folder) / name, deliver, settle_s, plugins, done)
         except FileNotFoundError:  # another watcher was quicker; what both delivered is stored once
             continue
-    return done
 
 
 def _take(
@@ -97,7 +108,8 @@ def _content(path: Path, plugins: Sequence[Source]) -> tuple[list[Outcome], list
     try:
         source = source_for(str(path), plugins)
         head = peek(str(path))
-        whole = is_document(head) or (len(head) == path.stat().st_size and len(objects_in(head)) == 1)
+        single = len(head) == path.stat().st_size and len(objects_in(head)) == 1
+        whole = is_document(head) or (single and path.suffix not in _LINES)
         reads = _runs(path, is_document(head)) if source.name == GENERIC else source.read(str(path), 0, {})
         for read in reads:
             outcomes += [item for item in read.items if isinstance(item, Outcome)]
