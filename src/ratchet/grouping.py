@@ -26,6 +26,7 @@ Apart = Literal["", "key", "template"]
 nothing but itself ("template")."""
 
 _ANY = "\x00"  # the wildcard, one character so that the patterns below stay simple
+_SOME = "\x01"  # stands for whatever fills a pair of brackets; it takes evidence, one parameter there is none
 _FRAME = "\nin "  # starts the frames of a traceback: code is named there, and a name of code is never a parameter
 
 # How many different words make a slot a parameter. On the eight public log sets of benchmarks/grouping.py anything from
@@ -39,8 +40,7 @@ _TOKENS = 120  # tokens of a key that are looked at for slots
 
 _NOUNS = (
     "user|host|node|server|device|file|module|package|class|domain|interface|volume|project|branch|table|column|program|"
-    "database|bucket|queue|topic|container|image|pod|namespace|instance|account|role|tool|model|deployment|region|client|group|"
-    "service|process|thread|application|plugin|library"
+    "database|bucket|queue|topic|container|image|pod|namespace|instance|account|role|tool|model|deployment|region"
 )
 _FUNCTION_WORDS = (
     "the|a|an|of|to|is|are|was|were|be|been|not|no|never|in|on|at|by|for|from|with|without|and|or|as|if|it|its|this|that|"
@@ -138,29 +138,29 @@ def _parameter(found: re.Match[str]) -> str:
 
 def _slots(key: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Each part of the key that may prove to be a parameter: (its start, its end, different values that prove it)."""
-    words = [i for i, token in enumerate(key) if token[0].isalpha() or token[0] == "_"]
-    constant = sum(len(key[i]) > 1 for i in words)
-    if constant <= _LEAST_CONSTANT or len(key) > _TOKENS:
+    if len(key) > _TOKENS:
         return
-    for i in words:
-        word = key[i]
-        if word.lower() in _FUNCTION or _CAUSE.search(word):
-            continue
-        yield i, i + 1, _HEADS_TO_OPEN if i == words[0] else _NAMES_TO_OPEN if _NAME.match(word) else _WORDS_TO_OPEN
+    words = [i for i, token in enumerate(key) if token[0].isalpha() or token[0] == "_"]
+    telling = [i for i in words if len(key[i]) > 1]
+    if len(telling) > _LEAST_CONSTANT:
+        for i in words:
+            word = key[i]
+            if word.lower() in _FUNCTION or _CAUSE.search(word):
+                continue
+            yield i, i + 1, _HEADS_TO_OPEN if i == words[0] else _NAMES_TO_OPEN if _NAME.match(word) else _WORDS_TO_OPEN
     for start, end in _bracketed(key):
-        inside = sum(start <= i < end for i in words)
-        if inside and constant - inside >= _LEAST_CONSTANT:
+        if len(telling) - sum(start <= i < end for i in telling) >= _LEAST_CONSTANT:
             yield start, end, _WORDS_TO_OPEN
 
 
 def _bracketed(key: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where innermost brackets hold more than one token: start and end of what is inside."""
+    """Start and end of what innermost brackets hold, where it is a parameter or more than one token."""
     opened = -1
     for i, token in enumerate(key):
         if token in _CLOSING:
             opened = i
         elif opened >= 0 and token == _CLOSING[key[opened]]:
-            if i > opened + 2:
+            if i > opened + 2 or (i == opened + 2 and key[opened + 1] == _ANY):
                 yield opened + 1, i
             opened = -1
 
@@ -194,11 +194,16 @@ def _code(scope: str, key: Sequence[str]) -> int:
 def _widened(scope: str, key: Sequence[str], code: int) -> Iterator[tuple[int, int, int, int]]:
     """The slots of a key (of that code), each with the code of the key that has a wildcard there in front."""
     for start, end, enough in _slots(key):
-        if end == start + 1:
+        if end == start + 1 and key[start] != _ANY:
             change = _WEIGHTS[_ANY] - _WEIGHTS[key[start]]
             yield (code + change * _POWERS[len(key) - end]) % _PRIME, start, end, enough
         else:
-            yield _code(scope, (*key[:start], _ANY, *key[end:])), start, end, enough
+            yield _code(scope, _with_wildcard(key, start, end)), start, end, enough
+
+
+def _with_wildcard(key: Sequence[str], start: int, end: int) -> tuple[str, ...]:
+    is_word = end == start + 1 and key[start] != _ANY
+    return (*key[:start], _ANY if is_word else _SOME, *key[end:])
 
 
 class Grouper:
@@ -300,7 +305,7 @@ class Grouper:
                 fits.append(code)
                 if together:
                     self._groups[wide] = group
-                    waiting.append(((*narrow[:start], _ANY, *narrow[end:]), wide))
+                    waiting.append((_with_wildcard(narrow, start, end), wide))
 
     def _close(self, scope: str, key: Sequence[str], code: int, apart: Apart) -> None:
         """See that what was split finds no way back: no slot of its key opens, and a dissolved key groups nothing."""
@@ -334,7 +339,7 @@ class Grouper:
                     if len(fits) < enough:
                         continue
                     self._groups[wide] = self._groups[code]
-                    waiting.append(((*narrow[:start], _ANY, *narrow[end:]), wide))
+                    waiting.append((_with_wildcard(narrow, start, end), wide))
                 self._join(code, wide)
 
     def _join(self, one: int, other: int) -> None:

@@ -145,6 +145,20 @@ def test_a_slot_that_took_many_words_is_a_parameter() -> None:
     assert len(set(group(many))) == 1
 
 
+def test_what_fills_brackets_is_a_parameter_once_it_took_many_forms() -> None:
+    commands = [
+        "run-parts /etc/daily",
+        "/usr/bin/stat 1 1",
+        "echo hello > log",
+        "python make report",
+        "sync clocks",
+        "true",
+    ]
+    texts = [f"(root) CMD ({command})" for command in [*commands, "find . -name x -delete"]]
+    assert len(set(group(texts))) == 1
+    assert len(set(group(texts[:3]))) == 3
+
+
 def test_a_merge_by_evidence_names_the_groups_that_it_took_in() -> None:
     grouper = Grouper()
     first = grouper.add(message(WORDS[0]))
