@@ -48,6 +48,7 @@ _NOTHING = 1e-9  # sums of the same weights in another order differ by less
 _UNEQUAL = 0.99  # the most that texts are alike which are not equal
 _IN_LINES = 0.98  # a text found line by line in another is a little less than the text
 _IN_CLAUSES = 0.9  # found in clauses of a line, less so: a cause often begins like another one
+_WHOLE_SHARE = 0.01
 _SAME_HEAD = 0.9  # an exception that says the same, above other details
 _STREWN = 0.6  # what is left of a question whose words stand in different lines
 _LEAST_PART = 2.0  # weight of words below which a text is too little to be looked for inside another
@@ -209,7 +210,8 @@ def compare(query: Text, memory: Text, advice: str = "") -> float:
     if not query.weight or not memory.weight:
         return min(grams, _UNEQUAL)
     overlap, discord = _shared((query.bag, query.weight), (memory.bag, memory.weight))
-    scores = [(_TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * overlap) * discord]
+    whole = (_TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * overlap) * discord
+    scores = [whole]
     small, large = (query, memory) if query.weight <= memory.weight else (memory, query)
     if small.weight >= _LEAST_PART:
         if len(large.lines) > 1:
@@ -220,7 +222,8 @@ def compare(query: Text, memory: Text, advice: str = "") -> float:
         scores.append(_SAME_HEAD * _contained(query.lines[:1], memory.lines[:1]))
     if query.question:
         scores.append(_IN_LINES * _answered(query, memory, advice))
-    return min(_UNEQUAL, max(scores))
+    # Of two memories that hold the text, the one that holds less else is nearer.
+    return min(_UNEQUAL, (1.0 - _WHOLE_SHARE) * max(scores) + _WHOLE_SHARE * whole)
 
 
 def _shared(one: Part, other: Part) -> tuple[float, float]:

@@ -135,6 +135,14 @@ VERBS = ("open", "close", "read", "write", "lock", "mount", "sync", "truncate")
 THINGS = ("file", "folder", "socket", "device", "volume", "pipe", "image", "table")
 
 
+def test_of_memories_that_hold_the_text_the_one_with_less_else_comes_first() -> None:
+    longer = NO_UPSTREAM + "\nerror: something else broke in another place"
+    assert [at for _, at in rank("fatal: The current branch x has no upstream branch.", [longer, NO_UPSTREAM])] == [
+        1,
+        0,
+    ]
+
+
 @given(masked)
 def test_search_words_are_few_distinct_and_plain(text: str) -> None:
     found = words(text)

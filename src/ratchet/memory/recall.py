@@ -22,7 +22,7 @@ from ratchet.records import Json, Lesson, LessonState, Row, Scope
 from ratchet.redaction import redact
 from ratchet.signature import TEXT_LIMIT, sign, template_of
 
-CANDIDATES = 64  # more found nothing more at 10,000 lessons (benchmarks/recall.py), fewer lost some
+CANDIDATES = 64  # eight held all that was found among 10,000 lessons; many lessons of one wording need more
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
 
 _NAMES = 8
