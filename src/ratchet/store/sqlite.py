@@ -109,7 +109,7 @@ class SqliteStore:
             return []
         declared = self._table(table)
         if declared.clustered:
-            raise UsageError(f"table {table} holds tallies; use add")
+            raise UsageError(f"table {table} holds counters; use add")
         with self.transaction(), self._translated():
             run = self._held().connection
             before = run.execute(f'SELECT COALESCE(MAX(rowid_), 0) FROM "{table}"').fetchone()[0]
@@ -159,7 +159,7 @@ class SqliteStore:
         return [dict(zip(names, held, strict=True)) for held in found]
 
     def add(self, table: str, rows: Sequence[Row]) -> None:
-        """Upsert tallies: counters are added, extremes widened, other columns keep what came first."""
+        """Upsert: counters are added, extremes widened, other columns keep what came first."""
         if not rows:
             return
         declared = self._table(table)
@@ -343,6 +343,7 @@ _REMEDIES = (
     ("malformed", f"it is damaged: {_AGAIN}"),
     ("is full", _FULL),
     ("no space left", _FULL),
+    ("disk i/o error", "the disk failed or is full: check its space and health; the journal keeps what was recorded"),
     ("readonly", "it is read-only: nothing was written; give write access to the file and its folder"),
     ("locked", "another process has held it for too long: wait or end that process, then try again"),
     ("no such module: fts5", "this Python's SQLite lacks FTS5: use a Python whose sqlite3 module has it"),
