@@ -10,7 +10,7 @@ import re
 
 from ratchet.excerpt import error_lines
 from ratchet.frames import trace_of
-from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, GENERAL, PROGRAM_ERRORS, REASONS, STATUSES
+from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, GENERAL, NAME_PARTS, PROGRAM_ERRORS, REASONS, STATUSES
 from ratchet.kind_words import SPECIFIC
 from ratchet.reports import compiler_failed, tests_failed
 
@@ -277,10 +277,19 @@ def _by_words(words: str) -> tuple[str, str]:
 _classes: dict[str, str] = {}
 
 
-def _of_classes(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     if names and not _classes:
         _classes.update({name: kind for kind, listed in CLASSES for name in listed.split()})
     return next((_classes[name] for name in names if name in _classes), "")
+
+
+def _of_classes(names: Sequence[str]) -> str:
+    """The kind of the first class that is listed; else of the first whose name holds a telling part."""
+    listed = _listed(names)
+    if listed or not names or names[0] in PROGRAM_ERRORS or names[0] in ANY_ERRORS:
+        return listed
+    parts = [(part, kind) for kind, held in NAME_PARTS for part in held.split()]
+    return next((kind for name in names for part, kind in parts if part in name), "")
 
 
 def _class_named(text: str) -> str:
@@ -290,7 +299,7 @@ def _class_named(text: str) -> str:
         name = found[1].lower() if found else ""
         if found and found[1].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
             continue
-        known = name in PROGRAM_ERRORS or name in ANY_ERRORS or _of_classes([name])
+        known = name in PROGRAM_ERRORS or name in ANY_ERRORS or _listed([name])
         if known or (name.endswith(("error", "exception")) and len(name) > len("exception")):
             return name
     return ""

@@ -32,12 +32,14 @@ _TEST_REPORTS = (
     r"^(?:Error: )?Tests? (?:suite )?failed\b",
     r"^ [1-9]\d{0,6} fail$",  # bun
     r"\d passed[,|;]? {0,3}[1-9]\d{0,6} failed",
+    r"(?<!\d)[1-9]\d{0,6} failed, \d{1,7} (?:passed|total|skipped)",
+    r"\bThere (?:were|are) test failures\b|\b[1-9]\d{0,6} of \d{1,7} tests failed",
 )
 _COMPILERS = (
     r"error\[E\d{4}\]",  # rustc
     r"\berror (?:TS|CS|C|LNK|FS)\d{4,5}\b",
     r"^[^\s:(]{1,200}(?::\d{1,6}){1,2}: (?:fatal )?error: ",  # gcc, clang, javac
-    r"^[^\s:(]{1,200}\.go:\d{1,6}:\d{1,5}: ",
+    r"(?:^|^vet: |^go vet: |^Error: )[^\s:(]{1,200}\.go:\d{1,6}:\d{1,5}: ",
     r"^[^\s:(]{1,200}:\d{1,6}(?::\d{1,6})?: error: ",  # mypy
     r"\u2716 [1-9]\d{0,6} problems? \([1-9]",  # eslint
     r"\bundefined reference to\b",
