@@ -80,10 +80,7 @@ def intent(tool: object, tool_input: object) -> tuple[str, str]:
     plain = _plain(name)
     fields: dict[object, object] = tool_input if isinstance(tool_input, dict) else {}
     if plain in programs.SHELL_TOOLS:
-        command = _command_of(fields or tool_input)
-        if command.startswith("*** Begin Patch"):
-            return "edit", _patched(command)
-        return shell_intent(command)
+        return shell_intent(_command_of(fields or tool_input))
     if name.startswith("mcp__"):
         return name, ""
     verb = _FILE_VERBS.get(plain)
@@ -114,6 +111,8 @@ def _plain(tool: str) -> str:
 
 def shell_intent(command: str) -> tuple[str, str]:
     """(head, target) of a shell command line; ("", "") of an empty one."""
+    if "*** Begin Patch" in command:  # Codex's apply_patch, often with the patch as a here-document
+        return "edit", _patched(command)
     chosen = chosen_command(command)
     if not chosen:
         return "", ""

@@ -228,6 +228,85 @@ CURES = {
         ],
         "Run it again as it stands: this failure passes by itself.",
     ),
+    "an absolute path for cd": (
+        [
+            shell("cd frontend && npm test", "(eval):cd:1: no such file or directory: frontend"),
+            shell("cd /w/shop/frontend && npm test"),
+        ],
+        "Use an absolute path in `cd`: the shell keeps its folder.",
+    ),
+    "no cd": (
+        [shell("cd frontend && npm test", "bash: line 1: cd: frontend: No such file or directory"), shell("npm test")],
+        "Leave out the `cd`: the shell keeps its folder and is there already.",
+    ),
+    "changes are put aside": (
+        [
+            shell(
+                "git pull --rebase",
+                "error: cannot pull with rebase: You have unstaged changes.\nPlease commit or stash them.",
+            ),
+            shell("git stash"),
+            shell("git pull --rebase"),
+        ],
+        "Run `git stash` first, then `git pull --rebase` again.",
+    ),
+    "the branch is pushed before its pull request": (
+        [
+            shell(
+                "gh pr create --fill",
+                "must first push the current branch to a remote, or use the --head flag",
+            ),
+            shell("git push -u origin HEAD"),
+            shell("gh pr create --fill"),
+        ],
+        "Run `git push -u origin HEAD` first, then `gh pr create --fill` again.",
+    ),
+    "a port is freed": (
+        [
+            shell("npm run dev", "Error: listen EADDRINUSE: address already in use :::3000"),
+            shell("lsof -ti:3000 | xargs kill"),
+            shell("npm run dev"),
+        ],
+        "Run `lsof -ti:<port> | xargs kill` first, then `npm run dev` again.",
+    ),
+    "a build comes first": (
+        [
+            shell("node cli.js", "Error: Cannot find module './dist/index.js'"),
+            shell("npm run build"),
+            shell("node cli.js"),
+        ],
+        "Run `npm run build` first, then `node <file>` again.",
+    ),
+    "quotes around a pattern": (
+        [
+            shell("grep -rn total --include=*.ts src", "zsh: no matches found: --include=*.ts"),
+            shell("grep -rn total --include='*.ts' src"),
+        ],
+        "Run `grep -rn total --include='*.ts' src` instead of `grep -rn total --include=*.ts src`.",
+    ),
+    "a script as the module that it is": (
+        [
+            shell("python shop/cli.py", "ImportError: attempted relative import with no known parent package"),
+            shell("python -m shop.cli"),
+        ],
+        "Run `python -m shop.cli` instead of `python <file>`.",
+    ),
+    "without a wrapper that is not there": (
+        [shell("timeout 60 npm test", "zsh: command not found: timeout"), shell("npm test")],
+        "Run `npm test` instead of `timeout 60 npm test`.",
+    ),
+    "a patch after another look": (
+        [
+            call(
+                "apply_patch",
+                {"input": "*** Begin Patch\n*** Update File: shop/cart.py\n@@\n-a\n+b"},
+                "apply_patch verification failed: Failed to find expected lines in shop/cart.py",
+            ),
+            shell("sed -n '1,40p' shop/cart.py"),
+            call("apply_patch", {"input": "*** Begin Patch\n*** Update File: shop/cart.py\n@@\n- a\n+ b"}),
+        ],
+        "Read the file again at that place, then call apply_patch with its exact text.",
+    ),
     "from the project's folder": (
         [
             shell("cd /tmp/x && .claude/run.sh start", "(eval):1: no such file or directory: .claude/run.sh"),
@@ -402,6 +481,13 @@ SWITCHES = {
             shell("npm run lint || true"),
         ],
         "|| true",
+    ),
+    "what made it strict is left out": (
+        [
+            shell("mypy --strict shop", "shop/a.py:3: error: Function is missing a type annotation"),
+            shell("mypy shop"),
+        ],
+        "--strict",
     ),
     "the good step came with a bad one": (
         [

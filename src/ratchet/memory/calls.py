@@ -28,6 +28,7 @@ class Piece:
     """One simple command of a command line: its own bytes, and its words without wrappers and quotes."""
 
     raw: str  # without redirections at its end
+    line: str  # with the commands that it is fed by, as in `lsof -ti:3000 | xargs kill`
     words: tuple[str, ...]
     head: str
     target: str
@@ -41,6 +42,8 @@ class Piece:
     @property
     def noise(self) -> int:
         """0: it acts; 1: it looks at something; 2: it sets the scene or trims output."""
+        if self.words[0] in ("sed", "gsed") and any(word[:2] == "-i" for word in self.words):
+            return 0
         return programs.NOISE.get(self.words[0].rpartition("/")[2], 0)
 
     @property
@@ -104,7 +107,12 @@ class Call:
 
     @cached_property
     def shell(self) -> bool:
-        return is_shell(self.tool)
+        """Whether it ran shell commands (a patch handed to a shell is an edit)."""
+        return is_shell(self.tool) and not self.patches
+
+    @property
+    def patches(self) -> bool:
+        return "*** Begin Patch" in self.input
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -210,11 +218,13 @@ def pieces_of(command: str) -> list[Piece]:
                 start, piped = found.end(), found.group(1) in ("|", "|&")
         cuts.append((command[start:], piped))
     pieces: list[Piece] = []
+    line = ""
     for text, fed in cuts:
+        raw = trimmed(text)
+        line = f"{line} | {raw}" if fed and line else raw
         for words, inner in commands(text):
             head, target = head_of(words)
-            raw = text if len(cuts) > 1 or not inner else command
-            pieces.append(Piece(trimmed(raw), tuple(words), head, target, fed or inner))
+            pieces.append(Piece(raw, line, tuple(words), head, target, fed or inner))
     return pieces
 
 

@@ -35,6 +35,15 @@ def switches_off(remedy: str, failed: str = "") -> str:
     return ""
 
 
+def drops_check(failed: str, remedy: str) -> str:
+    """Why a command that only left out what made it strict must not be advice, or ""."""
+    for found in refused.STRICT.finditer(failed[:_LIMIT]):
+        name = found.group().rstrip("= ")
+        if name not in remedy:
+            return _named("drops a check", name)
+    return ""
+
+
 def is_ignore_list(path: str) -> bool:
     """Whether a file's only use is to make a checker look away (`.eslintignore`, `.dialyzer_ignore.exs`, baselines)."""
     return bool(refused.IGNORE_LIST.search(path))

@@ -266,6 +266,12 @@ TEXTS = (
     ),
 )
 HIDES_OUTPUT = re.compile(r"(?:2|&)>>?\s*/dev/null|>\s*/dev/null\s+2>&1")
+# Options that make a checker strict: leaving one out gets past it like switching it off.
+STRICT = re.compile(
+    r"(?<![\w-])(?:--(?:strict|max-warnings|fail-(?:on|under)|cov-fail-under|error-on|warnings-as-errors|deny-warnings"
+    r"|werror|pedantic|exit-code|halt-exit-status|disallow-[a-z-]+|enable-error-code|failOnWarning)[\w-]*|-Werror)\b",
+    re.IGNORECASE,
+)
 IGNORE_LIST = re.compile(
     r"(?:^|/)\.?(?:eslint|prettier|stylelint|dialyzer|credo|semgrep|trivy|bandit|pylint|sobelow|snyk|gitleaks|detekt|"
     r"ktlint|phpstan|rubocop|lint)[-_.]?(?:ignore|baseline|todo)(?:\.\w+)?$|(?:^|/)[\w-]*baseline\.(?:json|xml|ya?ml|neon)$",

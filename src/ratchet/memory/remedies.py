@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ratchet.memory.calls import Call, Piece
-from ratchet.memory.checks import is_ignore_list, switches_off
+from ratchet.memory.checks import drops_check, is_ignore_list, switches_off
 from ratchet.memory.generalise import without_prose
 from ratchet.memory.remedy import ADVICE_CHARS, Remedy, Rule, is_code
 from ratchet.memory.shell_remedies import shell_remedy
@@ -43,7 +43,7 @@ def _checked(found: Remedy, failed: Call, worked: Call, between: Sequence[Call])
     if reason:
         return replace(found, reusable=reusable, reason=reason)
     if failed.shell and worked.shell:
-        reason = switches_off(_without_texts(worked), failed.input)
+        reason = switches_off(_without_texts(worked), failed.input) or drops_check(failed.input, worked.input)
         if reason:
             return _culprit(worked, reason)
     if found.rule in ("edit", "unclear"):

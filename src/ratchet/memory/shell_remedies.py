@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ratchet.kinds import is_transient
 from ratchet.memory.calls import Call, Piece
@@ -19,6 +20,7 @@ _MISSING_PATH = re.compile(
     r"|no rule to make|missing script|not a directory|did not match any|no tests? (?:ran|found)|outside",
     re.IGNORECASE,
 )
+_CD_FAILED = re.compile(r"(?:^|[\s:])cd:|can't cd to", re.MULTILINE)
 _INSTALLS = re.compile(
     r"^(?:(?:pip|gem|brew|apt|apt-get|dnf|yum|conda|composer|bundle|npm|pnpm|yarn|bun|poetry|pdm|playwright|asdf|mise"
     r"|pre-commit|cargo|go|uv pip) install|(?:npm|pnpm|bun) i|npm ci|yarn|(?:yarn|pnpm|bun|poetry|pdm|cargo|uv|apk) add"
@@ -27,14 +29,23 @@ _INSTALLS = re.compile(
 )
 # Commands that only ask, check or tidy up: that one ran between a failure and its cure says nothing.
 _ASKS = re.compile(
-    r"^(?:git (?:status|log|diff|show|branch|ls-files|ls-tree|rev-parse|remote|blame|describe|reflog|tag|grep|fetch"
+    r"^(?:git (?:status|log|diff|show|branch|ls-files|ls-tree|rev-parse|remote|blame|describe|reflog|tag|grep"
     r"|check-ignore|cat-file)|docker (?:ps|logs|inspect|images|info)|kubectl (?:get|describe|logs)|npm (?:ls|view|list"
     r"|outdated|audit)|pip (?:show|list|freeze|index)|gh [\w-]+ (?:view|list|status|checks|diff)|gh api|curl|wget|http"
-    r"|(?:python|node|ruby)(?: -[ce]?)?|ping|go (?:vet|list|doc|env|version)|cargo (?:check|tree|clippy)|tsc|time|kill"
-    r"|brew (?:list|info)|systemctl status|bd [\w-]+|pkill|mix (?:help|dialyzer|credo|xref|compile)|ruff(?: check)?"
+    r"|(?:python|node|ruby)(?: -[ce]?)?|ping|go (?:vet|list|doc|env|version)|cargo (?:check|tree|clippy)|tsc|time"
+    r"|brew (?:list|info)|systemctl status|bd [\w-]+|mix (?:help|dialyzer|credo|xref|compile)|ruff(?: check)?"
     r"|mypy|eslint|golangci-lint run)$"
 )
 _SERVICES = re.compile(r"\b(?:up|start|serve|server|daemon|restart|launch|boot)\b")
+_NOT_RUNNING = re.compile(
+    r"connection refused|ECONNREFUSED|not running|daemon running|could not connect", re.IGNORECASE
+)
+_MAKERS = re.compile(r"\b(?:build|compile|generate|codegen|bundle|setup|init|bootstrap)\b")
+_MIGRATES = re.compile(r"\bmigrate\b|\bdb:(?:create|setup)|ecto\.(?:create|setup)|\bcreatedb\b")
+_NO_TABLE = re.compile(r"does not exist|no such table|pending migration|unknown database", re.IGNORECASE)
+_PORT = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
+# Subcommands whose name is a plain word in any message.
+_PLAIN_WORDS = frozenset("install test build start check list show help file code init open info status".split())  # noqa: SIM905
 _TOKEN = re.compile(r"[\w./:@-]{3,}")
 
 
@@ -58,22 +69,32 @@ def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Pie
     left_out = [word for word in was.operands if word not in piece.operands]
     if left_out and was.options == piece.options and set(piece.operands) < set(was.operands):
         return _left_out(was, piece, left_out)
+    if _CD_FAILED.search(failed.message) and not edits:
+        return _folder_kept(failed, was, piece, led)
     if led and not edits and (_MISSING_PATH.search(failed.message) or led[0].words[0] != "cd"):
         return _led(failed, was, piece, led)
     if changed and (_named_change(failed, was, piece) or (not edits and not acts and failed.kind not in _CODE_KINDS)):
         return _instead(failed, was, piece)
     if edits:
         return _edited(edits)
+    return _by_circumstance(failed, worked, was, acts, changed=changed)
+
+
+def _by_circumstance(failed: Call, worked: Call, was: Piece, acts: Sequence[Piece], *, changed: bool) -> Remedy:
+    """Where neither the command nor the code changed for a reason that shows: what had run before it, its folder, or
+    time."""
     related = [act for act in acts if likely(failed, act)]
     if len(related) == 1 and not changed:
         return _first(failed, related)
-    if not acts and not changed:
-        dropped = any(each.words[0] == "cd" and each.plain not in _plains(worked) for each in failed.pieces)
-        if dropped and _MISSING_PATH.search(failed.message):
-            return _stayed(failed, was)
-        if is_transient(failed.kind, failed.message):
-            text = "Run it again as it stands: this failure passes by itself."
-            return Remedy(rule="retry", text=text, do=worked.input, reusable=True)
+    if acts or changed:
+        return evidence("unclear", worked.input)
+    dropped = any(each.words[0] == "cd" and each.plain not in _plains(worked) for each in failed.pieces)
+    if dropped and _MISSING_PATH.search(failed.message):
+        return _stayed(failed, was)
+    # A shell that was stopped by its agent's time limit was given a longer one, which no input shows.
+    if is_transient(failed.kind, failed.message) and not failed.message.startswith("Command timed out"):
+        text = "Run it again as it stands: this failure passes by itself."
+        return Remedy(rule="retry", text=text, do=worked.input, reusable=True)
     return evidence("unclear", worked.input)
 
 
@@ -119,7 +140,7 @@ def _hinted(failed: Call, act: Piece) -> bool:
     message = failed.message
     if " " in act.head and re.search(rf"(?<![\w-]){re.escape(act.head)}(?![\w-])", message):
         return True
-    if act.plain in message:
+    if act.plain in message or _asked_for(failed, act):
         return True
     if _INSTALLS.match(act.head) is None:
         return False
@@ -128,11 +149,29 @@ def _hinted(failed: Call, act: Piece) -> bool:
     return any(word in message for word in act.operands if len(word) > 2) or "install" in message
 
 
+def _asked_for(failed: Call, act: Piece) -> bool:
+    """Whether the error asks in plain words for this subcommand of git, or of the very program that failed, or for this
+    program: "commit or stash them", "run Prettier with --write"."""
+    program, _, sub = act.head.rpartition(" ")
+    related = program and (program == "git" or program == failed.head.split(" ")[0])
+    word = sub if related or not program else ""
+    if len(word) < 4 or word in _PLAIN_WORDS:
+        return False
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", failed.message, re.IGNORECASE) is not None
+
+
 def likely(failed: Call, act: Piece) -> bool:
-    """Whether the command has to do with the failure: they speak of the same thing, or a service was not there."""
-    if failed.kind == "network" and _SERVICES.search(act.raw):
+    """Whether the command has to do with the failure: they speak of the same thing, or it made what was not there."""
+    message = failed.message[:2000]
+    if _SERVICES.search(act.line) and (failed.kind == "network" or _NOT_RUNNING.search(message)):
         return True
-    said = {word.rstrip(".,:") for word in _TOKEN.findall(failed.message[:2000])}
+    if failed.kind in ("dependency_missing", "resource_missing", "tool_not_found") and _MAKERS.search(act.head):
+        return True
+    if _MIGRATES.search(act.line) and _NO_TABLE.search(message):
+        return True
+    if "kill" in act.head and set(_PORT.findall(act.line)).intersection(_PORT.findall(message)):
+        return True
+    said = {word.rstrip(".,:") for word in _TOKEN.findall(message)}
     said.update(failed.piece.words if failed.piece else ())
     return any(len(word) > 2 and word in said for word in act.operands)
 
@@ -179,12 +218,12 @@ def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:
 
 def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
     bound = _bound(failed)
-    steps = " && ".join(dict.fromkeys(_form(act.raw, bound) for act in acts[-3:]))
+    steps = " && ".join(dict.fromkeys(_form(act.line, bound) for act in acts[-3:]))
     again = _form(failed.piece.raw, bound) if failed.piece else ""
     if not again or len(again) > _AGAIN_CHARS or is_code(again) or "<message>" in again:
         again = failed.head
     text = f"Run `{steps}` first, then `{again}` again."
-    return Remedy(rule="first", text=text, do=" && ".join(act.raw for act in acts[-3:]), reusable=not is_code(steps))
+    return Remedy(rule="first", text=text, do=" && ".join(act.line for act in acts[-3:]), reusable=not is_code(steps))
 
 
 def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
@@ -193,6 +232,16 @@ def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy
     new = " && ".join(_form(raw, bound) for raw in (*(each.raw for each in led[-2:]), piece.raw))
     text = f"Run `{new}` instead of `{_form(was.raw, bound)}` alone."
     return Remedy(rule="instead", text=text, do=do, reusable=not is_code(new))
+
+
+def _folder_kept(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
+    """The `cd` itself failed: it was relative to a folder that the shell had left, or was in already."""
+    if led and led[-1].words[0] == "cd":
+        return replace(
+            _led(failed, was, piece, led[-1:]), text="Use an absolute path in `cd`: the shell keeps its folder."
+        )
+    text = "Leave out the `cd`: the shell keeps its folder and is there already."
+    return Remedy(rule="instead", text=text, do=piece.raw, reusable=True)
 
 
 def _stayed(failed: Call, was: Piece) -> Remedy:

@@ -76,13 +76,23 @@ def missing_program(call: Call) -> str:
 
 def _same_try(failed: Call, piece: Piece) -> bool:
     mine = failed.piece
-    if mine is None or piece.head != mine.head:
+    if mine is None:
         return False
+    if piece.head != mine.head:
+        return _as_module(mine, piece)
     if mine.head in TEST_RUNNERS:
         return covers_test(piece.target, mine.target)
     if mine.head.split(" ")[0] in INTERPRETERS and not mine.target:
         return alike(mine.raw, piece.raw)
     return mine.target == piece.target and _same_operands(failed, mine, piece)
+
+
+def _as_module(script: Piece, piece: Piece) -> bool:
+    """Whether a script of Python's was run as the module that it is."""
+    if script.words[0][:6] != "python" or "-m" not in piece.words[:-1] or script.target[-3:] != ".py":
+        return False
+    module = piece.words[piece.words.index("-m") + 1]
+    return same_path(module.replace(".", "/") + ".py", script.target)
 
 
 def covers_test(ran: str, wanted: str) -> bool:

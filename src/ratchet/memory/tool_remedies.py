@@ -27,20 +27,21 @@ _SEARCHES = frozenset(("glob", "grep", "ls", "find", "fd", "rg", "git ls-files",
 def edit_remedy(failed: Call, worked: Call, between: Sequence[Call]) -> Remedy:
     """What let an edit of the same file through, told by what the tool had said."""
     message = failed.message.lower()
+    tool = "apply_patch" if failed.patches else failed.tool
     read = _shown_reads(failed, between)
     if _UNREAD.search(message):
-        return Remedy(rule="read", text=f"Read the file first, then call {failed.tool} again.", do=read, reusable=True)
+        return Remedy(rule="read", text=f"Read the file first, then call {tool} again.", do=read, reusable=True)
     if _STALE.search(message):
-        text = f"Read the file again, then call {failed.tool}: it changed since it was read."
+        text = f"Read the file again, then call {tool}: it changed since it was read."
         return Remedy(rule="read", text=text, do=read, reusable=True)
     if _AMBIGUOUS.search(message):
         return _one_place(failed, worked)
     if _UNMATCHED.search(message):
         if any(call.reads(failed.target) for call in between):
-            text = f"Read the file again at that place, then call {failed.tool} with its exact text."
+            text = f"Read the file again at that place, then call {tool} with its exact text."
             return Remedy(rule="read", text=text, do=read, reusable=True)
         if "".join(failed.old_text.split()) == "".join(worked.old_text.split()) and failed.old_text:
-            text = f"Call {failed.tool} with the file's own indentation and line breaks in the text to replace."
+            text = f"Call {tool} with the file's own indentation and line breaks in the text to replace."
             return Remedy(rule="fields", text=text, do=worked.old_text, reusable=True)
         return evidence("unclear", worked.target)
     acts = [each for call in between if call.ok and call.shell for each in call.pieces if each.noise == 0]
@@ -48,7 +49,7 @@ def edit_remedy(failed: Call, worked: Call, between: Sequence[Call]) -> Remedy:
     if len(related) == 1:
         act = related[0].raw
         form = generalise(act, bindings(failed.message, "", "", failed.project))
-        return Remedy(rule="first", text=f"Run `{form}` first, then call {failed.tool} again.", do=act, reusable=True)
+        return Remedy(rule="first", text=f"Run `{form}` first, then call {tool} again.", do=act, reusable=True)
     return evidence("unclear", worked.target)
 
 
