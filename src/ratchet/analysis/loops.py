@@ -105,6 +105,7 @@ def loops(rows: Iterable[Row]) -> list[Row]:
 def _runs(rows: Sequence[Row]) -> Iterator[_Run]:
     """All runs of one thread, ended by a change, another result, a long pause, or the end."""
     open_runs: list[_Run] = []
+    seen: set[_Call] = set()  # since the last edit: what brought the same before is no news, but part of a round
     for row in rows:
         if _kind(row) in EXCUSED:
             continue  # was not carried out
@@ -124,9 +125,12 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Run]:
                 yield open_runs.pop(0)
         run.rows.append(row)
         run.inputs.add(call.input)
-        if row.get("ok") and _changes(row, tool, again=again):
+        if row.get("ok") and _changes(row, tool, again=again or call in seen):
             yield from (other for other in open_runs if other is not run)
             open_runs = [run]
+            if _edits(row, tool):
+                seen.clear()
+        seen.add(call)
     yield from open_runs
 
 
@@ -157,7 +161,7 @@ def _changes(row: Row, tool: str, *, again: bool) -> bool:
     """Whether a successful step may have made later calls answer otherwise. What is done again and brought nothing new
     changes nothing, unless it is an edit."""
     head, command = _step(row, "head"), _step(row, "input")
-    if _step(row, "change") or tool in _EDITS or _plain(head) in _EDITS:
+    if _edits(row, tool):
         return True
     if again or tool in _LOOKS or _plain(head) in _LOOKS:
         return False
@@ -166,6 +170,10 @@ def _changes(row: Row, tool: str, *, again: bool) -> bool:
     program, _, verb = head.partition(" ")
     looks = program in NOISE or (program == "git" and verb in _GIT_LOOKS)
     return not looks or ">" in _TRIMS.sub("", command) or (head == "sed" and " -i" in command)
+
+
+def _edits(row: Row, tool: str) -> bool:
+    return bool(_step(row, "change")) or tool in _EDITS or _plain(_step(row, "head")) in _EDITS
 
 
 def _call(row: Row, tool: str) -> _Call:
