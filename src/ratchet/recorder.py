@@ -16,7 +16,6 @@ from ratchet.redaction import clean, redact_json, text_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from logging import Logger
     from typing import Unpack
 
     from ratchet.records import Fields, Json, Row
@@ -49,7 +48,7 @@ class Recorder:
         try:
             row = row_of(agent, given)
         except Exception:  # noqa: BLE001  (the edge to the host: its values may do anything)
-            _log().exception("a call of record() could not be understood; only that it happened is kept")
+            _tell("a call of record() could not be understood; only that it happened is kept", exc_info=True)
             row = {"r": "outcome", "id": uuid7(), "agent": _named(agent), "ok": given.get("ok") is not False}
             row |= {"started_at": time.time(), "source": "python", "context": {"invalid": ["record"]}}
         self._journal.append(row)
@@ -304,14 +303,17 @@ def _blame(row: Row, invalid: list[str]) -> None:
     mark = ", ".join(names)
     if mark not in _logged and len(_logged) < _MOST_MARKS:
         _logged.add(mark)
-        _log().warning("record(%r): not usable and left out: %s", row["agent"], mark)
+        _tell("record(%r): not usable and left out: %s", row["agent"], mark)
 
 
 def _report(why: str) -> None:
-    _log().warning("outcomes are being lost, the host is not affected: %s", why)
+    _tell("outcomes are being lost, the host is not affected: %s", why)
 
 
-def _log() -> Logger:
+def _tell(message: str, *values: object, exc_info: bool = False) -> None:
     import logging  # costs a process a millisecond, and only faults are logged
 
-    return logging.getLogger(__name__)
+    try:
+        logging.getLogger(__name__).warning(message, *values, exc_info=exc_info)
+    except Exception:  # noqa: BLE001  (a host's own handler or filter; there is nobody left to tell)
+        return

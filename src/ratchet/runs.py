@@ -133,4 +133,7 @@ def log_fault(message: str, agent: str) -> None:
     """Log the exception being handled: the host goes on without it."""
     import logging  # costs a process a millisecond, and only faults are logged
 
-    logging.getLogger("ratchet.watch").exception(message, agent)
+    try:
+        logging.getLogger("ratchet.watch").exception(message, agent)
+    except Exception:  # noqa: BLE001  (a host's own handler or filter; there is nobody left to tell)
+        return
