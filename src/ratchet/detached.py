@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
 _NICE = 10  # the person's next command comes first
+_LOOK_S = 0.01
 _MAIN = "import sys;sys.path.insert(0,sys.argv.pop(1));from ratchet.settling import main;main(sys.argv[1:])"
 
 
-def settle(home: str, session: str, transcript: str, project: str) -> None:
-    """Read the session's transcript, drain and settle credit, in a process of its own (see `ratchet.settling`).
+def start(home: str, *, project: str, session: str = "", transcript: str = "") -> int:
+    """Start what `ratchet.settling` does with these, in a process of its own; its id (0: it cannot be waited for).
 
     Returns at once. Raises OSError when no process can be started.
     """
@@ -29,10 +31,18 @@ def settle(home: str, session: str, transcript: str, project: str) -> None:
 
         nothing = subprocess.DEVNULL
         subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)  # noqa: S603  (our own command)
-        return
+        return 0
     child = os.fork()
     if child == 0:
         _become(command)
+    return child
+
+
+def wait_for(child: int, limit_s: float) -> None:
+    """Until the process ends, but no longer than the limit; it goes on without us."""
+    give_up = time.monotonic() + limit_s
+    while child and time.monotonic() < give_up and os.waitpid(child, os.WNOHANG) == (0, 0):
+        time.sleep(_LOOK_S)
 
 
 def _become(command: list[str]) -> NoReturn:
@@ -45,5 +55,5 @@ def _become(command: list[str]) -> NoReturn:
             os.dup2(nothing, descriptor)
         os.closerange(3, 256)
         os.execv(command[0], command)  # noqa: S606  (our own command)
-    except OSError:
-        os._exit(1)
+    finally:
+        os._exit(1)  # whatever happened: a second hook must never go on here

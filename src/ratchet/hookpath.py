@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TIME_LIMIT_S = 2.0  # after this the host goes on without us
 STDIN_LIMIT_BYTES = 64_000_000  # a larger event is read to its end and not answered
+REVIEWED_WAIT_S = 1.0  # how long a session start waits for lessons that came with the repository
 LOG_LIMIT_BYTES = 256_000
 AGENT = "claude-code"
 _EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
@@ -87,6 +88,7 @@ def _end_in_time(event: str, home: str) -> None:
 
 def _session_start(home: str) -> str:
     """The project's top active lessons, for those units that the coin shows them to."""
+    _read_reviewed(home)
     known = exposure.published(home)
     if known.active == 0 or not os.path.exists(exposure.store_path(home)):
         _drain_stdin()
@@ -99,6 +101,19 @@ def _session_start(home: str) -> str:
     _, offered = fitted(lookup.top(home, _text(event, "cwd")), START_LIMIT)
     shown = _obeyed(home, session, offered, "session_start")
     return fitted(shown, START_LIMIT)[0]
+
+
+def _read_reviewed(home: str) -> None:
+    """Take in the repository's own lessons when they changed (a first clone, a pull), so that this session has them.
+    The host calls in the project's folder; the event is not read yet."""
+    project = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+    if not os.path.exists(os.path.join(project, ".ratchet")):
+        return
+    from ratchet import detached, reviewed
+
+    if reviewed.changed(home, project):
+        reviewed.note(home, project)
+        detached.wait_for(detached.start(home, project=project), REVIEWED_WAIT_S)
 
 
 def _after_failure(home: str) -> str:
@@ -133,9 +148,10 @@ def _before_step(home: str) -> str:
 def _session_end(home: str) -> str:
     """Leave the rest to a process of its own: little time is given here."""
     event = _event()
-    from ratchet.detached import settle
+    from ratchet import detached
 
-    settle(home, _text(event, "session_id"), _text(event, "transcript_path"), _text(event, "cwd"))
+    session, transcript = _text(event, "session_id"), _text(event, "transcript_path")
+    detached.start(home, project=_text(event, "cwd"), session=session, transcript=transcript)
     return ""
 
 

@@ -26,7 +26,7 @@ InstallScope = Literal["user", "project"]
 
 AGENTS = ("claude-code",)
 _MARK = "ratchet.hookpath"  # what every command of ours, of any version, holds
-_CODE = "import sys;sys.path.insert(0,{source!r});from ratchet.hookpath import run;run()"
+_CODE = "import sys;sys.path.insert(0,{source});from ratchet.hookpath import run;run()"
 _TIMEOUT_S = 5  # the host's limit; the hook's own is 2 s
 _TOOL_EVENTS = frozenset(("PostToolUseFailure", "PreToolUse"))
 
@@ -129,7 +129,7 @@ def command(event: str, *, home: Path, environ: Mapping[str, str] | None = None)
     """The shell command of one event. Whatever is broken, it exits with 0 and prints nothing."""
     environ = os.environ if environ is None else environ
     source = str(Path(__file__).resolve().parent.parent)
-    words = [sys.executable, "-I", "-S", "-c", _CODE.format(source=source), event]
+    words = [sys.executable, "-I", "-S", "-c", _CODE.format(source=json.dumps(source, ensure_ascii=False)), event]
     if home.absolute() != _user_home(environ) / ".ratchet":
         words += ["--home", str(home.absolute())]
     return f"{shlex.join(words)} 2>/dev/null || true"

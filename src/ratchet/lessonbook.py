@@ -83,6 +83,12 @@ class LessonBook:
         self._changed()
         return loaded
 
+    def load_reviewed(self, project: Path) -> Imported:
+        """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
+        loaded = portable.load_reviewed(self._writing(), project)
+        self._changed()
+        return loaded
+
     def _told(self, lesson: Lesson) -> Lesson:
         self._changed()
         return lesson

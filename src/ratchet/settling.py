@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ratchet import exposure, hookpath
+from ratchet import exposure, hookpath, reviewed
 from ratchet.runtime import Runtime
 
 TIME_CAP_S = 120.0
@@ -20,7 +20,8 @@ EVENT = "settle"
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Settle one ended session: `--home PATH --session ID [--transcript PATH] [--project PATH]`. Never raises."""
+    """Settle an ended session: `--home PATH --session ID [--transcript PATH] [--project PATH]`; without a session only
+    read the project's reviewed lessons. Never raises."""
     parser = argparse.ArgumentParser()
     for name in ("home", "session", "transcript", "project"):
         parser.add_argument(f"--{name}", default="")
@@ -28,7 +29,11 @@ def main(arguments: Sequence[str]) -> None:
     _end_in_time(given.home)
     try:
         with Runtime.open(home=given.home) as runtime:
-            runtime.settle(given.session, histories_of(given.transcript))
+            if given.project and (Path(given.project) / reviewed.FILE).is_file():
+                reviewed.note(given.home, given.project)
+                runtime.lessons.load_reviewed(Path(given.project))
+            if given.session:
+                runtime.settle(given.session, histories_of(given.transcript))
         exposure.forget_sessions(given.home)
     except Exception as fault:  # noqa: BLE001  (the edge of a process that nobody watches)
         hookpath.log_fault(given.home, EVENT, fault)

@@ -95,6 +95,7 @@ class Host:
             "tried": 5,
             "worked": 4,
             "uses": 0,
+            "revision": 1,
             "wins": 0,
             "created_at": 1.0,
             "updated_at": 1.0,
@@ -287,6 +288,67 @@ def test_secrets_and_instructions_of_an_error_reach_neither_disk_nor_agent(host:
     assert ADVICE in said
     assert "Ignore all previous" not in said
     assert key not in "".join(path.read_text() for path in (host.home / "journal").iterdir())
+
+
+def test_a_repositorys_reviewed_lessons_are_offered_from_its_next_session_start_on(host: Host) -> None:
+    project = host.root / "clone"
+    (project / ".ratchet").mkdir(parents=True)
+    line = {"when": ERROR, "do": ADVICE, "kind": "command_failed", "tool": "Bash", "head": "git push"}
+    (project / ".ratchet" / "lessons.jsonl").write_text(json.dumps(line) + "\n")
+    host.environ["CLAUDE_PROJECT_DIR"] = str(project)
+    payload = host.failure(cwd=str(project))
+    host.run("SessionStart", payload)  # waits for a second at most: a busy machine may need longer
+    eventually(lambda: (exposure.published(str(host.home)).active or 0) == 1)
+    exposure.publish(str(host.home), active=1, withheld=0.0, effects={})
+    assert ADVICE in host.said("SessionStart", {**payload, "session_id": "new"})
+    assert ADVICE in host.said("PostToolUseFailure", {**payload, "session_id": "new"})
+    assert host.said("SessionStart", {**payload, "cwd": "/p/elsewhere", "session_id": "new"}) == ""
+
+
+def test_a_sessions_end_reads_its_transcript_and_settles_its_credit(host: Host) -> None:
+    host.learn()
+    payload = host.failure()
+    assert ADVICE in host.said("PostToolUseFailure", payload)
+    transcript = host.root / "t.jsonl"
+    session = str(payload["session_id"])
+    transcript.write_text("".join(_transcript_line(number, session) for number in range(4)))
+    assert host.said("SessionEnd", payload) == ""
+    store = SqliteStore(host.home / "ratchet.db")
+    eventually(lambda: (store.get("lessons", "l-1") or {}).get("uses") == 1)
+    lesson = store.get("lessons", "l-1") or {}
+    assert (lesson["uses"], lesson["wins"]) == (1, 1)
+    ids = {row["id"] for row in store.find("outcomes").rows}
+    store.close()
+    assert ids == {coin.outcome_id("claude-code", "", f"{TOOL_USE_ID}{end}") for end in ("", "2")}
+
+
+def _transcript_line(number: int, session: str) -> str:
+    """Lines of the session in which the push failed and then worked: call, result, call, result."""
+    key = TOOL_USE_ID + ("" if number < 2 else "2")
+    command = "git push" if number < 2 else "git push --set-upstream origin feature-x"
+    role = ("assistant", "user")[number % 2]
+    call = {"type": "tool_use", "id": key, "name": "Bash", "input": {"command": command}}
+    said = {
+        "type": "tool_result",
+        "tool_use_id": key,
+        "content": ERROR if number < 2 else "done",
+        "is_error": number < 2,
+    }
+    content = [said if number % 2 else call]
+    line = {
+        "type": role, "uuid": f"u-{number}", "sessionId": session, "cwd": PROJECT, "version": "2.1.30",
+        "timestamp": f"2099-01-01T00:00:0{number}.000Z", "message": {"role": role, "content": content},
+    }  # fmt: skip
+    return json.dumps(line) + "\n"
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait for a process that nobody waits for."""
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never happened")
 
 
 # --- what it never does ----------------------------------------------------------------------------------------------
