@@ -85,6 +85,7 @@ _TOP_OF_LONG = (  # of three labels or more; of two these are mostly code (`logg
 )
 _DOMAINS = frozenset(_TOP.split("|"))
 _LONG_DOMAINS = _DOMAINS.union(_TOP_OF_LONG.split("|"))
+_DRIVE = r"(?<![A-Za-z0-9])[A-Z]:\\"
 _WRAPPED = r"(?s)\A<([a-z_]{3,40})>(.*)</\1>\s*\Z"  # <tool_use_error>
 _EXIT = r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?\s*\n(?=.*\S)"
 _ECHOES = ("\nString: ", "the user said:\n")  # what follows repeats the caller's own words
@@ -159,8 +160,8 @@ def _error_of(text: str) -> tuple[str, list[str]]:
         text = text[: TEXT_LIMIT // 2] + "\n" + text[-TEXT_LIMIT // 2 :]
     if text[:1] == "<":
         text = re.sub(_WRAPPED, r"\2", text)
-    if "\n" not in text and "\\n" not in text:
-        return text, []
+    if "\n" not in text and (text.count("\\n") < 2 or re.search(_DRIVE, text)):
+        return text, []  # one line, and no text that a tool wrote with its line breaks spelled out
     from ratchet.excerpt import error_lines, plain
 
     text = re.sub(_EXIT, "", plain(text))

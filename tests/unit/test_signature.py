@@ -237,6 +237,16 @@ def test_the_keys_and_values_of_pretty_json_stay() -> None:
     assert mask('{\n    "code": "invalid_request",\n    "id": 7\n}') == '{\n"code": "invalid_request",\n"id": <num>\n}'
 
 
+def test_a_traceback_with_its_line_breaks_spelled_out_is_still_one() -> None:
+    text = PYTHON.format(home="/srv", line=1, minor=12, column=1)
+    assert template_of(text.replace("\n", "\\n")) == template_of(text)
+
+
+def test_a_windows_path_is_no_line_break() -> None:
+    text = "cannot load C:\\new\\nested\\nodes.cfg for the service"
+    assert template_of(text) == "cannot load <path> for the service"
+
+
 def test_a_signature_names_version_kind_and_template() -> None:
     signature = sign("network", "connection refused")
     assert signature.startswith(f"{VERSION}:")
