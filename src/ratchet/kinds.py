@@ -10,7 +10,8 @@ import re
 
 from ratchet.excerpt import error_lines
 from ratchet.frames import trace_of
-from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, GENERAL, NAME_PARTS, PROGRAM_ERRORS, REASONS, STATUSES
+from ratchet.kind_hints import GENERAL, LAST
+from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, NAME_PARTS, PROGRAM_ERRORS, REASONS, STATUSES
 from ratchet.kind_words import SPECIFIC
 from ratchet.reports import compiler_failed, tests_failed
 
@@ -163,6 +164,7 @@ _NO_TOOL = (
     r"|is not (?:available|found|registered))|^\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
     r"|\bspawn \S{1,200} ENOENT"
 )
+_RUN_TOGETHER = r"\b(?:[A-Z][a-z]{1,20}){2,6}\b"
 _EXIT = r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| zero){0,4} (\d{1,3}) "
 
 
@@ -182,38 +184,29 @@ def kind_of(
     """
     if tests_failed(text):
         return "test_failure"
-    if exit_code is None:
-        exit_code = _exit_said(words_of(text[:_HEAD]))
+    exit_code = exit_code or _exit_said(words_of(text[:_HEAD]))
     if len(text) > _LONG:
         text = error_lines(text, _LIMIT)
     said = (trace_of(text)[0] if "\n" in text else "") or text
     raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
     named = _class_named(said)
-    words = words_of(f"{code}\n{said}")
-    specific, general = _by_words(words)
-
+    words = words_of(f"{code}\n{said}\n{_spelled(said)}")
+    specific, general, hint = _by_words(words)
+    at_fault = _of_program(said, (*raised[:1], named), specific, general)
+    if at_fault:
+        return at_fault
     structure = (
         _of_classes(raised)
-        or STATUSES.get(status or 0, "")
+        or STATUSES.get(status or 0)
         or _of_classes([named] if named else [])
-        or STATUSES.get(_status_said(words), "")
+        or STATUSES.get(_status_said(words))
         or EXIT_CODES.get(exit_code or _exit_said(words), "")
     )
-    program = next((name for name in (*raised[:1], named) if name in PROGRAM_ERRORS or name == "typeerror"), "")
-    if program:
-        beyond = _BEYOND_PROGRAM.get(program, frozenset())
-        return next((kind for kind in (specific, general) if kind in beyond), "code_error")
-    if compiler_failed(said):
-        return "dependency_missing" if specific == "dependency_missing" else "code_error"
-    if _says_no_tool(said):
-        return "tool_not_found"
     if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
         return specific
-    if structure == "tool_error" and general:
-        return general
-    if structure or general:
-        return structure or general
-    return _by_elimination(words, exit_code, raised, named, tool)
+    if structure and not (structure == "tool_error" and general):
+        return structure
+    return general or _by_elimination(words, hint, exit_code, raised, named, tool)
 
 
 def is_transient(kind: str, text: str = "") -> bool:
@@ -237,6 +230,11 @@ def words_of(text: str) -> str:
     return f" {' '.join(text.encode().translate(_FOLD).decode().split())} "
 
 
+def _spelled(text: str) -> str:
+    """The names that run words together, as words: `ContextLengthExceeded` says "context length exceeded"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(re.findall(_RUN_TOGETHER, text[:_LIMIT])))
+
+
 _index: dict[str, list[Rule]] = {}
 
 
@@ -245,7 +243,7 @@ def _rules() -> dict[str, list[Rule]]:
     import, since most processes see none."""
     if not _index:
         built: dict[str, list[Rule]] = {}
-        for rank, (kind, phrases) in enumerate(SPECIFIC + GENERAL):
+        for rank, (kind, phrases) in enumerate(SPECIFIC + GENERAL + LAST):
             for phrase in phrases.replace("\n", "|").split("|"):
                 parts = phrase.strip().split(" & ")
                 needed = tuple(f" {part} " for part in parts if part[0] != "!")
@@ -256,22 +254,20 @@ def _rules() -> dict[str, list[Rule]]:
     return _index
 
 
-def _by_words(words: str) -> tuple[str, str]:
-    """The first group of specific phrases that the text meets, and the first of general ones."""
+def _by_words(words: str) -> tuple[str, str, str]:
+    """The first group that the text meets among the specific phrases, the general ones, and the last resort."""
     index = _rules()
-    last = none = len(SPECIFIC) + len(GENERAL)
-    specific = general = none
+    met = ["", "", ""]
+    best = [len(SPECIFIC), len(SPECIFIC) + len(GENERAL), len(SPECIFIC) + len(GENERAL) + len(LAST)]
+    first_general, first_last = best[:2]
     for word in [word for word in set(words.split()) if word in index]:
-        for rank, _, needed, barred in index[word]:
-            if rank >= (specific if rank < len(SPECIFIC) else general):
+        for rank, kind, needed, barred in index[word]:
+            tier = (rank >= first_general) + (rank >= first_last)
+            if rank >= best[tier] or not all(part in words for part in needed):
                 continue
-            if all(part in words for part in needed) and not any(part in words for part in barred):
-                if rank < len(SPECIFIC):
-                    specific = rank
-                else:
-                    general = rank
-    groups = SPECIFIC + GENERAL
-    return (groups[specific][0] if specific < last else "", groups[general][0] if general < last else "")
+            if not any(part in words for part in barred):
+                best[tier], met[tier] = rank, kind
+    return met[0], met[1], met[2]
 
 
 _classes: dict[str, str] = {}
@@ -362,12 +358,26 @@ def _exit_said(words: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _by_elimination(words: str, exit_code: int | None, raised: Sequence[str], named: str, tool: str) -> str:
+def _of_program(said: str, names: Sequence[str], specific: str, general: str) -> str:
+    """What a program's exception, a compiler or a shell's "not found" says, whatever names it quotes."""
+    program = next((name for name in names if name in PROGRAM_ERRORS or name == "typeerror"), "")
+    if program:
+        beyond = _BEYOND_PROGRAM.get(program, frozenset())
+        return next((kind for kind in (specific, general) if kind in beyond), "code_error")
+    if compiler_failed(said):
+        return "dependency_missing" if specific == "dependency_missing" else "code_error"
+    return "tool_not_found" if _says_no_tool(said) else ""
+
+
+def _by_elimination(words: str, hint: str, exit_code: int, raised: Sequence[str], named: str, tool: str) -> str:
     """No class, status or phrase says more: what is left is where it happened."""
+    in_shell = tool.lower() in _SHELL_TOOLS
     if named or raised:
-        return "tool_error" if tool and tool.lower() not in _SHELL_TOOLS and not named else "code_error"
-    if exit_code or tool.lower() in _SHELL_TOOLS:
+        return "tool_error" if tool and not in_shell and not named else "code_error"
+    if exit_code or in_shell:
         return "command_failed"
+    if hint:
+        return hint
     if not words.strip():
         return "empty_response"
     return "tool_error" if tool else "other"

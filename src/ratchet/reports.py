@@ -10,7 +10,8 @@ _LINE = 200  # characters of a report line that are kept
 _TEST_REPORTS = (
     r"^[ \t]{0,16}--- FAIL: ",  # go
     r"^FAIL\t",
-    r"^(?:FAILED|ERROR) \S{1,300}::",  # pytest
+    r"^(?:FAILED|ERROR) \S{1,300}::|^\S{1,200}::\S{1,200} FAILED\b",  # pytest
+    r"^FAIL: \w{1,200} \(|(?<!\d)[1-9]\d{0,6} failing tests?\b",
     r"(?<!\d)[1-9]\d{0,6} failed(?:, \d{1,7} \w{1,12}){0,8} in \d",
     r"\bFAILED \((?:failures|errors)=",  # unittest
     r"\btest result: FAILED",  # cargo

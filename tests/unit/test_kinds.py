@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.kind_rules import CLASSES, EXIT_CODES, GENERAL, STATUSES
+from ratchet.kind_hints import GENERAL, LAST
+from ratchet.kind_rules import CLASSES, EXIT_CODES, STATUSES
 from ratchet.kind_words import SPECIFIC
 from ratchet.kinds import KINDS, is_retry_safe, is_transient, kind_of, words_of
 
@@ -37,12 +38,14 @@ def test_what_is_safe_to_retry_is_transient() -> None:
 
 
 def test_every_rule_names_a_kind() -> None:
-    named = {kind for kind, _ in (*SPECIFIC, *GENERAL, *CLASSES)} | set(STATUSES.values()) | set(EXIT_CODES.values())
+    named = (
+        {kind for kind, _ in (*SPECIFIC, *GENERAL, *LAST, *CLASSES)} | set(STATUSES.values()) | set(EXIT_CODES.values())
+    )
     assert named <= set(KINDS)
 
 
 def test_every_phrase_is_written_as_texts_are_read() -> None:
-    for _, phrases in (*SPECIFIC, *GENERAL):
+    for _, phrases in (*SPECIFIC, *GENERAL, *LAST):
         for phrase in phrases.replace("\n", "|").split("|"):
             for part in phrase.strip().split(" & "):
                 plain = part.removeprefix("!")
