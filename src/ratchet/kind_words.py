@@ -15,29 +15,27 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         """sibling tool call|parallel tool call & errored|circuit breaker is open|circuit breaker open|circuit is open
         circuitbreakererror|circuitbreakeropen|circuitopenerror|circuitbreakeropenexception|brokencircuitexception
         callnotpermittedexception|breaker is open|breaker open|upstream task failed|upstream failed & skipped
-        because a previous & failed|because an earlier & failed|because a dependency failed
-        dependency failed to start|previous step failed|previous task failed|aborted because another
-        cancelled because another|because a sibling|parallel tool call failed|prior step failed
-        because another tool call|not executed because|skipped because & failed|circuitbreaker & open
-        circuit breaker & open|dependency step|not run because|because its dependency|dependency & was skipped
-        skipping dependency & failed|skipped dependency & failed|dependency & failed & skipping
-        dependency & failed & skipped|depends on & failed|parent & failed & skipped|not attempted because
-        blocked by the failure|prerequisite & failed|upstream & failed & skipped|halted because & failed
-        previous error|earlier failure""",
+        because a previous & failed|because an earlier & failed|because a dependency failed|dependency failed to start
+        previous step failed|previous task failed|aborted because another|cancelled because another|because a sibling
+        parallel tool call failed|prior step failed|because another tool call|not executed because
+        skipped because & failed|circuitbreaker & open|circuit breaker & open|dependency step|not run because
+        because its dependency|dependency & was skipped|skipping dependency & failed|skipped dependency & failed
+        dependency & failed & skipping|dependency & failed & skipped|depends on & failed|parent & failed & skipped
+        not attempted because|blocked by the failure|prerequisite & failed|upstream & failed & skipped
+        halted because & failed|previous error|earlier failure""",
     ),
     (
         "user_denied",
         """user doesn t want to|user does not want to|by user & rejected|rejected by the user|denied by user
         denied by the user|user rejected|user denied|user declined|declined by user|declined by the user
-        user has rejected|user has denied|user refused|user has declined|user did not approve
-        not approved by the user|not approved by user|user disapproved|human rejected|human denied
-        operator declined|reviewer rejected|user chose not to|user said no|tool use was rejected|user did not allow
-        user did not grant|user did not give permission|approval denied|approval was denied
-        user cancelled the permission|rejected by human|user skipped|user opted not to|refused by the user
-        human & rejected|operator & rejected|rejected by & human|rejected by & operator|person refused
-        user & refused|human & denied|denied by & human|approval & rejected|user has not approved
-        declined by the human|chose to reject|user & reject this|user did not want|declined by you|rejected by you
-        not approved|user answered no|user pressed no""",
+        user has rejected|user has denied|user refused|user has declined|user did not approve|not approved by the user
+        not approved by user|user disapproved|human rejected|human denied|operator declined|reviewer rejected
+        user chose not to|user said no|tool use was rejected|user did not allow|user did not grant
+        user did not give permission|approval denied|approval was denied|user cancelled the permission|rejected by human
+        user skipped|user opted not to|refused by the user|human & rejected|operator & rejected|rejected by & human
+        rejected by & operator|person refused|user & refused|human & denied|denied by & human|approval & rejected
+        user has not approved|declined by the human|chose to reject|user & reject this|user did not want|declined by you
+        rejected by you|not approved|user answered no|user pressed no""",
     ),
     (
         "cancelled",
@@ -47,11 +45,12 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         aborted by the user|received sigint|received sigterm|context canceled|request was aborted|apiuseraborterror
         user aborted|user cancelled|user canceled|cancelled by user|canceled by user|cancelled by the user
         canceled by the user|run was cancelled|run was canceled|job was cancelled|job was canceled|caught sigint
-        cancelled by client|client cancelled|client canceled|turn aborted|interrupted by sigint
-        workflow was cancelled|request was cancelled & !timeout|request cancelled|asyncio exceptions cancellederror
-        killed by the user|process was interrupted|the operation was interrupted|run cancelled|stopped by user
-        stopped by the user|interrupted what should claude do|signal interrupt|c aborted|got sigint|sigterm
-        user interrupt|interrupted by & user|was interrupted by|user abort|run aborted|abortsignal""",
+        cancelled by client|client cancelled|client canceled|turn aborted|interrupted by sigint|workflow was cancelled
+        request was cancelled & !timeout|request cancelled|asyncio exceptions cancellederror|killed by the user
+        process was interrupted|the operation was interrupted|run cancelled|stopped by user|stopped by the user
+        interrupted what should claude do|signal interrupt|c aborted|got sigint|sigterm|user interrupt
+        interrupted by & user|was interrupted by|user abort|run aborted|abortsignal|sigint|keyboard interrupt|ctrl c
+        was aborted by|abort requested|cancel requested|cancellation requested|killed by user""",
     ),
     (
         "loop_detected",
@@ -60,21 +59,20 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         identical calls|identical arguments & times|repeating the same|repetitive tool|repetitive action|doom loop
         repetition detected|looping detected|going in circles|without making progress|infinite loop detected
         same arguments & times|repeated tool call|repeated tool calls|repeated call|repeated calls|repeated action
-        repeated actions|was repeated & times|repeated & times & tool|called & times & same
-        no new information & times|oscillating|repeating itself|keeps repeating""",
+        repeated actions|was repeated & times|repeated & times & tool|called & times & same|no new information & times
+        oscillating|repeating itself|keeps repeating""",
     ),
     (
         "iteration_limit",
         """graphrecursionerror|recursion limit of|maxturnsexceeded|max turns|maximum number of turns|maximum turns
-        iteration limit|max iterations|maximum iterations|maximum number of iterations|max iteration
-        error max turns|maximum recursion depth exceeded|recursionerror|maximum number of steps|max steps
-        maximum steps|step limit|maximum call stack size exceeded|too many tool calls|maximum number of tool calls
-        max tool calls|tool call limit|tool calls limit|max rounds|maximum rounds|turn limit
-        max consecutive auto reply|max steps reached|maximum tool calls|toolcalllimitexceeded|iterations exceeded
-        limit of & iterations|agentmaxiterationserror|exceeded the maximum number of & steps
-        consecutive auto replies|maximum number of consecutive|exceeded max|maxiterations|max iter
-        too many iterations|too many steps|too many turns|limit of & turns|limit of & steps|step budget
-        turns exceeded|turns reached|without a final answer|maxstepserror|max recursion|recursion depth
+        iteration limit|max iterations|maximum iterations|maximum number of iterations|max iteration|error max turns
+        maximum recursion depth exceeded|recursionerror|maximum number of steps|max steps|maximum steps|step limit
+        maximum call stack size exceeded|too many tool calls|maximum number of tool calls|max tool calls|tool call limit
+        tool calls limit|max rounds|maximum rounds|turn limit|max consecutive auto reply|max steps reached
+        maximum tool calls|toolcalllimitexceeded|iterations exceeded|limit of & iterations|agentmaxiterationserror
+        exceeded the maximum number of & steps|consecutive auto replies|maximum number of consecutive|exceeded max
+        maxiterations|max iter|too many iterations|too many steps|too many turns|limit of & turns|limit of & steps
+        step budget|turns exceeded|turns reached|without a final answer|maxstepserror|max recursion|recursion depth
         recursion limit""",
     ),
     (
@@ -96,91 +94,88 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
     ),
     (
         "rate_limit",
-        """current quota & retry in|quota exceeded & retry in|quota & retrydelay|quota & retry delay
-        quota & per minute|quota exceeded for & per minute|quota & perminute|too many tokens please wait
-        tokens & please wait before trying|quota & generaterequestsperminuteperprojectpermodel
-        temporarily limiting requests|not your usage limit|quota exceeded & try again later|quota & backoff
-        quota & back off|quota & per second|request quota exceeded""",
+        """current quota & retry in|quota exceeded & retry in|quota & retrydelay|quota & retry delay|quota & per minute
+        quota exceeded for & per minute|quota & perminute|too many tokens please wait|tokens & please wait before trying
+        quota & generaterequestsperminuteperprojectpermodel|temporarily limiting requests|not your usage limit
+        quota exceeded & try again later|quota & backoff|quota & back off|quota & per second
+        request quota exceeded""",
     ),
     (
         "quota_exhausted",
-        """exceeded your current quota|credit balance is too low|credit balance too low|out of extra usage
-        session limit|hit your session limit|5 hour limit|weekly limit|weekly usage|usage limit reached
-        hit your usage limit|reached your usage limit|hit your limit|your usage limit|claude usage limit
-        specified api usage limits|billing hard limit|billing not active|insufficient balance|insufficient credits
-        insufficient credit|insufficient funds|payment required|requires more credits|monthly limit|monthly quota
-        monthly usage|monthly spend|daily limit|daily quota|daily usage|daily request limit|daily message limit
-        quota exhausted|quota has been exhausted|quota is exhausted|out of credits|run out of credits|no credits
-        credits exhausted|credits are exhausted|check your plan and billing|calls month|spend limit|spending limit
-        hard limit has been reached|key limit exceeded|premium request|premium requests|subscription quota
-        usage cap|trial has expired|trial expired|balance is insufficient|account is not active & billing|arrearage
-        out of quota|quota reached|exceeded quota|not enough credits|credit limit|purchase more credits|add credits
-        used up your|depleted|quota limit reached|opus limit|reached your limit & resets|account balance
-        exhausted your capacity|quota will reset|exhausted your daily|insufficient user quota
-        credits have been exhausted|reached the end of your free|free quota|prepaid credits|fund your account
-        top up|servicequotaexceededexception|usage limit exceeded|usage limit has been reached|plan limit
-        billing quota|reached your & limit & !rate limit & !rate limits & !request limit
-        hit your & limit & !rate limit & !rate limits|usage credits|out of & messages|free messages
-        out of & requests|limit will reset|limit resets|limit & resets|quota & month|allowance
-        no remaining & credits|remaining credits|0 credits|upgrade your plan|upgrade to & plan""",
+        """exceeded your current quota|credit balance is too low|credit balance too low|out of extra usage|session limit
+        hit your session limit|5 hour limit|weekly limit|weekly usage|usage limit reached|hit your usage limit
+        reached your usage limit|hit your limit|your usage limit|claude usage limit|specified api usage limits
+        billing hard limit|billing not active|insufficient balance|insufficient credits|insufficient credit
+        insufficient funds|payment required|requires more credits|monthly limit|monthly quota|monthly usage
+        monthly spend|daily limit|daily quota|daily usage|daily request limit|daily message limit|quota exhausted
+        quota has been exhausted|quota is exhausted|out of credits|run out of credits|no credits|credits exhausted
+        credits are exhausted|check your plan and billing|calls month|spend limit|spending limit
+        hard limit has been reached|key limit exceeded|premium request|premium requests|subscription quota|usage cap
+        trial has expired|trial expired|balance is insufficient|account is not active & billing|arrearage|out of quota
+        quota reached|exceeded quota|not enough credits|credit limit|purchase more credits|add credits|used up your
+        depleted|quota limit reached|opus limit|reached your limit & resets|account balance|exhausted your capacity
+        quota will reset|exhausted your daily|insufficient user quota|credits have been exhausted
+        reached the end of your free|free quota|prepaid credits|fund your account|top up|servicequotaexceededexception
+        usage limit exceeded|usage limit has been reached|plan limit|billing quota
+        reached your & limit & !rate limit & !rate limits & !request limit|hit your & limit & !rate limit & !rate limits
+        usage credits|out of & messages|free messages|out of & requests|limit will reset|limit resets|limit & resets
+        quota & month|allowance|no remaining & credits|remaining credits|0 credits|upgrade your plan
+        upgrade to & plan""",
     ),
     (
         "context_overflow",
         """context length exceeded|maximum context length|prompt is too long|prompt too long
-        exceeds maximum allowed tokens|exceeds maximum allowed size|contextwindowexceedederror
-        context window exceeded|exceeds the context window|exceed the context window|exceeds context window
-        exceed context limit|exceeds context limit|context window limit|input is too long|input too long
-        reduce the length|reduce your prompt|reduce the prompt|tokens must be reduced|request too large for
-        request too large|request entity too large|payload too large|exceeds the maximum size
-        exceeds the maximum number of tokens|maximum number of tokens allowed|exceeds the model s maximum
-        exceeds the context|exceeds the available context|exceed the model s|conversation is too long
-        too large to process|output token maximum|longer than the model s context|larger than the maximum context
-        exceeds max model len|max model len|input tokens exceed|token limit exceeded|tokens exceeded
-        too long for the model|string too long|exceeds the token limit|exceed token limit|exceeds token limit
-        requested tokens & exceed|token count exceeds|maximum tokens & exceeded|request exceeded model token limit
-        use offset and limit|context limit exceeded|context limit reached|out of context|ran out of context
-        ran out of room in the model|exceeds & context size|exceeds model context|exceeded max context
-        length limit was reached|finish reason max tokens|finishreason max tokens|finish reason length
-        stop reason max tokens|max tokens was reached|response was truncated|model context window exceeded
-        exceeds maximum context|too many total text bytes|input length & exceeds|exceeds maximum input length
-        conversation too long|maximum prompt length|context size has been exceeded|lengthfinishreasonerror
-        incompleteoutputexception|too many input tokens|exceeds maximum length|greater than the maximum & tokens
-        not enough room in the context|input exceeds|context is too long|too long to fit|too many tokens
-        too long for this model|context length & exceeded|fit into the model|exceeds the maximum context
-        exceed the maximum context|more than the maximum context|output too long|response exceeded & token
-        exceeded & token limit|prompt & too large|input & too large|too large & context|exceeds & token limit
-        exceeds & tokens|over the context|context & too small|context window of|exceeds the limit of & tokens
-        truncated & max tokens|n ctx|longer than the & context""",
+        exceeds maximum allowed tokens|exceeds maximum allowed size|contextwindowexceedederror|context window exceeded
+        exceeds the context window|exceed the context window|exceeds context window|exceed context limit
+        exceeds context limit|context window limit|input is too long|input too long|reduce the length|reduce your prompt
+        reduce the prompt|tokens must be reduced|request too large for|request too large|request entity too large
+        payload too large|exceeds the maximum size|exceeds the maximum number of tokens|maximum number of tokens allowed
+        exceeds the model s maximum|exceeds the context|exceeds the available context|exceed the model s
+        conversation is too long|too large to process|output token maximum|longer than the model s context
+        larger than the maximum context|exceeds max model len|max model len|input tokens exceed|token limit exceeded
+        tokens exceeded|too long for the model|string too long|exceeds the token limit|exceed token limit
+        exceeds token limit|requested tokens & exceed|token count exceeds|maximum tokens & exceeded
+        request exceeded model token limit|use offset and limit|context limit exceeded|context limit reached
+        out of context|ran out of context|ran out of room in the model|exceeds & context size|exceeds model context
+        exceeded max context|length limit was reached|finish reason max tokens|finishreason max tokens
+        finish reason length|stop reason max tokens|max tokens was reached|response was truncated
+        model context window exceeded|exceeds maximum context|too many total text bytes|input length & exceeds
+        exceeds maximum input length|conversation too long|maximum prompt length|context size has been exceeded
+        lengthfinishreasonerror|incompleteoutputexception|too many input tokens|exceeds maximum length
+        greater than the maximum & tokens|not enough room in the context|input exceeds|context is too long
+        too long to fit|too many tokens|too long for this model|context length & exceeded|fit into the model
+        exceeds the maximum context|exceed the maximum context|more than the maximum context|output too long
+        response exceeded & token|exceeded & token limit|prompt & too large|input & too large|too large & context
+        exceeds & token limit|exceeds & tokens|over the context|context & too small|context window of
+        exceeds the limit of & tokens|truncated & max tokens|n ctx|longer than the & context""",
     ),
     (
         "content_filter",
         """content management policy|content filter|contentfilter|content filtering|responsibleaipolicyviolation
         content policy|contentpolicyviolationerror|content policy violation|output blocked|safety system
-        finish reason safety|finishreason safety|finish reason content filter|block reason|blockreason
-        blocked reason|prohibited content|finish reason recitation|finishreason recitation|recitation
-        blocked by safety|safety settings|safety filters|safety filter|safety ratings|usage policy|usage policies
-        guardrail intervened|guardrail|inputguardrailtripwiretriggered|outputguardrailtripwiretriggered|moderation
-        moderated|sensitive content|inappropriate content|data inspection failed|datainspectionfailed
-        content exists risk|safety reasons|blocked by policy|violates our|prompt was blocked|blocked by our
-        response was blocked|content was blocked|prompt blocked|stopcandidateexception|blockedpromptexception
-        invalid prompt & flagged|flagged as|high risk cyber|blocklist|blocked by the filter
-        contentfilterfinishreasonerror|safety policy|safety guidelines|content filtered|filtered content|flagged by
-        blocked for safety|unsafe content|harm category|policy violation|violates & policy|violation of & policy
-        content safety|responsible ai""",
+        finish reason safety|finishreason safety|finish reason content filter|block reason|blockreason|blocked reason
+        prohibited content|finish reason recitation|finishreason recitation|recitation|blocked by safety|safety settings
+        safety filters|safety filter|safety ratings|usage policy|usage policies|guardrail intervened|guardrail
+        inputguardrailtripwiretriggered|outputguardrailtripwiretriggered|moderation|moderated|sensitive content
+        inappropriate content|data inspection failed|datainspectionfailed|content exists risk|safety reasons
+        blocked by policy|violates our|prompt was blocked|blocked by our|response was blocked|content was blocked
+        prompt blocked|stopcandidateexception|blockedpromptexception|invalid prompt & flagged|flagged as|high risk cyber
+        blocklist|blocked by the filter|contentfilterfinishreasonerror|safety policy|safety guidelines|content filtered
+        filtered content|flagged by|blocked for safety|unsafe content|harm category|policy violation|violates & policy
+        violation of & policy|content safety|responsible ai""",
     ),
     ("network", """tunnel connection failed|proxy authentication required"""),
     (
         "auth",
         """no access to the model|have access to the model with the specified|does not have access to model
         not have access to model|does not have access to claude|organization must be verified
-        organization has been disabled|permission denied publickey
-        could not read from remote repository & publickey|invalid api key|incorrect api key|invalid x api key
-        api key not valid|api key invalid|api key expired|invalid bearer token|invalid authentication
-        authentication error|authenticationerror|authentication failed|authentication failure
-        authenticationexception|unauthorized|unauthenticated|unauthorizederror|oauth token has expired
-        token has expired|token expired|expired token|expiredtoken|expiredtokenexception|please run login
-        not logged in|login required|gh auth login|bad credentials|invalid credentials|unable to locate credentials
-        nocredentialserror|nocredentialsexception|credentials not found|default credentials
+        organization has been disabled|permission denied publickey|could not read from remote repository & publickey
+        invalid api key|incorrect api key|invalid x api key|api key not valid|api key invalid|api key expired
+        invalid bearer token|invalid authentication|authentication error|authenticationerror|authentication failed
+        authentication failure|authenticationexception|unauthorized|unauthenticated|unauthorizederror
+        oauth token has expired|token has expired|token expired|expired token|expiredtoken|expiredtokenexception
+        please run login|not logged in|login required|gh auth login|bad credentials|invalid credentials
+        unable to locate credentials|nocredentialserror|nocredentialsexception|credentials not found|default credentials
         could not resolve authentication method|api key client option must be set|no api key|api key is missing
         api key missing|missing api key|api key not found|api key must be|api key is required|api key required
         api key is not set|set the & api key|did not find & api key|could not read username|could not read password
@@ -189,25 +184,24 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         unrecognizedclientexception|invalidsignatureexception|signaturedoesnotmatch|invalid access token
         invalidaccesskeyid|security token included in the request|user not found & 401|token could not be validated
         oauth & revoked|invalid oauth|failed to authenticate|unable to authenticate|could not authenticate
-        authorization header|missing authentication|must be logged in|you must log in|session expired & log in
-        noauth|wrongpass|no auth credentials|invalid username or password|invalid username or token|invalid grant
-        wrong api key|api key provided|please log in|re authenticate|reauthenticate|refresh token & invalid
-        defaultcredentialserror|no authentication|credentials have expired|sso session & expired|login failed
-        need to login|need to log in|unauthorizedexception|not authenticated|api key is invalid|api key was not
-        subscription key|gh token|e401|incorrect or missing password|environment variable & token & set
-        docker login|eneedauth|host key verification failed|need auth|npm login|authentication token
-        authentication & not supported|signing in|sign in again|please sign in|token & invalidated|token & revoked
-        auth & failed|authorization failed|invalid credential|credentials & expired|credentials & invalid
-        credentials are|api token|authentication is required|session token|could not validate credentials
-        invalid signature|hmac|mfa|two factor""",
+        authorization header|missing authentication|must be logged in|you must log in|session expired & log in|noauth
+        wrongpass|no auth credentials|invalid username or password|invalid username or token|invalid grant|wrong api key
+        api key provided|please log in|re authenticate|reauthenticate|refresh token & invalid|defaultcredentialserror
+        no authentication|credentials have expired|sso session & expired|login failed|need to login|need to log in
+        unauthorizedexception|not authenticated|api key is invalid|api key was not|subscription key|gh token|e401
+        incorrect or missing password|environment variable & token & set|docker login|eneedauth
+        host key verification failed|need auth|npm login|authentication token|authentication & not supported|signing in
+        sign in again|please sign in|token & invalidated|token & revoked|auth & failed|authorization failed
+        invalid credential|credentials & expired|credentials & invalid|credentials are|api token
+        authentication is required|session token|could not validate credentials|invalid signature|hmac|mfa
+        two factor""",
     ),
     (
         "model_not_found",
-        """model not found|modelnotfounderror|model notfound|the model & does not exist
-        not found error & model & !tool|is not found for api version|is not supported for generatecontent
-        try pulling it first|not found & ollama pull|model & decommissioned|model & has been deprecated
-        model & no longer supported|model & no longer available|deploymentnotfound
-        deployment for this resource does not exist|model identifier is invalid
+        """model not found|modelnotfounderror|model notfound|the model & does not exist|not found error & model & !tool
+        is not found for api version|is not supported for generatecontent|try pulling it first|not found & ollama pull
+        model & decommissioned|model & has been deprecated|model & no longer supported|model & no longer available
+        deploymentnotfound|deployment for this resource does not exist|model identifier is invalid
         invalid model & !invalid model output & !invalid model response|not a valid model id|no endpoints found
         unknown model|unable to access model|model & retired|not a valid model identifier|model does not exist
         model not supported|model & is not available|no such model
@@ -224,10 +218,9 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         """rate limit & !rate limit headers|rate limits|rate limited|ratelimit|too many requests|throttlingexception
         throttled|throttling|requests per minute|tokens per minute|tokens per min|requests per min|ratelimiterror
         ratelimitexceeded|toomanyrequestsexception|toomanyrequests|toomanyrequestserror|slow down|slowdown
-        resource exhausted & !memory|resourceexhausted & !memory|resource has been exhausted & !memory
-        api calls minute|concurrency limit|concurrent requests|requests rate|request rate|calls minute
-        provisionedthroughputexceeded|requestlimitexceeded|rate exceeded|ratelimitreached|rate limiting
-        tier capacity exceeded""",
+        resource exhausted & !memory|resourceexhausted & !memory|resource has been exhausted & !memory|api calls minute
+        concurrency limit|concurrent requests|requests rate|request rate|calls minute|provisionedthroughputexceeded
+        requestlimitexceeded|rate exceeded|ratelimitreached|rate limiting|tier capacity exceeded""",
     ),
     (
         "timeout",
@@ -236,17 +229,18 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
     (
         "command_failed",
         """failed to push some refs|no upstream branch|ignored by one of your|pre commit validation failed
-        hook declined & !protected|code is not formatted|merge conflict|automatic merge failed
-        would be overwritten by|refusing to merge|nothing to commit|no changes added to commit|unmerged files
-        cannot rebase|divergent branches|non fast forward|index lock|another git process|resolve your current index
-        cannot pull with rebase|nothing added to commit|conflict content|already exists & fatal|fetch first
-        tip of your current branch is behind|no changes & commit|not concluded your merge|conflict modify delete
-        unmerged paths|merge head exists|conflict rename|you need to resolve|local changes
-        not possible to fast forward|cannot lock ref|command failed|already exists & branch|hook & exited
-        non zero status|unstaged changes|unmerged|cherry pick & failed|rebase & failed|stash & conflict
-        would be lost|not something we can merge|detached head & fatal|terraform & error & apply|eresolve
-        unable to resolve dependency tree|subprocess exited with error|already checked out|auto detect email
-        is already used by worktree|lint staged|pre commit & failed|peer dep""",
+        hook declined & !protected|code is not formatted|merge conflict|automatic merge failed|would be overwritten by
+        refusing to merge|nothing to commit|no changes added to commit|unmerged files|cannot rebase|divergent branches
+        non fast forward|index lock|another git process|resolve your current index|cannot pull with rebase
+        nothing added to commit|conflict content|already exists & fatal|fetch first|tip of your current branch is behind
+        no changes & commit|not concluded your merge|conflict modify delete|unmerged paths|merge head exists
+        conflict rename|you need to resolve|local changes|not possible to fast forward|cannot lock ref|command failed
+        already exists & branch|hook & exited|non zero status|unstaged changes|unmerged|cherry pick & failed
+        rebase & failed|stash & conflict|would be lost|not something we can merge|detached head & fatal
+        terraform & error & apply|eresolve|unable to resolve dependency tree|subprocess exited with error
+        already checked out|auto detect email|is already used by worktree|lint staged|pre commit & failed|peer dep
+        could not apply|patch does not apply & git|git & conflict|merge & conflict|rebase & conflict
+        conflicts & resolve""",
     ),
     (
         "overloaded",
@@ -260,50 +254,51 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         "context_lost",
         """no conversation found|conversation not found|session not found|session was reset|session has been reset
         context was reset|context was lost|context lost|conversation history was lost|previous response & not found
-        previous response not found|memory was cleared|lost during compaction|dropped by compaction
-        session terminated|context was compacted|history was compacted|no longer in context|session has expired
-        session expired|no longer in the context|history was truncated|conversation was reset|lost after compaction
-        lost in compaction|unknown session|no session found|thread history was lost|invalid session id
-        checkpoint & not found|conversation was compacted|no valid session id|history was discarded
-        session & has expired|session & history|previous messages & lost|lost track of|lost the earlier
-        no memory of|context & dropped|context & cleared|no longer available in this session|session & gone
-        forgotten after|conversation & deleted|state was lost|session reset|prior messages|earlier messages & gone
-        prior context|lost & context|context & lost|compaction & lost|lost & compaction|amnesia|conversation & lost""",
+        previous response not found|memory was cleared|lost during compaction|dropped by compaction|session terminated
+        context was compacted|history was compacted|no longer in context|session has expired|session expired
+        no longer in the context|history was truncated|conversation was reset|lost after compaction|lost in compaction
+        unknown session|no session found|thread history was lost|invalid session id|checkpoint & not found
+        conversation was compacted|no valid session id|history was discarded|session & has expired|session & history
+        previous messages & lost|lost track of|lost the earlier|no memory of|context & dropped|context & cleared
+        no longer available in this session|session & gone|forgotten after|conversation & deleted|state was lost
+        session reset|prior messages|earlier messages & gone|prior context|lost & context|context & lost
+        compaction & lost|lost & compaction|amnesia|conversation & lost|compaction dropped|compaction & dropped
+        compaction removed|summary dropped|dropped & context|dropped from context|context was dropped
+        forgot & compaction""",
     ),
     (
         "tool_not_found",
-        """no such tool|unknown tool|tool not found|toolnotfounderror|toolnotfound|method not found|32601
-        no tool named|command not found|is not recognized as an internal or external command
-        not recognized as the name of a cmdlet|is not recognized as a name of a cmdlet|executable file not found
-        is not a valid tool|unknown function|commandnotfoundexception|not a git command|unknown command & !redis
-        not a tool|nonexistent tool|non existent tool|tool does not exist|does not match any tool
-        commandnotfounderror|command & not found & did you mean|no tool with name
-        not in the list of available tools|no function named|not a registered tool|unsupported call|nosuchtoolerror
-        no such command|is not a known tool|not found in tool list|unregistered tool""",
+        """no such tool|unknown tool|tool not found|toolnotfounderror|toolnotfound|method not found|32601|no tool named
+        command not found|is not recognized as an internal or external command|not recognized as the name of a cmdlet
+        is not recognized as a name of a cmdlet|executable file not found|is not a valid tool|unknown function
+        commandnotfoundexception|not a git command|unknown command & !redis|not a tool|nonexistent tool
+        non existent tool|tool does not exist|does not match any tool|commandnotfounderror
+        command & not found & did you mean|no tool with name|not in the list of available tools|no function named
+        not a registered tool|unsupported call|nosuchtoolerror|no such command|is not a known tool
+        not found in tool list|unregistered tool""",
     ),
     (
         "tool_arguments",
         """string to replace not found|string to replace was not found|matches of the string to replace
-        old string not found|old string and new string are exactly the same|old str & not found
-        did not appear verbatim|no replacement was performed|multiple occurrences of old str|inputvalidationerror
-        input validation error|invalid params|32602|missing required parameter & !messages
-        required parameter & is missing|required parameter missing|required positional argument
-        required positional arguments|unexpected keyword argument|positional arguments but|positional argument but
-        got multiple values for|required keyword only argument|is a directory|eisdir|isadirectoryerror
-        notadirectoryerror|enotdir|not a directory|illegal operation on a directory|unrecognized arguments
-        unrecognized argument|unrecognized option|unknown option|invalid option|unknown flag|unknown switch
-        unexpected argument|unknown shorthand flag|no such option|illegal option|bad option
-        following arguments are required|missing required argument|missing required arguments
-        flag provided but not defined|apply patch verification failed|failed to find expected lines
-        failed to find context|invalid tool input|invalid tool arguments|invalid arguments for tool
-        invalid function arguments|arguments for function|arguments for tool|validation error for call
-        validation errors for call|invalid input for tool|invalid patch|failed to parse function arguments
-        failed to parse arguments|invalid tool parameters|patch does not apply|patch failed|corrupt patch
-        requires at least & argument|requires exactly & argument|accepts & arg|missing argument|missing arguments
-        too many arguments|not enough arguments|invalid argument value|toolinputvalidationerror
-        toolinputparsingerror|bad arguments|expected argument|argument & required|unknown argument
-        invalid value for|invalid choice|must be one of & parameter|invalidtoolargumentserror|invalid tool call
-        argument validation failed|arguments do not match|tool & missing required|invalid parameters
+        old string not found|old string and new string are exactly the same|old str & not found|did not appear verbatim
+        no replacement was performed|multiple occurrences of old str|inputvalidationerror|input validation error
+        invalid params|32602|missing required parameter & !messages|required parameter & is missing
+        required parameter missing|required positional argument|required positional arguments
+        unexpected keyword argument|positional arguments but|positional argument but|got multiple values for
+        required keyword only argument|is a directory|eisdir|isadirectoryerror|notadirectoryerror|enotdir
+        not a directory|illegal operation on a directory|unrecognized arguments|unrecognized argument
+        unrecognized option|unknown option|invalid option|unknown flag|unknown switch|unexpected argument
+        unknown shorthand flag|no such option|illegal option|bad option|following arguments are required
+        missing required argument|missing required arguments|flag provided but not defined
+        apply patch verification failed|failed to find expected lines|failed to find context|invalid tool input
+        invalid tool arguments|invalid arguments for tool|invalid function arguments|arguments for function
+        arguments for tool|validation error for call|validation errors for call|invalid input for tool|invalid patch
+        failed to parse function arguments|failed to parse arguments|invalid tool parameters|patch does not apply
+        patch failed|corrupt patch|requires at least & argument|requires exactly & argument|accepts & arg
+        missing argument|missing arguments|too many arguments|not enough arguments|invalid argument value
+        toolinputvalidationerror|toolinputparsingerror|bad arguments|expected argument|argument & required
+        unknown argument|invalid value for|invalid choice|must be one of & parameter|invalidtoolargumentserror
+        invalid tool call|argument validation failed|arguments do not match|tool & missing required|invalid parameters
         option requires an argument|option requires a value|requires a value|unknown parameter & tool|unknown arg
         no match for old string|oldstring not found|old text not found|search block & not|search replace block
         received tool input did not match|parameter validation failed & tool|missing command line argument
@@ -311,10 +306,9 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         only garbage was found|invalid hunk|malformed patch|invalid context|parameter & must be
         argument & must be & !exception|option & is unknown|option & unknown|flag & unknown|unknown & option
         must be a string & !message|must be an integer|must be a number|is not a valid integer
-        invalid literal for & argument|unexpected parameter|invalid type for argument
-        no value given for & parameter|old string & not found|old str & found|search string & not found
-        search text & not found|no changes to apply|edit & did not match|match & more than once
-        multiple matches found""",
+        invalid literal for & argument|unexpected parameter|invalid type for argument|no value given for & parameter
+        old string & not found|old str & found|search string & not found|search text & not found|no changes to apply
+        edit & did not match|match & more than once|multiple matches found""",
     ),
     (
         "tool_error",
@@ -322,85 +316,84 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         toolexecutionerror|toolexception|error executing tool|tool execution failed|tool execution error|32603
         tool returned an error|error in tool|tool failed|tool crashed|tool call failed|failed to run tool
         error running tool|error calling tool|database is locked|tool invocation failed|error while executing tool
-        tool execution & raised|internal error in tool|an error occurred while running the tool|plugin crashed""",
+        tool execution & raised|internal error in tool|an error occurred while running the tool|plugin crashed
+        tool & raised an exception|tool raised|tool & threw|tool threw|tool & crashed""",
     ),
     (
         "malformed_output",
         """jsondecodeerror|outputparserexception|could not parse llm output|failed to parse & json
         failed to parse & output|failed to parse & response|invalid json|modelbehaviorerror
         unexpectedmodelbehavior & !empty & !safety|not valid json|exceeded maximum retries & output
-        exceeded maximum retries & result|exceeded maximum retries & validation
-        validation error for & field required|validation errors for|validation error for|expecting value line
-        expecting property name|unterminated string|unexpected end of json|in json at position|is not valid json
-        did not match schema|does not match schema|does not match the schema|not match the expected schema
-        does not conform|schema validation failed|failed schema validation|missing action after thought
-        extra data line|parsing llm output|parse model output|could not parse|output parsing|unparseable|unparsable
-        malformed & !malformed patch & !malformed request|failed to deserialize|no valid json|expected json
-        json parse error|json parsing|invalid structured output|response is not json|structured output validation
-        typevalidationerror|noobjectgeneratederror|no object generated|malformed function call|output validation
-        jsonparseerror|instructorretryexception|parse the response|unexpected mimetype|schema mismatch
-        apiresponsevalidationerror|json schema validation|output did not match|unexpected response format
-        illegal trailing comma|invalid control character|no json object could be decoded|response did not match
-        result failed validation|expected structured output|zoderror & response|not conform|did not conform
-        failed to call a function|failed generation|code parsing|tool use failed|agentparsingerror
+        exceeded maximum retries & result|exceeded maximum retries & validation|validation error for & field required
+        validation errors for|validation error for|expecting value line|expecting property name|unterminated string
+        unexpected end of json|in json at position|is not valid json|did not match schema|does not match schema
+        does not match the schema|not match the expected schema|does not conform|schema validation failed
+        failed schema validation|missing action after thought|extra data line|parsing llm output|parse model output
+        could not parse|output parsing|unparseable|unparsable|malformed & !malformed patch & !malformed request
+        failed to deserialize|no valid json|expected json|json parse error|json parsing|invalid structured output
+        response is not json|structured output validation|typevalidationerror|noobjectgeneratederror|no object generated
+        malformed function call|output validation|jsonparseerror|instructorretryexception|parse the response
+        unexpected mimetype|schema mismatch|apiresponsevalidationerror|json schema validation|output did not match
+        unexpected response format|illegal trailing comma|invalid control character|no json object could be decoded
+        response did not match|result failed validation|expected structured output|zoderror & response|not conform
+        did not conform|failed to call a function|failed generation|code parsing|tool use failed|agentparsingerror
         regex pattern & code|could not extract & json|no json found|json & not found in|invalid yaml
-        missing required field & output|not a valid action|unable to parse|cannot parse|failed to decode""",
+        missing required field & output|not a valid action|unable to parse|cannot parse|failed to decode
+        failed validation|output failed|fails validation|validation failed for & output
+        response & does not validate""",
     ),
     (
         "empty_response",
         """null content|no choices|choices is empty|choices was empty|empty choices|empty response|response was empty
         response is empty|empty content|content is empty|content was empty|returned empty|returned an empty
-        returned no content|returned no text|received empty|no response from|none or empty|content none
-        empty completion|no generations|no candidates|returned nothing|empty message|model returned no|empty output
-        without structuredoutput|without producing|without calling structuredoutput|no content returned
-        no text content|nooutputgeneratederror|no output generated|text content is empty|content null|no output was
-        produced no output|zero tokens|no completion|no content in response|no message content|empty model response
-        received no content|nocontentgeneratederror|empty string returned|empty reply from server|empty body
-        must contain either output text|empty result|empty string & model|empty string & llm|no response was
-        no answer was|no response received|without a final answer & empty|blank response|empty reply
-        response is none|response was none|returned none & model|no text & model|nothing was returned|empty text
-        no reply|did not provide any|did not return any|no assistant messages|not return any content|didn t return
-        no text in|response body was empty|blank answer|empty answer|answer was empty|output was empty
-        output is empty|null response|none response|no choices returned|empty completion choices|no response
-        content was null|content is null|message content & null|null message|zero choices|without content
-        without any content|with no content|no answer""",
+        returned no content|returned no text|received empty|no response from|none or empty|content none|empty completion
+        no generations|no candidates|returned nothing|empty message|model returned no|empty output
+        without structuredoutput|without producing|without calling structuredoutput|no content returned|no text content
+        nooutputgeneratederror|no output generated|text content is empty|content null|no output was|produced no output
+        zero tokens|no completion|no content in response|no message content|empty model response|received no content
+        nocontentgeneratederror|empty string returned|empty reply from server|empty body|must contain either output text
+        empty result|empty string & model|empty string & llm|no response was|no answer was|no response received
+        without a final answer & empty|blank response|empty reply|response is none|response was none
+        returned none & model|no text & model|nothing was returned|empty text|no reply|did not provide any
+        did not return any|no assistant messages|not return any content|didn t return|no text in|response body was empty
+        blank answer|empty answer|answer was empty|output was empty|output is empty|null response|none response
+        no choices returned|empty completion choices|no response|content was null|content is null|message content & null
+        null message|zero choices|without content|without any content|with no content|no answer""",
     ),
     (
         "refusal",
         """i m sorry but i can t|i m sorry i can t|sorry but i can t|i can t assist|i cannot assist|i can t help
-        i cannot help|i m unable to|i am unable to|i won t be able to|i m not able to|i am not able to
-        i must decline|i can t provide|i cannot provide|i can t fulfill|i cannot fulfill|i cannot comply
-        i can t comply|i m not comfortable|as an ai|i apologize but i|model refused|refused to answer
-        stop reason refusal|can t comply with|unable to comply|i can t create|i cannot create|unable to fulfill
-        i have to decline|i can t do that|i cannot do that|i can t continue with|i m sorry but i cannot
-        i m sorry i cannot|i can t share|refused to|model refusal|modelrefusalerror|i will not|i can t support
-        i can t generate|i cannot generate|i can t write|i decline|declined to answer|refusal|i can t engage
-        declined to respond""",
+        i cannot help|i m unable to|i am unable to|i won t be able to|i m not able to|i am not able to|i must decline
+        i can t provide|i cannot provide|i can t fulfill|i cannot fulfill|i cannot comply|i can t comply
+        i m not comfortable|as an ai|i apologize but i|model refused|refused to answer|stop reason refusal
+        can t comply with|unable to comply|i can t create|i cannot create|unable to fulfill|i have to decline
+        i can t do that|i cannot do that|i can t continue with|i m sorry but i cannot|i m sorry i cannot|i can t share
+        refused to|model refusal|modelrefusalerror|i will not|i can t support|i can t generate|i cannot generate
+        i can t write|i decline|declined to answer|refusal|i can t engage|declined to respond""",
     ),
     ("code_error", """circular import|partially initialized module"""),
     (
         "dependency_missing",
         """modulenotfounderror|no module named|cannot find module|err module not found|module not found
-        no matching distribution|could not find a version that satisfies|cannot find package
-        no required module provides|package & is not in std|cannot open shared object
-        could not load dynamic library|noclassdeffounderror|classnotfoundexception|cannot load such file
-        could not find gem|unable to locate package|executable doesn t exist at|playwright install
-        fatal error & no such file or directory & compilation|fatal error & h no such file|can t find crate
-        linker cc not found|linker & not found|please install|is not installed|not installed
-        cannot resolve dependency|could not resolve dependencies|unresolved dependency|unable to resolve module
-        missing dependency|optional dependency|cannot find type definition file|missing dependencies
-        cannot find reference package|package & does not exist|no package & found|library not loaded
-        use of undeclared crate or module|use of unresolved module|failed to resolve import
+        no matching distribution|could not find a version that satisfies|cannot find package|no required module provides
+        package & is not in std|cannot open shared object|could not load dynamic library|noclassdeffounderror
+        classnotfoundexception|cannot load such file|could not find gem|unable to locate package
+        executable doesn t exist at|playwright install|fatal error & no such file or directory & compilation
+        fatal error & h no such file|can t find crate|linker cc not found|linker & not found|please install
+        is not installed|not installed|cannot resolve dependency|could not resolve dependencies|unresolved dependency
+        unable to resolve module|missing dependency|optional dependency|cannot find type definition file
+        missing dependencies|cannot find reference package|package & does not exist|no package & found
+        library not loaded|use of undeclared crate or module|use of unresolved module|failed to resolve import
         could not be resolved & import|can t resolve & in|could not find artifact|dependencies were not found
         no package found|dll load failed|did you forget to install|requires & to be installed|pip install & to use
-        loaderror|package not found|packagenotfounderror|unable to import required dependencies
-        could not find package|unable to find vcvarsall|failed building wheel & not found
-        cannot import name & !circular & !partially|no such module|could not find the & command line tools
-        missing package|couldn t find package|required module is missing|install it with|must be installed
-        needs to be installed|unable to find & install|executable doesn t exist|no matching package
-        could not find & dependency|unmet dependency|unmet peer dependency|missing peer|module & not installed
-        not found in & site packages|requires & package|package & required|is required but|not available for import
-        cannot find crate|unresolved import|no such gem|could not find a package|or greater is required
-        or higher is required|required & not found & install|python package & import|could not import""",
+        loaderror|package not found|packagenotfounderror|unable to import required dependencies|could not find package
+        unable to find vcvarsall|failed building wheel & not found|cannot import name & !circular & !partially
+        no such module|could not find the & command line tools|missing package|couldn t find package
+        required module is missing|install it with|must be installed|needs to be installed|unable to find & install
+        executable doesn t exist|no matching package|could not find & dependency|unmet dependency|unmet peer dependency
+        missing peer|module & not installed|not found in & site packages|requires & package|package & required
+        is required but|not available for import|cannot find crate|unresolved import|no such gem
+        could not find a package|or greater is required|or higher is required|required & not found & install
+        python package & import|could not import""",
     ),
 )
