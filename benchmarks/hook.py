@@ -56,7 +56,7 @@ for name, active in (("full", count), ("empty", 0)):
     exposure.salt_of(str(root / name))
 commands = {name: {event: install.command(event, home=root / name) for event in
       ("SessionStart", "PostToolUseFailure", "PreToolUse")} for name in ("full", "empty")}
-print(json.dumps({"commands": commands, "similar": texts[count // 2] + " again"}))
+print(json.dumps({"commands": commands, "similar": "npm notice\\n" + texts[count // 2] + "\\ngiving up"}))
 """
 
 
