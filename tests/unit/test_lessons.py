@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from histories import read
 from sessions import call, session, shell
 
 from ratchet.analysis.ingest import ingest
@@ -14,7 +15,8 @@ from ratchet.memory import lessons
 from ratchet.memory.lessons import Mined, mine_session
 from ratchet.memory.recall import recall
 from ratchet.ports import Store
-from ratchet.records import Lesson, Row
+from ratchet.records import Lesson, Row, to_row
+from ratchet.sources.claude_code import ClaudeCode
 from ratchet.store.sqlite import SqliteStore
 
 NO_UPSTREAM = "fatal: The current branch {0} has no upstream branch."
@@ -239,3 +241,22 @@ def test_the_failed_step_is_kept_for_prevention_and_credit_is_not_lost(store: St
     held = store.get("lessons", only(store).id)
     assert held is not None
     assert (held["uses"], held["wins"]) == (5, 3)
+
+
+def test_real_histories_teach_the_push_and_no_lesson_of_theirs_switches_a_check_off(store: Store, shared: Path) -> None:
+    names: set[str] = set()
+    for path in sorted((shared / "data").glob("claude-code*/**/*.jsonl")):
+        rows = [to_row(outcome) for outcome in read(ClaudeCode(), path).outcomes]
+        ingest(store, rows)
+        names |= {str(row["session"]) for row in rows if row.get("session")}
+    for name in sorted(names):
+        mine_session(store, name)
+    offered = lessons.listed(store, states=("active", "candidate"))
+    assert any(each.state == "active" and "git push --set-upstream origin" in each.text for each in offered)
+    assert not [each for each in offered if "--no-verify" in each.text + each.example]
+    assert not [each for each in offered if "git add -f" in each.text + each.example]
+    reasons = " ".join(each.reason for each in lessons.listed(store) if each.state == "quarantined")
+    assert "--no-verify" in reasons
+    assert "git add -f" in reasons
+    assert len(offered) >= 8
+    assert all(len(each.text) <= 400 for each in offered)

@@ -35,7 +35,7 @@ def test_the_same_command_with_what_the_error_asked_for_is_the_resolution() -> N
     )
     assert found.worked
     assert found.text == "Run `git push --set-upstream origin <branch>` instead of `git push`."
-    assert found.do == "git push --set-upstream origin spotter-dov"
+    assert found.do == "git push --set-upstream origin spotter-dov 2>&1"
     assert (found.failed_id, found.worked_id) == ("o-s1-0", "o-s1-1")
 
 
@@ -306,6 +306,23 @@ CURES = {
             call("apply_patch", {"input": "*** Begin Patch\n*** Update File: shop/cart.py\n@@\n- a\n+ b"}),
         ],
         "Read the file again at that place, then call apply_patch with its exact text.",
+    ),
+    "what runs after it hides nothing of it": (
+        [
+            shell("npm run build", "sh: tsc: command not found"),
+            shell("npm install"),
+            shell("npm run build && ls dist 2>/dev/null || echo none"),
+        ],
+        "Run `npm install` first, then `npm run build` again.",
+    ),
+    "unformatted code": (
+        [
+            shell('git commit -m "x"', "[FORMAT] Code is not formatted."),
+            call("Edit", {"file_path": "/w/shop/lib/a.ex", "old_string": "a", "new_string": "b"}),
+            shell("mix format"),
+            shell('git commit -m "x"'),
+        ],
+        "Run `mix format` first, then `git commit` again.",
     ),
     "from the project's folder": (
         [

@@ -27,6 +27,7 @@ _MESSAGE_OPTIONS = frozenset(("-m", "--message", "-F", "--file", "-b", "--body",
 class Piece:
     """One simple command of a command line: its own bytes, and its words without wrappers and quotes."""
 
+    exact: str  # as it stood
     raw: str  # without redirections at its end
     line: str  # with the commands that it is fed by, as in `lsof -ti:3000 | xargs kill`
     words: tuple[str, ...]
@@ -224,7 +225,7 @@ def pieces_of(command: str) -> list[Piece]:
         line = f"{line} | {raw}" if fed and line else raw
         for words, inner in commands(text):
             head, target = head_of(words)
-            pieces.append(Piece(raw, line, tuple(words), head, target, fed or inner))
+            pieces.append(Piece(text.strip(), raw, line, tuple(words), head, target, fed or inner))
     return pieces
 
 

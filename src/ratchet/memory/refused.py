@@ -212,7 +212,7 @@ TEXTS = (
     _rule(
         "skips a safeguard",
         r"""
-        \b(?:[A-Z0-9]+_)*(?:SKIP|DISABLE|NO_VERIFY|BYPASS|INSECURE|ALLOW_NO_CONFIG|NO_DEV_ERRORS|COMPILE_ON_ERROR)(?:_[A-Z0-9_]+)?=(?!\s|0\b|false\b|\"\"|''|$)
+        \b(?:[A-Z0-9]{1,30}_){0,6}(?:SKIP|DISABLE|NO_VERIFY|BYPASS|INSECURE|ALLOW_NO_CONFIG|NO_DEV_ERRORS|COMPILE_ON_ERROR)(?:_[A-Z0-9_]{1,60})?=(?!\s|0\b|false\b|\"\"|''|$)
         \bCI=(?:false|0|\s|''|\"\")
         \bPYTHONWARNINGS=ignore
         -W\s*ignore\b

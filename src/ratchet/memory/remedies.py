@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from ratchet.memory.shell_remedies import shell_remedy
 from ratchet.memory.tool_remedies import edit_remedy, fields_remedy, other_tool
 
 __all__ = ["Remedy", "Rule", "remedy"]
+
+_NEXT_COMMAND = re.compile(r"&&|\n|;(?!\s*(?:true|:|exit 0))")
 
 
 def remedy(
@@ -28,10 +31,10 @@ def remedy(
         found = edit_remedy(failed, worked, between)
     else:
         found = fields_remedy(failed, worked, between)
-    return _checked(found, failed, worked, between)
+    return _checked(found, failed, worked, between, piece)
 
 
-def _checked(found: Remedy, failed: Call, worked: Call, between: Sequence[Call]) -> Remedy:
+def _checked(found: Remedy, failed: Call, worked: Call, between: Sequence[Call], piece: Piece | None) -> Remedy:
     """The remedy with the reason that forbids it, looked for in all that it consists of."""
     reusable = found.reusable and len(found.text) <= ADVICE_CHARS and "\n" not in found.text
     if found.rule in ("read", "fields", "found"):
@@ -43,9 +46,10 @@ def _checked(found: Remedy, failed: Call, worked: Call, between: Sequence[Call])
     if reason:
         return replace(found, reusable=reusable, reason=reason)
     if failed.shell and worked.shell:
-        reason = switches_off(_without_texts(worked), failed.input) or drops_check(failed.input, worked.input)
+        ran = _ran_with(worked, piece)
+        reason = switches_off(ran, failed.input) or drops_check(failed.input, worked.input)
         if reason:
-            return _culprit(worked, reason)
+            return _culprit(worked, ran, reason)
     if found.rule in ("edit", "unclear"):
         reason, name = _weakened(between)
         if reason:
@@ -54,19 +58,22 @@ def _checked(found: Remedy, failed: Call, worked: Call, between: Sequence[Call])
     return replace(found, reusable=reusable)
 
 
-def _culprit(worked: Call, reason: str) -> Remedy:
+def _culprit(worked: Call, ran: str, reason: str) -> Remedy:
     """What let the step pass was not the change that looks like it, but a check that the same call switched off."""
     flagged = next((piece for piece in worked.pieces if switches_off(piece.bare)), None)
-    do = flagged.raw if flagged is not None and not is_code(flagged.raw) else _without_texts(worked)
+    do = flagged.exact if flagged is not None and not is_code(flagged.exact) else ran
     text = f"Run `{' '.join(without_prose(do).split())[: ADVICE_CHARS - 10]}`."
     return Remedy(rule="instead", text=text, do=do, reusable=False, reason=reason)
 
 
-def _without_texts(call: Call) -> str:
-    """A shell call without the messages of its commits and the bodies of its here-documents: those say, not do."""
+def _ran_with(call: Call, piece: Piece | None) -> str:
+    """What a shell call ran up to `piece` and what that one's end hangs on (`| tail`, `|| true`), without the messages
+    of commits and the bodies of here-documents: those say, not do."""
     if "<<" in call.input:
-        return " && ".join(piece.bare for piece in call.pieces)
-    return without_prose(call.input)
+        return " && ".join(each.bare for each in call.pieces)
+    end = call.input.rfind(piece.exact) + len(piece.exact) if piece is not None else len(call.input)
+    behind = _NEXT_COMMAND.search(call.input, end)
+    return without_prose(call.input[: behind.start() if behind else len(call.input)])
 
 
 def _weakened(between: Sequence[Call]) -> tuple[str, str]:

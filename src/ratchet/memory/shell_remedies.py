@@ -43,6 +43,8 @@ _NOT_RUNNING = re.compile(
 _MAKERS = re.compile(r"\b(?:build|compile|generate|codegen|bundle|setup|init|bootstrap)\b")
 _MIGRATES = re.compile(r"\bmigrate\b|\bdb:(?:create|setup)|ecto\.(?:create|setup)|\bcreatedb\b")
 _NO_TABLE = re.compile(r"does not exist|no such table|pending migration|unknown database", re.IGNORECASE)
+_FORMATS = re.compile(r"\b(?:format|fmt|gofmt|rustfmt|prettier|black|isort)\b")
+_UNFORMATTED = re.compile(r"not (?:properly )?formatted|would reformat|formatting|code style issues", re.IGNORECASE)
 _PORT = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
 # Subcommands whose name is a plain word in any message.
 _PLAIN_WORDS = frozenset("install test build start check list show help file code init open info status".split())  # noqa: SIM905
@@ -142,6 +144,8 @@ def _hinted(failed: Call, act: Piece) -> bool:
         return True
     if act.plain in message or _asked_for(failed, act):
         return True
+    if _FORMATS.search(act.head) and _UNFORMATTED.search(message):
+        return True
     if _INSTALLS.match(act.head) is None:
         return False
     if failed.kind in ("dependency_missing", "tool_not_found"):
@@ -206,14 +210,14 @@ def _instead(failed: Call, was: Piece, piece: Piece, rule: Rule = "instead") -> 
     if len(text) > ADVICE_CHARS:
         text = f"Run `{new}`."
     reusable = not is_code(new) and new != old
-    return Remedy(rule=rule, text=text, do=piece.raw, reusable=reusable)
+    return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable)
 
 
 def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:
     names = {"file" if "/" in word or "." in word else "name" for word in words}
     named = " and ".join(f"`<{name}>`" for name in sorted(names))
     text = f"Leave out the {named} that the error names: run `{was.head}` on the rest."
-    return Remedy(rule="instead", text=text, do=piece.raw, reusable=len(words) <= 2)
+    return Remedy(rule="instead", text=text, do=piece.exact, reusable=len(words) <= 2)
 
 
 def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
@@ -228,7 +232,7 @@ def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
 
 def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
     bound = _bound(failed)
-    do = " && ".join([*(each.raw for each in led[-2:]), piece.raw])
+    do = " && ".join([*(each.exact for each in led[-2:]), piece.exact])
     new = " && ".join(_form(raw, bound) for raw in (*(each.raw for each in led[-2:]), piece.raw))
     text = f"Run `{new}` instead of `{_form(was.raw, bound)}` alone."
     return Remedy(rule="instead", text=text, do=do, reusable=not is_code(new))
@@ -241,12 +245,12 @@ def _folder_kept(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -
             _led(failed, was, piece, led[-1:]), text="Use an absolute path in `cd`: the shell keeps its folder."
         )
     text = "Leave out the `cd`: the shell keeps its folder and is there already."
-    return Remedy(rule="instead", text=text, do=piece.raw, reusable=True)
+    return Remedy(rule="instead", text=text, do=piece.exact, reusable=True)
 
 
 def _stayed(failed: Call, was: Piece) -> Remedy:
     text = f"Run `{_form(was.raw, _bound(failed))}` from the project's folder, not after a `cd`."
-    return Remedy(rule="instead", text=text, do=was.raw, reusable=not is_code(was.raw))
+    return Remedy(rule="instead", text=text, do=was.exact, reusable=not is_code(was.raw))
 
 
 def _edited(edits: Sequence[Call]) -> Remedy:
