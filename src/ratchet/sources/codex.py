@@ -151,13 +151,13 @@ class _Rollout:
         known = fields.text(self._carry.get("session"))
         if not known:
             named = _THREAD_ID.search(Path(self._path).name)
-            known = named[0] if named else f"codex-{self._carry.get('head')}"
+            known = named[0] if named else f"codex-{self._carry.get('first')}"
             self._carry["session"] = known
         table(self._carry, "sessions")[known] = True
         return known
 
     def _item(self, item: Row, at: float) -> list[Item]:
-        kind = item.get("type")
+        kind = fields.text(item.get("type"))
         key = fields.text(fields.first(item, ("call_id", "id")))
         if kind in _CALLS and key:
             self._open(key, *_call_of(item), at)
@@ -200,7 +200,7 @@ class _Rollout:
         return calls.closed(call, result, agent=NAME, session=self._session(), key=key, tokens=waiting)
 
     def _event(self, event: Row, at: float, line: int) -> list[Item]:
-        kind = event.get("type")
+        kind = fields.text(event.get("type"))
         if kind == "token_count":
             self._spend(fields.row(event.get("info")))
         elif kind == "item_completed":

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ratchet.ports import Read
 from ratchet.records import Json, Outcome, Quarantined, Row
-from ratchet.sources.lines import decode
+from ratchet.sources.lines import decode, storable
 from ratchet.sources.reading import Item, count, last_read
 from ratchet.sources.unpacked import open_plain
 
@@ -60,7 +60,7 @@ def read_document(path: str, carry: Row, take: Callable[[Json], Iterable[Item] |
 def _decoded(raw: bytes) -> tuple[Json, str]:
     """(the document, why it cannot be read)."""
     try:
-        return json.loads(raw.decode("utf-8-sig")), ""
+        return json.loads(storable(raw.decode("utf-8-sig"))), ""
     except UnicodeDecodeError as error:
         return None, f"not UTF-8 (byte {error.start + 1})"
     except json.JSONDecodeError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,10 @@ _LINE_LIMIT_BYTES = 256 << 20  # real lines reach 20 MB; one beyond this is no l
 _IDENTITY_BYTES = 4096  # enough to tell a file from the one that replaced it: the first line holds a session's id
 _BOM = b"\xef\xbb\xbf"
 _decode = json.JSONDecoder().raw_decode
+# An escaped backslash, a pair of surrogates, or half of one.
+_HEX2 = "[0-9a-fA-F]{2}"
+_SURROGATES = re.compile(rf"\\\\|\\u[dD][89abAB]{_HEX2}\\u[dD][c-fC-F]{_HEX2}|\\u[dD][89a-fA-F]{_HEX2}")
+_LONE_CHARS = 6  # `\ud83d`
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,18 @@ def objects_in(head: bytes) -> tuple[Row, ...]:
     return tuple(found)
 
 
+def storable(text: str) -> str:
+    """JSON text whose halves of characters (a tool cut one in two) are marked as lost: no store takes them."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
+    return _SURROGATES.sub(lambda found: "\\ufffd" if len(found[0]) == _LONE_CHARS else found[0], text)
+
+
 def decode(raw: bytes) -> tuple[list[Row], str]:
     """(the objects on one line, why the rest of it cannot be read)."""
     found: list[Row] = []
     try:
-        text = raw.decode("utf-8")
+        text = storable(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         return found, f"not UTF-8 (byte {error.start + 1} of the line)"
     reason = ""
@@ -132,8 +144,9 @@ class Raw:
 def raw_lines(path: str, offset: int, carry: Row) -> Iterator[Raw]:
     """The bytes of each line from `offset` on. Raises OSError, BackendError when the file cannot be opened.
 
-    `carry` keeps what the next read needs: the count of whole lines, and what the file begins with. While a line is
-    out, it stands for the file up to the end of that line.
+    `carry` keeps what the next read needs: the count of whole `lines`, and what the file begins with (`first` is the
+    hash of its first line, the same however far the file has grown). While a line is out, it stands for the file up to
+    the end of that line.
     """
     with open_plain(path) as file:
         end = start_of(file, offset, carry)
@@ -145,7 +158,10 @@ def raw_lines(path: str, offset: int, carry: Row) -> Iterator[Raw]:
                 yield Raw(number + 1, b"", end, damage)
             if damage or not data:
                 return
-            bare = data.removeprefix(_BOM) if end == 0 else data
+            bare = data
+            if end == 0:
+                bare = data.removeprefix(_BOM)
+                carry["first"] = _digest(bare.rstrip(b"\r\n"))
             end += len(data)
             if data.endswith(b"\n"):
                 carry["lines"] = number + 1

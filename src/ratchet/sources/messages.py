@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,7 +98,7 @@ class _Conversations:
     def take(self, record: Row, _line: int) -> list[Item] | None:
         """What one line teaches: a message, a session's header, or a whole conversation."""
         if _holder(record) and "role" not in record and not isinstance(record.get("message"), dict):
-            return self._whole(record)
+            return self._whole(record, _digest(record))
         if record.get("type") == "session" or ("sessionId" in record and "projectHash" in record):
             self._carry["session"] = fields.text(fields.first(record, ("sessionId", "id")))
             self._carry["project"] = fields.text(record.get("cwd"))
@@ -105,14 +106,16 @@ class _Conversations:
             return []
         return self._step(record)
 
-    def _whole(self, document: Row) -> list[Item] | None:
-        """A conversation that is whole: its calls end with it."""
+    def _whole(self, document: Row, unnamed: str = "") -> list[Item] | None:
+        """A conversation that is whole: its calls end with it. `unnamed` is its session when it names none."""
         holder = _holder(document)
+        if not holder:
+            return None
         named = fields.first(document, _SESSION)
         trial = document.get("trial")
         about: Row = {
             "agent": _agent_of(document, holder),
-            "session": str(named) if isinstance(named, str | int) else "",
+            "session": str(named) if isinstance(named, str | int) else unnamed,
             "model": fields.text(fields.first(document, ("model", "model_name"))),
             "fenced": holder in ("history", "messages") and _acts_in_fences(document, holder),
         }
@@ -130,7 +133,7 @@ class _Conversations:
         self._carry.update(about)
         flat = [part for item in records for part in (item if isinstance(item, list) else [item])]
         if not self._carry.get("session"):
-            self._carry["session"] = _digest(flat)
+            self._carry["session"] = f"{Path(self._path).stem}-{_digest(flat[:3])}"
         found: list[Item] = []
         known = False
         for record in fields.rows(flat):
@@ -202,10 +205,11 @@ class _Conversations:
         return [calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)]
 
     def _own_session(self) -> str:
-        """A session for lines that name none: what the file's first bytes hash to, so that a copy is the same."""
-        known = fields.text(self._carry.get("head")) or hashlib.sha256(Path(self._path).name.encode()).hexdigest()[:16]
-        self._carry["session"] = f"session-{known}"
-        return f"session-{known}"
+        """A session for lines that name none. The file's name is part of it: many conversations begin with the same
+        words. (Calls with a provider's unique id are known again under any name.)"""
+        session = f"{Path(self._path).stem}-{self._carry.get('first')}"
+        self._carry["session"] = session
+        return session
 
 
 def _holder(document: Row) -> str:
@@ -256,6 +260,5 @@ def _acts_in_fences(document: Row, holder: str) -> bool:
     return not called and (marked or "info" in document)
 
 
-def _digest(records: list[Json]) -> str:
-    start = repr(records[:3]).encode("utf-8", "surrogatepass")
-    return f"session-{hashlib.sha256(start).hexdigest()[:16]}"
+def _digest(held: Json) -> str:
+    return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:16]
