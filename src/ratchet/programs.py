@@ -11,7 +11,7 @@ SHELLS = _names("bash sh zsh dash ksh")
 SHELL_TOOLS = _names(
     """
     bash shell localshell shellcommand execcommand runshellcommand runterminalcmd executebash executecommand terminal
-    containerexec exec runcommand cmd localshellcall powershell
+    containerexec exec runcommand runinterminal cmd localshellcall powershell
     """
 )
 

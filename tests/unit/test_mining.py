@@ -140,7 +140,7 @@ CURES = {
             call("Read", {"file_path": "/w/shop/cart.py"}),
             call("Edit", {"file_path": "/w/shop/cart.py", "old_string": "a", "new_string": "b"}),
         ],
-        "Read the file first, then call Edit again.",
+        "Read the file with the Read tool first, then call Edit again.",
     ),
     "the file is read again by a shell": (
         [

@@ -30,7 +30,10 @@ def edit_remedy(failed: Call, worked: Call, between: Sequence[Call]) -> Remedy:
     tool = "apply_patch" if failed.patches else failed.tool
     read = _shown_reads(failed, between)
     if _UNREAD.search(message):
-        return Remedy(rule="read", text=f"Read the file first, then call {tool} again.", do=read, reusable=True)
+        # A shell's `cat` does not count as reading for the tools that ask for it.
+        by = next((call.tool for call in reversed(between) if call.reads(failed.target) and not call.shell), "")
+        how = f"Read the file with the {by} tool first" if by else "Read the file first"
+        return Remedy(rule="read", text=f"{how}, then call {tool} again.", do=read, reusable=True)
     if _STALE.search(message):
         text = f"Read the file again, then call {tool}: it changed since it was read."
         return Remedy(rule="read", text=text, do=read, reusable=True)
