@@ -3,7 +3,7 @@
 The published figures use 1,000,000 outcomes, 15 % of them failures, with 500 signatures, 20 agents
 and 90 days. Messages carry parameters that differ from one failure to the next, as real ones do.
 
-    python -m benchmarks.history COUNT [HOME]     ingest COUNT outcomes into HOME/ratchet.db
+    python benchmarks/history.py COUNT [HOME]     ingest COUNT outcomes into HOME/ratchet.db
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ _THINGS = ("file", "branch", "module", "socket", "record", "table", "lease", "to
 _REASONS = ("permission denied", "no such entry", "checksum mismatch", "connection refused", "unexpected end")
 
 
-def outcomes(count: int, *, failing: float = 0.15, seed: int = 7, prefix: str = "o") -> Iterator[Row]:
-    """`count` rows, of which a share of `failing` are failures."""
+def outcomes(
+    count: int, *, failing: float = 0.15, seed: int = 7, days: float = DAYS, started_at: float = STARTED_AT
+) -> Iterator[Row]:
+    """`count` rows over `days`, of which a share of `failing` are failures. Ids are hashes, as of tool calls: in no
+    order, which is the harder case for an index (`record` gives out ids in order of time)."""
     random_ = random.Random(seed)
-    step_s = DAYS * 86_400 / count
+    step_s = days * 86_400 / count
     for number in range(count):
         agent = random_.randrange(AGENTS)
         row: Row = {
-            "id": f"{prefix}{random_.getrandbits(96):024x}",
+            "id": f"o{random_.getrandbits(96):024x}",
             "agent": f"agent-{agent}",
             "task": f"task-{number % 40}",
             "ok": True,
-            "started_at": STARTED_AT + number * step_s,
+            "started_at": started_at + number * step_s,
             "duration_s": random_.random() * 3,
             "tokens": random_.randrange(2000),
             "source": "synthetic",
-            "session": f"s{agent}-{number // (SESSION_CALLS * AGENTS)}",
+            "session": f"s{seed}-{agent}-{number // (SESSION_CALLS * AGENTS)}",
             "project": "/srv/project",
             "step": {"tool": "Bash", "head": "make test", "input": f"make test TARGET=unit-{number % 17}"},
         }
