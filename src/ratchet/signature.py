@@ -209,7 +209,7 @@ def _mask_token(token: str) -> str:
 
 
 def _mask_word(word: str) -> str:
-    """No English word of eight letters is spelled with a to f alone."""
+    """Hex without a digit: no common word of eight letters is spelled with a to f alone."""
     return "<hex>" if len(word) >= 8 and not word.strip("abcdef") else word
 
 
@@ -223,7 +223,9 @@ def _mask_atom(match: Match[str]) -> str:
     # A placeholder and what is glued to it was masked before; what follows `<` is a closing tag.
     if atom[0] == "<" or _PLACEHOLDER.match(text, match.end()) or text[start - 1 : start + 1] == "</":
         return atom
-    if text[start - 1 : start] == ">" and _PLACEHOLDER.match(text, text.rfind("<", 0, start)):
+    if text[start - 1 : start] == ">" and _PLACEHOLDER.fullmatch(
+        text, max(0, text.rfind("<", max(0, start - 7), start)), start
+    ):
         return atom
     core = atom.rstrip(".:-*#+")
     if core[:2] != "./" and core[:3] != "../":
