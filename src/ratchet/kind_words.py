@@ -1,6 +1,6 @@
 """Phrases of providers, SDKs, shells, tools and frameworks, and the kind of failure each names. Data for `kinds`.
 
-A phrase is written as `kinds.words_of` reads a text: lower case, only letters and digits, one blank between words, so
+A phrase is written as `phrases.words_of` reads a text: lower case, only letters and digits, one blank between words, so
 `insufficient_quota`, "Insufficient quota" and `insufficient-quota` are one phrase. It matches whole words. ` & ` joins
 phrases that must all occur, in any order; ` & !x` asks that x does not. Groups are tried from top to bottom.
 """

@@ -10,16 +10,14 @@ import re
 
 from ratchet.excerpt import error_lines
 from ratchet.frames import trace_of
-from ratchet.kind_hints import GENERAL, LAST
 from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, NAME_PARTS, PROGRAM_ERRORS, REASONS, STATUSES
-from ratchet.kind_words import SPECIFIC
+from ratchet.phrases import met_by, words_of
 from ratchet.reports import compiler_failed, tests_failed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Rule = tuple[int, str, tuple[str, ...], tuple[str, ...]]  # rank, kind, words that must occur, that must not
 
 # name: (transient, retry safe as it stands, severity, what usually helps). Transient None: the text decides.
 KINDS: dict[str, tuple[bool | None, bool | None, str, tuple[str, ...]]] = {
@@ -138,9 +136,6 @@ _LONG = 400  # characters from which only the lines that carry the error decide
 _LIMIT = 2_000
 _HEAD = 200  # characters within which a tool output names its exit code
 
-# Letters lower, digits kept, all else a blank: one C loop over the text.
-_FOLD = bytes(c if 48 <= c <= 57 or 97 <= c <= 122 else c + 32 if 65 <= c <= 90 else 32 for c in range(256))
-
 # Answers of a provider's API are never about the agent's own tools, output or packages, whatever their words.
 _FROM_PROVIDER = frozenset(
     ("invalid_request", "server_error", "overloaded", "rate_limit", "quota_exhausted", "auth", "permission", "network")
@@ -191,7 +186,7 @@ def kind_of(
     raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
     named = _class_named(said)
     words = words_of(f"{code}\n{said}\n{_spelled(said)}")
-    specific, general, hint = _by_words(words)
+    specific, general, hint = met_by(words)
     at_fault = _of_program(said, (*raised[:1], named), specific, general)
     if at_fault:
         return at_fault
@@ -223,51 +218,9 @@ def is_retry_safe(kind: str, text: str = "") -> bool:  # noqa: ARG001  (part of 
     return bool(KINDS[kind][1])
 
 
-def words_of(text: str) -> str:
-    """The text as the phrases of `kind_words` are written: lower-case words and numbers, a blank around each."""
-    if not text.isascii():
-        text = text.replace("\u2019", "'").encode("ascii", "replace").decode()
-    return f" {' '.join(text.encode().translate(_FOLD).decode().split())} "
-
-
 def _spelled(text: str) -> str:
     """The names that run words together, as words: `ContextLengthExceeded` says "context length exceeded"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(re.findall(_RUN_TOGETHER, text[:_LIMIT])))
-
-
-_index: dict[str, list[Rule]] = {}
-
-
-def _rules() -> dict[str, list[Rule]]:
-    """Rules by their longest word: a text meets only the rules of words it holds. Built at the first failure, not at
-    import, since most processes see none."""
-    if not _index:
-        built: dict[str, list[Rule]] = {}
-        for rank, (kind, phrases) in enumerate(SPECIFIC + GENERAL + LAST):
-            for phrase in phrases.replace("\n", "|").split("|"):
-                parts = phrase.strip().split(" & ")
-                needed = tuple(f" {part} " for part in parts if part[0] != "!")
-                barred = tuple(f" {part[1:]} " for part in parts if part[0] == "!")
-                key = max(" ".join(needed).split(), key=len)
-                built.setdefault(key, []).append((rank, kind, needed, barred))
-        _index.update(built)
-    return _index
-
-
-def _by_words(words: str) -> tuple[str, str, str]:
-    """The first group that the text meets among the specific phrases, the general ones, and the last resort."""
-    index = _rules()
-    met = ["", "", ""]
-    best = [len(SPECIFIC), len(SPECIFIC) + len(GENERAL), len(SPECIFIC) + len(GENERAL) + len(LAST)]
-    first_general, first_last = best[:2]
-    for word in [word for word in set(words.split()) if word in index]:
-        for rank, kind, needed, barred in index[word]:
-            tier = (rank >= first_general) + (rank >= first_last)
-            if rank >= best[tier] or not all(part in words for part in needed):
-                continue
-            if not any(part in words for part in barred):
-                best[tier], met[tier] = rank, kind
-    return met[0], met[1], met[2]
 
 
 _classes: dict[str, str] = {}

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from ratchet.kind_hints import GENERAL, LAST
 from ratchet.kind_rules import CLASSES, EXIT_CODES, STATUSES
 from ratchet.kind_words import SPECIFIC
-from ratchet.kinds import KINDS, is_retry_safe, is_transient, kind_of, words_of
+from ratchet.kinds import KINDS, is_retry_safe, is_transient, kind_of
+from ratchet.phrases import indexed, scanned, words_of
 
 MESSAGES = Path(__file__).parents[2] / "benchmarks" / "data" / "messages.jsonl"
 DESIGNED = (
@@ -179,6 +180,12 @@ def test_any_text_has_a_kind(text: str, tool: str) -> None:
 @given(st.text(alphabet=" \n:.'\"{}[]()0123459EFailerotx/\\-", max_size=300))
 def test_error_like_noise_has_a_kind(text: str) -> None:
     assert kind_of(text) in KINDS
+
+
+@given(st.lists(st.sampled_from(sorted({w for _, p in (*SPECIFIC, *GENERAL, *LAST) for w in p.split()}))))
+def test_the_first_texts_and_later_ones_meet_the_same_phrases(pieces: list[str]) -> None:
+    words = words_of(" ".join(pieces))
+    assert scanned(words) == indexed(words)
 
 
 HOSTILE = (
