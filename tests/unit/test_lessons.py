@@ -71,6 +71,13 @@ def test_it_is_active_once_it_worked_in_two_sessions(store: Store) -> None:
     assert found.projects == ("/w/blog", "/w/shop")
 
 
+def test_the_same_remedy_counts_together_however_the_failed_step_was_written(store: Store) -> None:
+    learn(store, pushed("fix-cart"), "a")
+    failed = shell("git push origin", NO_UPSTREAM.format("dark-mode"))
+    learn(store, [failed, shell("git push --set-upstream origin dark-mode")], "b")
+    assert (only(store).state, only(store).text) == ("active", PUSH)
+
+
 def test_twice_in_one_session_is_once(store: Store) -> None:
     learn(store, [*pushed("fix-cart"), *pushed("dark-mode")], "s")
     assert (only(store).state, only(store).worked) == ("candidate", 1)

@@ -8,6 +8,7 @@ that mining a session again changes nothing.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
@@ -120,7 +121,7 @@ def _counted(held: Row, lesson_id: str, seen: Sequence[Row], worked: Sequence[Ro
         "target": trigger["target"],
         "when_text": trigger["template"],
         "failed": trigger["failed_input"],
-        "text": latest["text"],
+        "text": _usual_text(basis),
         "example": latest["do"],
         "tried": len(tried_in),
         "worked": len(worked_in),
@@ -144,6 +145,12 @@ def _judged(held: Row, reason: str, *, tried: int, worked: int) -> tuple[LessonS
     if tried >= _TRIED_ENOUGH and 2 * worked < tried:
         return "retired", f"it worked in {worked} of the {tried} sessions that tried it"
     return ("active" if worked >= PROVEN_SESSIONS else "candidate"), ""
+
+
+def _usual_text(rows: Sequence[Row]) -> str:
+    """The wording that most sessions gave, of equals the shortest: they differ in how the failed step was written."""
+    counts = Counter(str(row["text"]) for row in rows)
+    return min(counts, key=lambda text: (-counts[text], len(text), text))
 
 
 def _distinct(values: Iterable[Json]) -> list[Json]:

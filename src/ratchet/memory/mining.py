@@ -40,6 +40,7 @@ class Resolution:
     failed_input: str
     rule: Rule
     text: str
+    form: str
     do: str
     reusable: bool
     reason: str
@@ -173,6 +174,7 @@ def _resolution(
         failed_input=failed.input,
         rule=cure.rule,
         text=cure.text,
+        form=cure.form or cure.text,
         do=cure.do,
         reusable=cure.reusable,
         reason=cure.reason,

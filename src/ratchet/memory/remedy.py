@@ -22,6 +22,7 @@ class Remedy:
     do: str
     reusable: bool
     reason: str = ""
+    form: str = ""  # what two remedies share that are the same, however the failed step was written ("": the text)
 
 
 def evidence(rule: Rule, do: str) -> Remedy:

@@ -210,7 +210,7 @@ def _instead(failed: Call, was: Piece, piece: Piece, rule: Rule = "instead") -> 
     if len(text) > ADVICE_CHARS:
         text = f"Run `{new}`."
     reusable = not is_code(new) and new != old
-    return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable)
+    return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable, form=new)
 
 
 def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:
@@ -235,7 +235,7 @@ def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy
     do = " && ".join([*(each.exact for each in led[-2:]), piece.exact])
     new = " && ".join(_form(raw, bound) for raw in (*(each.raw for each in led[-2:]), piece.raw))
     text = f"Run `{new}` instead of `{_form(was.raw, bound)}` alone."
-    return Remedy(rule="instead", text=text, do=do, reusable=not is_code(new))
+    return Remedy(rule="instead", text=text, do=do, reusable=not is_code(new), form=new)
 
 
 def _folder_kept(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:

@@ -22,19 +22,19 @@ _FIXED_WORDING = frozenset(("read", "fields", "found"))
 def lesson_key(store: Store, found: Resolution, pattern: str) -> str:
     """The id of the lesson that a resolution speaks for, "" for none.
 
-    The same advice for the same command head or tool is one lesson, unless its failures have different causes.
+    The same remedy for the same command head or tool is one lesson, unless its failures have different causes.
     """
     if not found.text or not tells(found.template):
         return ""
     if not (found.reusable or found.reason or "\n" in found.text):
         return ""
     head = found.tool if found.rule in _FIXED_WORDING else found.head
-    lesson_id = lesson_id_of("mined", head, found.text)
+    lesson_id = lesson_id_of("mined", head, found.form)
     if found.rule in _FIXED_WORDING or found.reason:
         return lesson_id
     held = store.get("lessons", lesson_id)
     same = held is None or held.get("pattern") == pattern or _alike(found.template, str(held.get("when_text") or ""))
-    return lesson_id if same else lesson_id_of("mined", head, found.text, pattern or found.signature)
+    return lesson_id if same else lesson_id_of("mined", head, found.form, pattern or found.signature)
 
 
 def keep(found: Resolution, lesson_id: str, pattern: str) -> Row:
