@@ -42,9 +42,9 @@ _TRUTH = re.compile(
     r"\b(?:true|false|True|False|TRUE|FALSE)\b|(?<=[=:])\s?(?:null|None|nil|NULL|undefined|[nN]/[aA])\b"
 )
 _DOTS = re.compile(r"\.{2,}")  # leaders ("depth......4") glue nothing
-# blk_*, core.*, eth*:, attempt_*_m_*; and hosts listed as node-[*]
+# blk_*, core.*, eth*:, attempt_*_m_*; hosts listed as node-[*], a pin or unit of a numbered thing as *[B]
 _GLUED = re.compile(r"(?<![\w.\-/#@$%+~&\\])[\w.\-/#@$%+~&\\]*\x00[\w.\-/#@$%+~&\\\x00]*")
-_RANGE = re.compile(r"\b\w+-\w*\[\x00\]")
+_RANGE = re.compile(r"\b\w+-\w*\[\x00\]|\x00\[[A-Z]\]")
 # Names of code with three parts or more: as a value anywhere, as the speaker at the head of a sentence.
 _DOTTED = re.compile(r"(?<=[\s:={(\[/|])[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?:/[\w.$]+)?(?![\w(:])")
 _HEAD_DOTTED = re.compile(r"\A[A-Za-z_][\w$]*(?:\.[A-Za-z_$][\w$]*){2,}(?=:? (?:\S+ ){3}\S)")
