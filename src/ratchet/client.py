@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections.abc import Callable, Iterator
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+from weakref import WeakSet
 
 from ratchet.decorators import Watch
+from ratchet.errors import UsageError
+from ratchet.recorder import Recorder
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Unpack
 
     from ratchet.analysis.health import Health
-    from ratchet.config import Settings, Tunables
+    from ratchet.background import Background
+    from ratchet.config import Config, Settings, Tunables
     from ratchet.decorators import Judge
     from ratchet.learning import Learned
     from ratchet.lessonbook import LessonBook
@@ -35,19 +41,65 @@ class Ratchet:
 
     def __init__(self, home: str | PathLike[str] | None = None, **settings: Unpack[Tunables]) -> None:
         self._given: Settings = {"home": home, **settings}
-        self._held: Runtime | None = None
-        self._lock = threading.Lock()
+        self._config_held: Config | None = None
+        self._recorder_held: Recorder | None = None
+        self._runtime_held: Runtime | None = None
+        self._drainer: Background | None = None
+        self._lock = threading.RLock()
         if settings:
-            _ = self._runtime  # a wrong setting is said here, not at the first record
+            _ = self._config  # a wrong setting is said here, not at the first record
+        _instances.add(self)
+
+    @property
+    def _config(self) -> Config:
+        with self._lock:
+            if self._config_held is None:
+                from ratchet.config import load
+
+                self._config_held = load(**self._given)
+            return self._config_held
 
     @property
     def _runtime(self) -> Runtime:
         with self._lock:
-            if self._held is None:
-                from ratchet.runtime import Runtime  # what only records needs none of it
+            if self._runtime_held is None:
+                from ratchet.runtime import Runtime  # who only records needs none of it
 
-                self._held = Runtime.open(**self._given)
-            return self._held
+                self._runtime_held = Runtime(self._config, recorder=self._recorder)
+            return self._runtime_held
+
+    @property
+    def _recorder(self) -> Recorder:
+        with self._lock:
+            if self._recorder_held is None:
+                self._recorder_held = Recorder(str(self._home()))
+            return self._recorder_held
+
+    def _home(self) -> Path:
+        """The home; where a settings file or variable is wrong, that is logged, since recording must not hurt a host.
+        Every reading call raises it."""
+        try:
+            return self._config.home
+        except UsageError:
+            import logging
+
+            from ratchet.config import home_of
+
+            logging.getLogger(__name__).exception("settings are wrong; recording goes on with the defaults")
+            return home_of(self._given.get("home"))
+
+    def _begin_draining(self) -> None:
+        """Move the journal into the store now and then, so that it stays small in a process that runs for long."""
+        with self._lock:
+            if self._drainer is not None:
+                return
+            from ratchet.background import Background
+
+            try:
+                interval_s = self._config.drain_interval_s
+            except UsageError:  # logged by `_home`
+                interval_s = 0.0
+            self._drainer = Background(lambda: self._runtime.drain(), interval_s, name="ratchet-drain")
 
     def record(self, agent: str, **given: Unpack[Fields]) -> str:
         """Record one finished run of an agent; return its outcome's id. Costs microseconds and never raises.
@@ -56,7 +108,10 @@ class Ratchet:
         known besides: task, duration_s, cost_usd, tokens, model, session, status, exit_code, context, ... A value that
         is not usable is left out, named in the outcome's context and logged once.
         """
-        return self._runtime.record(agent, **given)
+        outcome_id = (self._recorder_held or self._recorder).record(agent, **given)
+        if self._drainer is None:
+            self._begin_draining()
+        return outcome_id
 
     def watch(
         self,
@@ -117,9 +172,21 @@ class Ratchet:
     def close(self) -> None:
         """Release files. What was recorded is on disk already; a later call opens them again."""
         with self._lock:
-            held, self._held = self._held, None
-        if held is not None:
-            held.close()
+            drainer, self._drainer = self._drainer, None
+            runtime, self._runtime_held = self._runtime_held, None
+            recorder, self._recorder_held = self._recorder_held, None
+        if drainer is not None:
+            drainer.stop()
+        if runtime is not None:
+            runtime.close()
+        if recorder is not None:
+            recorder.close()
+
+    def _after_fork(self) -> None:
+        """A child has neither the parent's threads nor its connections; what it needs it opens anew."""
+        self._lock = threading.RLock()
+        self._drainer = None
+        self._runtime_held = None
 
     def __enter__(self) -> Self:
         return self
@@ -129,6 +196,19 @@ class Ratchet:
     ) -> None:
         self.close()
 
+
+_instances: WeakSet[Ratchet] = WeakSet()
+
+
+def _after_fork() -> None:
+    global _default_lock
+    _default_lock = threading.Lock()
+    for instance in _instances:
+        instance._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 _default: Ratchet | None = None
 _default_lock = threading.Lock()

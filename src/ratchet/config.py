@@ -78,7 +78,7 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
         name = f"RATCHET_{key.upper()}"
         if key not in chosen and environ.get(name):
             chosen[key] = environ[name]
-    home = Path(str(chosen.get("home") or _default_home(environ))).expanduser()
+    home = home_of(chosen.get("home"), environ=environ)
     for key, value in _from_file(cwd or Path.cwd(), home).items():
         chosen.setdefault(key, value)
     chosen["home"] = home
@@ -91,8 +91,17 @@ def unknown_environment(environ: Mapping[str, str]) -> list[str]:
     return sorted(name for name in environ if name.startswith("RATCHET_") and name not in known)
 
 
-def _default_home(environ: Mapping[str, str]) -> str:
-    return os.path.join(environ.get("HOME") or "~", ".ratchet")  # noqa: PTH118 (joined before it is a path)
+def home_of(given: object, *, environ: Mapping[str, str] | None = None) -> Path:
+    """The home folder: given, else RATCHET_HOME, else `~/.ratchet`. Reads no file and never raises."""
+    environ = os.environ if environ is None else environ
+    chosen = given or environ.get("RATCHET_HOME")
+    path = Path(
+        os.fspath(chosen) if isinstance(chosen, str | os.PathLike) else Path(environ.get("HOME") or "~", ".ratchet")
+    )
+    try:
+        return path.expanduser()
+    except RuntimeError:  # no user has this name, or none is known
+        return path
 
 
 def _from_file(cwd: Path, home: Path) -> dict[str, object]:

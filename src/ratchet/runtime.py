@@ -60,11 +60,11 @@ class PatternDetail:
 class Runtime:
     """All operations over one home. Opening costs nothing: the store is opened by the first operation that needs it."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, recorder: Recorder | None = None) -> None:
         self.config = config
         self.home = config.home
         self._store: Store | None = None
-        self._recorder: Recorder | None = None
+        self._recorder = recorder
         self._lock = threading.Lock()
 
     @classmethod

@@ -1,0 +1,44 @@
+"""Work that a process repeats while its host runs on: a daemon thread that survives its own faults."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+
+class Background:
+    """Calls `work` every `interval_s` seconds until it is stopped.
+
+    A fault is logged and the next turn comes all the same. The thread is a daemon: it never keeps a host from ending,
+    so `work` must stand being cut off. A forked child has no such thread; `alive` says so. An interval of 0 never runs.
+    """
+
+    def __init__(self, work: Callable[[], object], interval_s: float, *, name: str) -> None:
+        self._work = work
+        self._interval_s = interval_s
+        self._stop = threading.Event()
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        if interval_s > 0:
+            self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._pid == os.getpid() and self._thread.is_alive()
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """End after the turn under way; wait for it at most `timeout_s`."""
+        self._stop.set()
+        if self.alive and self._thread is not threading.current_thread():
+            self._thread.join(timeout_s)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._interval_s):
+            try:
+                self._work()
+            except Exception:
+                log.exception("background.failed", extra={"worker": self._thread.name})

@@ -1,0 +1,155 @@
+"""The Python surface: what is public stays, recording never hurts a host, reading says what is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ratchet
+from ratchet.background import Background
+
+PUBLIC = {
+    "AsyncRatchet", "BackendError", "Classification", "Conflict", "Exposure", "Failure", "Lesson", "ModelError",
+    "NotFound", "Outcome", "Pattern", "Ratchet", "RatchetError", "Refused", "SandboxError", "Step", "StoreError",
+    "UsageError", "__version__", "classify", "group", "record", "redact", "watch",
+}  # fmt: skip
+RATCHET = {"record", "watch", "outcomes", "patterns", "health", "recall", "lessons", "learn", "report", "close"}
+LESSONS = {"add", "list", "show", "approve", "retire", "quarantine", "sync", "export", "load", "load_reviewed"}
+
+
+def test_the_public_names_are_pinned() -> None:
+    assert set(ratchet.__all__) == PUBLIC
+    assert all(getattr(ratchet, name) is not None for name in PUBLIC)
+    assert {name for name in vars(ratchet.Ratchet) if not name.startswith("_")} == RATCHET
+
+
+def test_lessons_have_the_documented_operations(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as r:
+        assert {name for name in dir(r.lessons) if not name.startswith("_")} == LESSONS
+
+
+def test_what_was_recorded_is_read_back_at_once_newest_first(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as r:
+        r.record("a", ok=True, started_at=100.0)
+        r.record("a", ok=False, error="429 Too Many Requests", started_at=200.0)
+        r.record("b", ok=True, started_at=300.0)
+        assert [(o.agent, o.ok) for o in r.outcomes()] == [("b", True), ("a", False), ("a", True)]
+        assert [o.ok for o in r.outcomes(agent="a", limit=1)] == [False]
+        assert [o.agent for o in r.outcomes(ok=True)] == ["b", "a"]
+        assert [o.failure.kind for o in r.outcomes(kind="rate_limit") if o.failure] == ["rate_limit"]
+        assert [o.started_at for o in r.outcomes(since=150.0)] == [300.0, 200.0]
+
+
+def test_health_and_patterns_follow_what_was_recorded(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as r:
+        for _ in range(30):
+            r.record("perfect", ok=True)
+        for _ in range(3):
+            r.record("limited", error="429 Too Many Requests")
+        assert r.health().agents == {"limited": 0.0, "perfect": 1.0}
+        assert [(p.kind, p.count, p.recurring) for p in r.patterns()] == [("rate_limit", 3, True)]
+        assert r.patterns(agent="perfect") == []
+
+
+def test_a_lesson_written_by_hand_is_recalled_word_for_word(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as r:
+        lesson = r.lessons.add(
+            when="EADDRINUSE: address already in use :::3000", do="Stop  the old `server`.", state="active"
+        )
+        found = r.recall("EADDRINUSE: address already in use :::8080")
+        assert not found.abstained
+        assert found.lessons[0].text == "Stop  the old `server`."
+        assert r.lessons.approve(lesson.id).state == "active"
+        assert r.lessons.retire(lesson.id).state == "retired"
+        assert r.recall("EADDRINUSE: address already in use :::8080").abstained
+
+
+def test_recall_without_any_store_is_not_found_instead_of_nothing_known(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as r, pytest.raises(ratchet.NotFound, match="ratchet learn"):
+        r.recall("anything")
+
+
+def test_a_wrong_setting_is_said_at_once(home: Path) -> None:
+    with pytest.raises(ratchet.UsageError, match="withheld_share"):
+        ratchet.Ratchet(home=home, withheld_share=1.5)
+    with pytest.raises(ratchet.UsageError, match="did you mean"):
+        ratchet.Ratchet(home=home, witheld_share=0.1)  # type: ignore[call-arg]
+
+
+def test_a_wrong_settings_file_does_not_hurt_who_records(
+    home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ratchet.toml").write_text("nonsense = [")
+    r = ratchet.Ratchet(home=home)
+    assert r.record("a", ok=True)
+    assert "settings are wrong" in caplog.text
+    with pytest.raises(ratchet.UsageError, match="not valid TOML"):
+        list(r.outcomes())
+    (tmp_path / "ratchet.toml").unlink()
+    assert len(list(r.outcomes())) == 1
+    r.close()
+
+
+def test_the_background_drains_and_ends_with_close(home: Path) -> None:
+    r = ratchet.Ratchet(home=home, drain_interval_s=0.05)
+    r.record("a", ok=True)
+    for _ in range(200):
+        if (home / "ratchet.db").exists():
+            break
+        time.sleep(0.02)
+    assert (home / "ratchet.db").exists()
+    r.close()
+    assert [o.agent for o in ratchet.Ratchet(home=home).outcomes()] == ["a"]
+
+
+def test_a_background_that_fails_goes_on_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    turns = []
+
+    def work() -> None:
+        turns.append(1)
+        raise OSError("disk on fire")
+
+    background = Background(work, 0.01, name="test")
+    for _ in range(300):
+        if len(turns) >= 3:
+            break
+        time.sleep(0.01)
+    background.stop()
+    assert len(turns) >= 3
+    assert not background.alive
+    assert "disk on fire" in caplog.text
+
+
+def test_a_forked_child_records_and_reads_in_its_own_right(home: Path) -> None:
+    r = ratchet.Ratchet(home=home)
+    r.record("parent", ok=True)
+    assert len(list(r.outcomes())) == 1
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            r.record("child", ok=True)
+            code = 0 if {o.agent for o in r.outcomes()} == {"parent", "child"} else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert {o.agent for o in r.outcomes()} == {"parent", "child"}
+    r.close()
+
+
+def test_module_level_record_and_watch_use_the_home_that_the_environment_names(home: Path) -> None:
+    script = """
+import ratchet
+@ratchet.watch("w")
+def f(): return 1
+f(); ratchet.record("r", ok=True)
+"""
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, "RATCHET_HOME": str(home)}, check=True)
+    with ratchet.Ratchet(home=home) as r:
+        assert {o.agent for o in r.outcomes()} == {"w", "r"}
