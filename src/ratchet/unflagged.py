@@ -56,12 +56,13 @@ _DISPLAYS = (
     ),
 )
 
+_BODY_KEYS = ('"error', '"isError"', '"success"', '"status', '"exit_code"')
 _OWN_ERROR = (
     r"<tool_use_error>|Error:|Error \w{1,40}ing\b|API Error\b|(?:ENOENT|EISDIR|EACCES|EPERM|ENOTDIR): "
     r"|InputValidationError"
     r"|MCP error -\d|McpError\b|File does not exist\.|String to replace not found"
     r"|Request failed with status code [45]\d\d"
-    r"|Tool execution failed|No such tool available|Unknown tool\b|ERROR: |\[Error\]|Error executing tool"
+    r"|Tool execution failed|No such tool available|Unknown tool\b|ERROR:\s|\[Error\]|Error executing tool"
     r"|Unable to fetch"
     r"|File has not been read yet|File has been modified since|Invalid `?\w{1,40}`? parameter"
     r"|apply_patch verification failed"
@@ -76,11 +77,13 @@ _SHELL_ERROR = (
 _ANSWERED = (
     r"(?:HTTP/[\d.]{1,3} |HTTP Error |Error code: |API Error: |Error: |Status:? |HTTP )?"
     r"(?:4(?:0[0-9]|1\d|2[29]|51)|5(?:0[0-4]|2\d))(?::| -|,)? {0,2}"
-    r"(?:\{|Too Many Requests|Service Unavailable|Bad Gateway|Gateway Time-?out|Internal Server Error|Unauthorized|Forbidden"
+    r"(?:\{|Too Many Requests|Service Unavailable|Bad Gateway|Gateway Time-?out|Internal Server Error"
+    r"|Unauthorized|Forbidden"
     r"|Bad Request|Not Found|RESOURCE_EXHAUSTED|UNAVAILABLE|Client Error|Server Error|Overloaded|Payment Required)"
 )
 _EXITED = (
-    r"^(?:Error: )?(?:Exit code|Process exited with code|Command exited with code|exit status|Command failed with exit code)"
+    r"^(?:Error: )?(?:Exit code|Process exited with code|Command exited with code|exit status"
+    r"|Command failed with exit code)"
     r":? [1-9]\d{0,2}\b|^\[The command completed with exit code [1-9]|\bHalting VM with exit status [1-9]"
     r"|^exit status [1-9]"
     r"|^\(exit code:? [1-9]\d{0,2}\)|\berror Command failed with exit code [1-9]|^script returned exit code [1-9]"
@@ -98,7 +101,7 @@ _CERTAIN = (
     r"|mods/funs, found [1-9]|^(?:Error: )?Command timed out after|^\*\* \(Mix\) |^E: (?:Unable|Could|Package|Failed)"
     r"|^ERROR: (?:Could not|No matching|failed to (?:solve|build)|Failed building)|^curl: \(\d"
     r"|^error: externally-managed"
-    r"|^(?:fatal: )?unable to access 'http|^Error response from daemon: |^Error from server \(|^FATAL ERROR: "
+    r"|^(?:fatal: )?unable to access 'http|^(?:docker: )?Error response from daemon: |^Error from server \(|^FATAL ERROR: "
     r"|^psql: error: |^ERROR \d{4} \(\w{5}\)|^Pre-commit validation failed|^husky - .{1,60} failed|^Killed$"
 )
 # Words that a log may quote too: they count at the ends of an output.
@@ -106,15 +109,18 @@ _AT_ENDS = (
     r"^fatal: |^error: |^Error: |^ERROR: |^error\[|^Traceback \(most recent call last\)|^\*\* \(\w{1,60}\) "
     r"|^ERROR\b.{0,40}:"
     r"|^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception): |^(?:Uncaught |Unhandled )|^Failed to "
+    r"|^Command failed: "
     r"|^FAIL(?:ED)?\b"
     r"|^[\w./\-]{1,80}: (?:unrecognized|unknown|invalid|illegal) (?:option|command|argument)|^usage: "
     r"|^Permission to \S{1,40} .{0,300}denied"
 )
 _ALONE = (
-    r"(?:[\w./\-]{1,200}: )?.{0,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory|not found)$"
+    r".{0,500}: (?:\[Errno \d{1,3}\] )?"
+    r"(?:No such file or directory|Permission denied|Is a directory|Not a directory|not found)$"
     r"|(?:fatal|error): |\S{0,80}sh: .{1,300}: command not found|\(eval\):\d{1,6}: |.{0,200}: command not found"
     r"|zsh: (?:command not found|no matches found|no such file)|curl: \(\d|jq: error|awk: |sed: (?:-e|can't)"
     r"|rg: |grep: .{0,200}: "
+    r"|no pull requests found|Error from server \(|Error response from daemon: "
     r"|Error: |gh: |GraphQL: |HTTP 4\d\d|could not |error connecting"
 )
 _PASSED = (
@@ -176,7 +182,7 @@ def _is_error_answer(said: str) -> bool:
         return True
     if said[0] not in "{[" or said[-1] not in "}]" or len(said) > _BODY_LIMIT:
         return False
-    if '"error' not in said and '"isError"' not in said and '"success"' not in said and '"status' not in said:
+    if not any(key in said for key in _BODY_KEYS):
         return False
     import json
 
@@ -195,6 +201,9 @@ def _reports_error(body: dict[str, object]) -> bool:
     if body.get("error") and body["error"] not in (True, False) and not body.get("data") and not body.get("result"):
         return True
     if body.get("errors") and not body.get("data"):
+        return True
+    meta = body.get("metadata")
+    if isinstance(meta, dict) and isinstance(meta.get("exit_code"), int) and meta["exit_code"] != 0:  # Codex
         return True
     status = body.get("status", body.get("statusCode", body.get("status_code")))
     return isinstance(status, int) and 400 <= status <= 599
