@@ -318,7 +318,8 @@ def test_a_subagents_rollout_bears_its_parents_session(tmp_path: Path) -> None:
 
 def test_an_interrupted_turn_cancels_what_was_open(tmp_path: Path) -> None:
     aborted = codex("event_msg", {"type": "turn_aborted", "reason": "interrupted"}, 3)
-    failure = read(SOURCE, lines(tmp_path / "r.jsonl", [meta(), call(SHELL, 1), aborted])).only.failure
+    records = [meta(), call(SHELL, 1), aborted, output("aborted", 4)]
+    failure = read(SOURCE, lines(tmp_path / "r.jsonl", records)).only.failure
     assert failure is not None
     assert failure.kind == "cancelled"
 

@@ -319,3 +319,27 @@ def test_rows_of_runs_and_settings_are_not_taken_for_conversations() -> None:
     assert not SOURCE.claims(b'{"events": 5, "ok": true}\n')
     assert not SOURCE.claims(b'{"task": "x", "ok": true, "events": [{"at": 1}]}\n')
     assert not SOURCE.claims(b'{\n  "name": "shop",\n  "version": "1.0"\n}\n')
+
+
+def test_an_id_that_a_model_used_twice_names_two_calls(tmp_path: Path) -> None:
+    twice = [*openai("ok"), *openai("Error: no seat")[2:]]
+    path = tmp_path / "a.json"
+    taught = document(path, twice)
+    assert [found.ok for found in taught.outcomes] == [True, False]
+    assert len(set(taught.ids)) == 2
+
+
+def test_a_message_written_again_counts_once_with_its_tokens(tmp_path: Path) -> None:
+    message: Row = {"id": "g1", "type": "gemini", "timestamp": stamp(1), "tokens": {"total": 9}}
+    ended: Row = {**message, "toolCalls": [gemini_call("success", {"output": "fine"})]}
+    about: Row = {"sessionId": "g-1", "projectHash": "abc"}
+    failed: Row = {"id": "e1", "type": "error", "content": "[API Error: quota exceeded]", "timestamp": stamp(5)}
+    taught = read(SOURCE, lines(tmp_path / "a.jsonl", [about, message, ended, ended, failed]))
+    assert len(set(taught.ids)) == 2
+    assert taught.outcomes[0].tokens == 9
+    assert (taught.outcomes[-1].task, taught.outcomes[-1].ok) == ("model", False)
+
+
+def test_a_worked_example_is_no_step(tmp_path: Path) -> None:
+    shown: list[Json] = [{**record, "is_demo": True} for record in openai() if isinstance(record, dict)]
+    assert len(document(tmp_path / "a.json", {"history": [*shown, *openai("fine", OTHER)]}).outcomes) == 1

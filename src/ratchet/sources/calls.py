@@ -6,7 +6,7 @@ are redacted when it opens: the carry is stored too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ratchet import coin, intent, toolcall
 from ratchet.records import Failure, Json, Outcome, Row, Step
@@ -34,6 +34,18 @@ class Result:
     type: str = ""
     judged: bool = True
     says_failed: bool = False  # no flag, but the source's own way to word an error
+
+
+def step_of(tool: str, tool_input: Json) -> Step:
+    """What a call of a tool does, its texts redacted and capped."""
+    head, target = intent.intent(tool, tool_input)
+    return Step(
+        tool=toolcall.whole_text(tool)[:200],
+        head=toolcall.safe(head, 200),
+        target=toolcall.safe(target, 500),
+        input=toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
+        change=toolcall.safe(toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
+    )
 
 
 def step_of(tool: str, tool_input: Json) -> Step:

@@ -145,7 +145,7 @@ class _History:
         self._spend(record, message, place)
         model = fields.text(message.get("model"))
         for block in fields.rows(message.get("content")):
-            key = fields.text(block.get("id"))
+            key = fields.text(block.get("id")) or fields.text(record.get("uuid"))
             if block.get("type") == "tool_use" and key:
                 table(self._carry, "open")[key] = calls.opened(
                     fields.text(block.get("name")),
@@ -175,7 +175,8 @@ class _History:
         spent[key] = total
 
     def _result(self, block: Row, record: Row, place: _Place) -> Outcome:
-        key = fields.text(block.get("tool_use_id")) or fields.text(record.get("uuid"))
+        named = fields.first(record, ("sourceToolAssistantUUID", "parentUuid", "uuid"))
+        key = fields.text(block.get("tool_use_id")) or fields.text(named)
         call = fields.row(table(self._carry, "open").pop(key, None))
         detail = fields.row(record.get("toolUseResult"))
         if not call:  # its call stood in a line that is lost

@@ -161,7 +161,7 @@ class _Rollout:
         key = fields.text(fields.first(item, ("call_id", "id")))
         if kind in _CALLS and key:
             self._open(key, *_call_of(item), at)
-        elif kind in _OUTPUTS and key:
+        elif kind in _OUTPUTS and key and key not in table(self._carry, "aborted"):
             return [self._close(key, codex_output.result_of(item.get("output"), at=at))]
         elif kind == "message" and not self._carry.get("project"):
             found = _CWD.search(fields.blocks_text(item.get("content"))[:20_000])
@@ -204,13 +204,14 @@ class _Rollout:
         if kind == "token_count":
             self._spend(fields.row(event.get("info")))
         elif kind == "item_completed":
-            return self._finished(fields.row(event.get("item")), at, {})
+            return self._finished(fields.row(event.get("item")), at)
         elif kind in _ENDED:
             return self._ended(event, at)
         elif kind in ("error", "stream_error"):
             return [self._model_failure(event, at, line)]
         elif kind == "turn_aborted" and event.get("reason") == "interrupted":
             left = list(table(self._carry, "open"))
+            table(self._carry, "aborted").update(dict.fromkeys(left, True))
             return [self._close(key, calls.Result(text="interrupted", at=at, kind="cancelled")) for key in left]
         return []
 
@@ -237,9 +238,9 @@ class _Rollout:
             item = {**fields.row(event.get("invocation")), **item, "type": "mcp_tool_call"}
         else:
             item["type"] = "command_execution" if event.get("type") == "exec_command_end" else "file_change"
-        return self._finished(item, at, {})
+        return self._finished(item, at)
 
-    def _finished(self, item: Row, at: float, key_of: dict[str, str]) -> list[Item]:
+    def _finished(self, item: Row, at: float) -> list[Item]:
         tool, tool_input = codex_output.item_call(item)
         key = fields.text(item.get("id"))
         if not tool or not key:
@@ -263,12 +264,7 @@ class _Rollout:
         cwd = fields.text(item.get("cwd")).removeprefix("file://")
         if cwd:
             fields.row(opened[key])["project"] = cwd
-        return [self._close_as(key, key_of.get(key, key), result)]
-
-    def _close_as(self, key: str, name: str, result: calls.Result) -> Outcome:
-        opened = table(self._carry, "open")
-        opened[name] = opened.pop(key)
-        return self._close(name, result)
+        return [self._close(key, result)]
 
     def _streamed(self, record: Row, at: float, line: int) -> list[Item]:
         """A line of `codex exec --json`: it bears no times, and its item ids begin anew in each run of a thread."""
@@ -279,9 +275,8 @@ class _Rollout:
             item = fields.row(record.get("item"))
             if fields.text(fields.first(item, ("type", "item_type"))) == "error":
                 return [self._model_failure(item, at, line)]
-            held = json.dumps(item, sort_keys=True).encode("utf-8", "surrogatepass")
-            key = fields.text(item.get("id"))
-            return self._finished(item, at, {key: f"{key}:{hashlib.sha256(held).hexdigest()[:12]}"})
+            digest = hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()[:12]
+            return self._finished({**item, "id": f"{item.get('id')}:{digest}"}, at)
         elif kind in ("turn.failed", "error"):
             return [self._model_failure(fields.row(record.get("error")) or record, at, line)]
         return []
@@ -292,7 +287,7 @@ class _Rollout:
             said,
             agent=NAME,
             session=self._session(),
-            key=f"{line}:{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}",
+            key=f"{line}:{hashlib.sha256(said.encode()).hexdigest()[:12]}",
             at=at,
             status=fields.whole(error.get("http_status_code")),
             thread=fields.text(self._carry.get("thread")),
@@ -308,7 +303,7 @@ def _call_of(item: Row) -> tuple[str, Json]:
     name = fields.text(item.get("name"))
     space = fields.text(item.get("namespace"))
     held = fields.first(item, ("arguments", "input"))
-    if isinstance(held, str) and item.get("type") == "function_call":
+    if isinstance(held, str) and (item.get("type") == "function_call" or held.startswith("{")):
         try:
             held = json.loads(held)
         except (ValueError, RecursionError):

@@ -47,7 +47,7 @@ def result_of(output: Json, *, at: float | None) -> calls.Result:
         exit_code = fields.whole(metadata.get("exit_code"))
         duration_s = fields.number(metadata.get("duration_seconds"))
         failed = True if held.get("success") is False or held.get("isError") is True else None
-        said = fields.blocks_text(fields.first(held, ("output", "content", "stderr", "error")))
+        said = fields.blocks_text(fields.first(held, ("output", "content", "text", "stderr", "error")))
     else:
         said = fields.blocks_text(held)
     header = said[:_HEADER_CHARS].partition(_OUTPUT_MARK)[0]

@@ -169,7 +169,7 @@ def _decoded(given: Json) -> Json:
 def _gemini(record: Row) -> list[Event] | None:
     """Gemini CLI: calls and their results stand in one message."""
     if record.get("type") != "gemini" and not ("toolCalls" in record and "role" not in record):
-        return None
+        return [] if record.get("type") == "error" and isinstance(record.get("content"), str) else None
     found: list[Event] = []
     for call in fields.rows(record.get("toolCalls")):
         at = fields.instant(call.get("timestamp")) or fields.instant(record.get("timestamp"))

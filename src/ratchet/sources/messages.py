@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from ratchet.ports import Read
@@ -128,7 +129,7 @@ class _Conversations:
 
     def _steps(self, records: list[Json], about: Row) -> list[Item] | None:
         """The steps of one conversation, of messages or of pairs of them (OpenHands' oldest way)."""
-        for name in ("open", "agent", "session", "model", "fenced"):
+        for name in ("open", "agent", "session", "model", "fenced", "used", "calls"):
             self._carry.pop(name, None)
         self._carry.update(about)
         flat = [part for item in records for part in (item if isinstance(item, list) else [item])]
@@ -143,6 +144,8 @@ class _Conversations:
         return found if known else None
 
     def _step(self, record: Row) -> list[Item] | None:
+        if record.get("is_demo") is True:  # SWE-agent's worked example, which nobody ran
+            return []
         events = events_of(record, fenced=self._carry.get("fenced") is True)
         if events is None:
             return None
@@ -152,9 +155,9 @@ class _Conversations:
         model = fields.text(fields.first(inner, ("model", "modelId")))
         if model:
             self._carry["model"] = model
-        self._spend(fields.row(fields.first(inner, ("usage", "tokens"))))
+        self._spend(fields.row(fields.first(inner, ("usage", "tokens"))), fields.text(record.get("id")))
         at = moment(fields.instant(fields.first(record, ("timestamp", "created_at"))), self._path, self._carry)
-        items: list[Item] = []
+        items: list[Item] = self._model_failure(record, inner, at)
         for event in events:
             if isinstance(event, Opens):
                 self._open(event, at)
@@ -162,11 +165,33 @@ class _Conversations:
                 items += self._close(event, at)
         return items
 
-    def _spend(self, usage: Row) -> None:
+    def _spend(self, usage: Row, message: str) -> None:
+        """Count a message's tokens once: some agents write it down again when its calls have ended."""
         total = fields.whole(fields.first(usage, ("totalTokens", "total_tokens", "total")))
         if total is None:
             total = sum(fields.whole(usage.get(of)) or 0 for of in ("input_tokens", "output_tokens"))
-        self._carry["waiting"] = tally(self._carry, "waiting") + total
+        spent = table(self._carry, "spent")
+        before = tally(spent, message) if message else 0
+        if total and message:
+            spent[message] = total
+        self._carry["waiting"] = tally(self._carry, "waiting") + max(0, total - before)
+
+    def _model_failure(self, record: Row, inner: Row, at: float) -> list[Item]:
+        """A call of the model that failed: Gemini CLI writes an error among the messages, pi a reason to stop."""
+        said = fields.text(inner.get("errorMessage")) if inner.get("stopReason") == "error" else ""
+        if record.get("type") == "error":
+            said = fields.blocks_text(record.get("content"))
+        if not said:
+            return []
+        key = fields.text(record.get("id")) or _digest([said, at])
+        agent, session = self._whose()
+        return [calls.model_failure(said, agent=agent, session=session, key=key, at=at)]
+
+    def _whose(self) -> tuple[str, str]:
+        """(agent, session) of the conversation at hand."""
+        session = fields.text(self._carry.get("session")) or self._own_session()
+        table(self._carry, "sessions")[session] = True
+        return fields.text(self._carry.get("agent")) or NAME, session
 
     def _open(self, event: Opens, at: float) -> Row:
         self._carry["calls"] = tally(self._carry, "calls") + 1
@@ -195,14 +220,24 @@ class _Conversations:
             call = self._open(Opens(event.key, "", None), at)
             opened.pop(event.key, None)
         if result.at is None and event.call is None:
-            result = calls.at(result, at)
+            result = replace(result, at=at)
         waiting = tally(self._carry, "waiting")
         self._carry["waiting"] = 0
-        session = fields.text(self._carry.get("session")) or self._own_session()
-        table(self._carry, "sessions")[session] = True
-        name = fields.text(call.get("key")) or key
-        agent = fields.text(self._carry.get("agent")) or NAME
+        agent, session = self._whose()
+        name = self._name(fields.text(call.get("key")) or key, call, result)
+        if agent == "tau-bench":
+            name += ":"  # its runs share a cache of answers, ids included: only the session tells them apart
         return [calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)]
+
+    def _name(self, key: str, call: Row, result: calls.Result) -> str:
+        """The call's key; with a number when another call had it before (some models answer with the same id twice)."""
+        held = _digest([call.get("tool"), call.get("input"), result.text])
+        used = table(self._carry, "used")
+        name, number = key, 1
+        while used.setdefault(name, held) != held:
+            number += 1
+            name = f"{key}:{number}"
+        return name
 
     def _own_session(self) -> str:
         """A session for lines that name none. The file's name is part of it: many conversations begin with the same
