@@ -48,23 +48,6 @@ def step_of(tool: str, tool_input: Json) -> Step:
     )
 
 
-def step_of(tool: str, tool_input: Json) -> Step:
-    """What a call of a tool does, its texts redacted and capped."""
-    head, target = intent.intent(tool, tool_input)
-    return Step(
-        tool=toolcall.whole_text(tool)[:200],
-        head=toolcall.safe(head, 200),
-        target=toolcall.safe(target, 500),
-        input=toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
-        change=toolcall.safe(toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
-    )
-
-
-def at(result: Result, moment: float) -> Result:
-    """The result, known to have come then."""
-    return replace(result, at=moment)
-
-
 def opened(
     tool: str,
     tool_input: Json,

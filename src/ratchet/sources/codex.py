@@ -282,6 +282,7 @@ class _Rollout:
         return []
 
     def _model_failure(self, error: Row, at: float, line: int) -> Outcome:
+        error = fields.row(error.get("error")) or error
         said = fields.text(error.get("message")) or "the model's answer was an error without a text"
         return calls.model_failure(
             said,

@@ -113,7 +113,7 @@ class Runs:
             return own
         if _UNIQUE.match(own) and sum(letter.isdigit() for letter in own) >= 4:
             return coin.outcome_id(NAME, "", own)
-        held = json.dumps(record, sort_keys=True).encode("utf-8", "surrogatepass")
+        held = json.dumps(record, sort_keys=True).encode()
         salt = "" if timed else self._salt
         return coin.outcome_id(NAME, "", f"{hashlib.sha256(held).hexdigest()}:{line}{salt}")
 
