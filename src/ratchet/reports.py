@@ -47,6 +47,12 @@ _COMPILERS = (
     r"\bld returned \d",
     r"^\*\* \(CompileError\)|^== Compilation error in",
 )
+# fmt: off
+_COMPILER_SIGNS = (
+    "error: ", "error[E", "error TS", "error C", "error LNK", "error FS", ".go:", "\u2716 ", "undefined reference to",
+    "ld returned ", "** (CompileError)", "== Compilation error in",
+)
+# fmt: on
 
 
 def tests_failed(text: str) -> bool:
@@ -67,6 +73,6 @@ def test_summary(text: str) -> str:
 
 def compiler_failed(text: str) -> bool:
     """Whether a compiler or linter reports an error in `text`."""
-    if "rror" not in text and ".go:" not in text and "undefined" not in text and "ld returned" not in text:
+    if not any(sign in text for sign in _COMPILER_SIGNS):  # one of them stands in every text that the patterns meet
         return False
     return re.search("|".join(_COMPILERS), text, re.MULTILINE) is not None
