@@ -343,3 +343,38 @@ def test_a_message_written_again_counts_once_with_its_tokens(tmp_path: Path) -> 
 def test_a_worked_example_is_no_step(tmp_path: Path) -> None:
     shown: list[Json] = [{**record, "is_demo": True} for record in openai() if isinstance(record, dict)]
     assert len(document(tmp_path / "a.json", {"history": [*shown, *openai("fine", OTHER)]}).outcomes) == 1
+
+
+def test_copilot_events_are_read(tmp_path: Path) -> None:
+    asked: Json = [{"toolCallId": "call_1", "name": "bash", "arguments": {"command": "make"}}]
+    path = lines(
+        tmp_path / "events.jsonl",
+        [
+            {"type": "session.start", "data": {"sessionId": "c-1"}, "timestamp": stamp(0)},
+            {"type": "assistant.message", "data": {"content": "", "toolRequests": asked}, "timestamp": stamp(1)},
+            {
+                "type": "tool.execution_complete",
+                "data": {"toolCallId": "call_1", "success": False, "error": {"message": "boom"}},
+                "timestamp": stamp(2),
+            },
+        ],
+    )
+    assert source_for(str(path)).name == "messages"
+    found = read(SOURCE, path).only
+    assert (found.agent, found.session, found.task, found.ok) == ("copilot-cli", "c-1", "bash", False)
+
+
+def test_qwen_frames_around_geminis_parts_are_not_taken_for_claudes(tmp_path: Path) -> None:
+    call: Json = {"functionCall": {"id": KEY, "name": "run_shell_command", "args": {"command": "make"}}}
+    answer: Json = {"functionResponse": {"id": KEY, "name": "run_shell_command", "response": {"error": "boom"}}}
+    frame: Row = {"sessionId": "q-1", "cwd": "/w", "timestamp": stamp(1)}
+    path = lines(
+        tmp_path / "q.jsonl",
+        [
+            {**frame, "type": "assistant", "message": {"role": "model", "parts": [call]}},
+            {**frame, "type": "tool_result", "message": {"role": "user", "parts": [answer]}},
+        ],
+    )
+    assert source_for(str(path)).name == "messages"
+    found = read(SOURCE, path).only
+    assert (found.agent, found.session, found.project, found.ok) == ("qwen-code", "q-1", "/w", False)

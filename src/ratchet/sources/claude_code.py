@@ -67,6 +67,8 @@ def _is_own(record: Row) -> bool:
     if kind in _SESSIONLESS and _SESSIONLESS[kind] in record:
         return True
     in_session = isinstance(record.get("sessionId", record.get("session_id")), str)
+    if "parts" in fields.row(record.get("message")):  # Qwen Code writes the same frame around Gemini's parts
+        return False
     return in_session and (kind in _WITH_SESSION or "-" in kind)  # newer kinds: ai-title, last-prompt, agent-name
 
 

@@ -53,7 +53,7 @@ Event = Opens | Closes
 def events_of(record: Row, *, fenced: bool = False) -> list[Event] | None:
     """What one record of a conversation holds; None when it is no such record. `fenced` reads commands out of code
     fences, for conversations that have no other calls."""
-    for shape in (_opencode, _gemini, _openhands_v1, _openhands, _swe_agent_step):
+    for shape in (_opencode, _copilot, _gemini, _openhands_v1, _openhands, _swe_agent_step):
         found = shape(record)
         if found is not None:
             return found
@@ -219,6 +219,22 @@ def _opencode(record: Row) -> list[Event] | None:
         opens = Opens(_key(part), fields.text(part.get("tool")), state.get("input"), began)
         found.append(Closes(opens.key, calls.Result(text=said, failed=failed, at=ended, exit_code=exit_code), opens))
     return found
+
+
+def _copilot(record: Row) -> list[Event] | None:
+    """Copilot CLI: events whose `data` holds the calls a message asks for, and the end of each."""
+    kind, data = fields.text(record.get("type")), record.get("data")
+    if "." not in kind or not isinstance(data, dict):
+        return None
+    at = fields.instant(record.get("timestamp"))
+    if kind == "tool.execution_complete":
+        error = fields.row(data.get("error"))
+        said = fields.blocks_text(fields.first(fields.row(data.get("result")), ("content", "detailedContent")))
+        said = fields.text(error.get("message")) or said or fields.text(data.get("error"))
+        failed = True if data.get("success") is False or data.get("error") else None
+        return [Closes(_key(data), calls.Result(text=said, failed=failed, at=at))]
+    asked = fields.rows(data.get("toolRequests")) if kind == "assistant.message" else []
+    return [Opens(_key(call), fields.text(call.get("name")), _decoded(call.get("arguments")), at) for call in asked]
 
 
 def _openhands(record: Row) -> list[Event] | None:

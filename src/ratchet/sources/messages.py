@@ -1,5 +1,6 @@
 """Conversations with tool calls, as JSON lines or as one document, in any of the common shapes (see
-`message_shapes`): Gemini CLI, pi, opencode, OpenHands, SWE-agent, tau-bench, and every agent that keeps its messages.
+`message_shapes`): Gemini CLI, Qwen Code, Copilot CLI, pi, opencode, OpenHands, SWE-agent, tau-bench, and every agent
+that keeps its messages.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _SESSION = ("sessionId", "session_id", "conversation_id", "thread_id", "instance
 _IN_DOCUMENT = re.compile(
     rb'"(?:role|toolCalls|tool_calls|trajectory|traj|observation|projectHash)"\s*:|"kind"\s*:\s*"\w+Event"|"type"\s*:\s*"gemini"'
 )
+_COPILOT = ("session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete")
 _ROLES = frozenset(("assistant", "user", "system", "tool", "function", "toolResult", "model", "developer"))
 
 
@@ -63,8 +65,10 @@ def _is_own(record: Row) -> bool:
     if isinstance(role, str):
         return role in _ROLES and not {"content", "tool_calls", "parts", "toolCalls"}.isdisjoint(record)
     inner = record.get("message")
-    if record.get("type") == "message" and isinstance(inner, dict):
-        return "role" in inner
+    if isinstance(inner, dict) and "role" in inner and ("parts" in inner or record.get("type") == "message"):
+        return True
+    if isinstance(record.get("data"), dict) and record.get("type") in _COPILOT:
+        return True
     if record.get("type") == "session" and "cwd" in record:  # pi's header
         return True
     if record.get("type") == "gemini" or ("sessionId" in record and "projectHash" in record):
@@ -151,6 +155,9 @@ class _Conversations:
             return None
         if not self._carry.get("agent"):
             self._carry["agent"] = _agent_of(record, "")
+        for name, value in (("session", _session_of(record)), ("project", record.get("cwd"))):
+            if value and isinstance(value, str) and not self._carry.get(name):
+                self._carry[name] = value
         inner = fields.row(record.get("message")) or record
         model = fields.text(fields.first(inner, ("model", "modelId")))
         if model:
@@ -277,6 +284,10 @@ def _agent_of(document: Row, holder: str) -> str:
         return "swe-agent"
     if "projectHash" in document or document.get("type") == "gemini":
         return "gemini-cli"
+    if isinstance(document.get("data"), dict) and document.get("type") in _COPILOT:
+        return "copilot-cli"
+    if "parts" in fields.row(document.get("message")):
+        return "qwen-code"
     if "toolCallId" in fields.row(document.get("message")) or document.get("type") == "message":
         return "pi"
     if document.get("source") in ("agent", "user", "environment") or holder == "history":
@@ -285,6 +296,11 @@ def _agent_of(document: Row, holder: str) -> str:
             return "openhands"
         return "swe-agent"
     return named[:100] or NAME
+
+
+def _session_of(record: Row) -> Json:
+    """The session that a message itself names (Qwen Code), or that an event opens (Copilot CLI)."""
+    return record.get("sessionId") or fields.row(record.get("data")).get("sessionId")
 
 
 def _acts_in_fences(document: Row, holder: str) -> bool:
