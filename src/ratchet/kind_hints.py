@@ -173,6 +173,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
 
 # The last resort: one word that more often than not belongs to one kind.
 LAST: tuple[tuple[str, str], ...] = (
+    ("server_error", """cloudflare"""),
     (
         "quota_exhausted",
         """quota|credits|billing""",

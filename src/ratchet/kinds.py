@@ -182,7 +182,8 @@ def kind_of(
     exit_code = exit_code or _exit_said(words_of(text[:_HEAD]))
     if len(text) > _LONG:
         text = error_lines(text, _LIMIT)
-    said = (trace_of(text)[0] if "\n" in text else "") or text
+    thrown = trace_of(text)[0] if "\n" in text else ""
+    said = thrown or text
     raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
     named = _class_named(said)
     words = words_of(f"{code}\n{said}\n{_spelled(said)}")
@@ -201,7 +202,7 @@ def kind_of(
         return specific
     if structure and not (structure == "tool_error" and general):
         return structure
-    return general or _by_elimination(words, hint, exit_code, raised, named, tool)
+    return general or _by_elimination(words, hint, exit_code, raised, named or thrown, tool)
 
 
 def is_transient(kind: str, text: str = "") -> bool:

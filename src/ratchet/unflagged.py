@@ -101,7 +101,8 @@ _CERTAIN = (
     r"|mods/funs, found [1-9]|^(?:Error: )?Command timed out after|^\*\* \(Mix\) |^E: (?:Unable|Could|Package|Failed)"
     r"|^ERROR: (?:Could not|No matching|failed to (?:solve|build)|Failed building)|^curl: \(\d"
     r"|^error: externally-managed"
-    r"|^(?:fatal: )?unable to access 'http|^(?:docker: )?Error response from daemon: |^Error from server \(|^FATAL ERROR: "
+    r"|^(?:fatal: )?unable to access 'http|^(?:docker: )?Error response from daemon: "
+    r"|^Error from server \(|^FATAL ERROR: "
     r"|^psql: error: |^ERROR \d{4} \(\w{5}\)|^Pre-commit validation failed|^husky - .{1,60} failed|^Killed$"
 )
 # Words that a log may quote too: they count at the ends of an output.
