@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,11 +26,13 @@ from history import AGENTS, DAYS, STARTED_AT, batches, outcomes
 from ratchet.analysis.ingest import ingest
 from ratchet.drain import drain
 from ratchet.journal import Journal
+from ratchet.recorder import Recorder
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 
 DRAINED = 40_000  # outcomes a drain: some thirteen batches
 ROUNDS = 3
+SHARES = (0.0, 0.1, 0.3)  # of failures
 MILLION = 1_000_000
 
 
@@ -46,16 +49,34 @@ def rows_to_drain(failing: float, started_at: float, seed: int) -> list[Row]:
     return list(outcomes(DRAINED, failing=failing, seed=seed, days=days, started_at=started_at))
 
 
+def recorded(rows: list[Row], home: Path) -> None:
+    """Write the rows down as an agent's `record` does: ids in order of time, no step, no session."""
+    recorder = Recorder(str(home))
+    for row in rows:
+        failure = row.get("failure")
+        recorder.record(
+            str(row["agent"]),
+            task=str(row["task"]),
+            ok=bool(row["ok"]),
+            error=str(failure["message"]) if isinstance(failure, dict) else None,
+            duration_s=float(str(row["duration_s"])),
+            tokens=int(str(row["tokens"])),
+            started_at=float(str(row["started_at"])),
+        )
+    recorder.close()
+
+
 def journalled(rows: list[Row], home: Path) -> None:
+    """Write the rows down as hooks do: tool calls of sessions, with ids that are hashes."""
     journal = Journal(str(home))
     for row in rows:
         journal.append({"r": "outcome", **row})
     journal.close()
 
 
-def drained_per_cpu_s(store: SqliteStore, rows: list[Row]) -> float:
+def drained_per_cpu_s(store: SqliteStore, rows: list[Row], write: Callable[[list[Row], Path], None]) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        journalled(rows, Path(folder))
+        write(rows, Path(folder))
         started = cpu_s()
         moved = drain(store, folder, ingest, time.time()).outcomes
         used = cpu_s() - started
@@ -84,33 +105,42 @@ def bare_per_cpu_s(rows: list[Row], folder: Path) -> float:
 
 def drain_figures(history: Path, size: int) -> list[Figure]:
     end = STARTED_AT + DAYS * 86_400
-    shares = (0.0, 0.1, 0.3)
-    fresh, bare = dict.fromkeys(shares, 0.0), dict.fromkeys(shares, 0.0)
-    grown = 0.0
+    best: dict[str, float] = {}
+
+    def keep(name: str, value: float) -> None:
+        best[name] = max(best.get(name, 0.0), value)
+
     large = SqliteStore(history)
     for number in range(ROUNDS):
-        for share in shares:
+        for share in SHARES:
             rows = rows_to_drain(share, end, seed=1000 + number)
             with tempfile.TemporaryDirectory() as folder:
                 store = SqliteStore(Path(folder) / "ratchet.db")
-                fresh[share] = max(fresh[share], drained_per_cpu_s(store, rows))
+                keep(f"{share}", drained_per_cpu_s(store, rows, recorded))
+                keep(f"{share} calls", drained_per_cpu_s(store, rows, journalled))
                 store.close()
-                bare[share] = max(bare[share], bare_per_cpu_s(rows, Path(folder)))
+                keep(f"{share} bare", bare_per_cpu_s(rows, Path(folder)))
             if share == 0.1:
-                grown = max(grown, drained_per_cpu_s(large, rows))
+                keep("large", drained_per_cpu_s(large, rows, recorded))
     large.close()
-    beside = {share: f"parse and insert alone {value:,.0f}/s" for share, value in bare.items()}
-    return [
-        Figure(name="drained per CPU second, no failures", measured=f"{fresh[0.0]:,.0f}", baseline=beside[0.0]),
-        at_least("drained per CPU second, 10 % failures", fresh[0.1], 50_000, baseline=beside[0.1]),
-        Figure(name="drained per CPU second, 30 % failures", measured=f"{fresh[0.3]:,.0f}", baseline=beside[0.3]),
-        at_most(
-            f"slower per outcome, 10 % failures, on {size:,} of history",
-            fresh[0.1] / grown,
-            1.25,
-            baseline=f"{1e6 / fresh[0.1]:.1f} us on an empty store",
-        ),
-    ]
+    figures: list[Figure] = []
+    for share in SHARES:
+        name, beside = f"drained per CPU second, {share:.0%} failures", f"parse, insert: {best[f'{share} bare']:,.0f}"
+        if share == 0.1:
+            figures.append(at_least(name, best["0.1"], 50_000, baseline=beside))
+        else:
+            figures.append(Figure(name=name, measured=f"{best[f'{share}']:,.0f}", baseline=beside))
+        calls = f"{best[f'{share} calls']:,.0f}"
+        figures.append(
+            Figure(name=f"  as tool calls of sessions, {share:.0%} failures", measured=calls, baseline=beside)
+        )
+    slower = at_most(
+        f"slower for each outcome on {size:,} of history, 10% failures",
+        best["0.1"] / best["large"],
+        1.25,
+        baseline=f"{1e6 / best['0.1']:.1f} us on an empty store",
+    )
+    return [*figures, slower]
 
 
 # -- asking --------------------------------------------------------------------------------------------------------
