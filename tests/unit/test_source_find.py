@@ -26,12 +26,14 @@ def test_folders_are_walked_in_a_stable_order_and_what_is_no_history_is_left_asi
     (tmp_path / "LICENSE").write_text("MIT License\n\nPermission is hereby granted\n")
     (tmp_path / "README.md").write_text("# x\n```\nTraceback (most recent call last):\n  File x\n```\n")
     (tmp_path / "package.json").write_text(json.dumps({"name": "shop", "version": "1"}, indent=2))
+    (tmp_path / "users.json").write_text(json.dumps({"users": [{"role": "admin", "status": 1}]}, indent=2))
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": {"error": "x", "status": "ok"}}, indent=2))
     (tmp_path / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "app.log").write_text("2026-02-01 10:00:00 ERROR x\n")
     found = find([str(tmp_path)])
     assert [os.path.relpath(path, tmp_path) for path in found.files] == ["app.log", "b/one.jsonl", "b/inner/two.jsonl"]
-    assert len(found.skipped) == 5
+    assert len(found.skipped) == 7
     assert not found.quarantined
 
 

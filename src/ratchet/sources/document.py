@@ -27,6 +27,11 @@ def is_document(head: bytes) -> bool:
     return not any(line.startswith(b"{") and not decode(line)[1] for line in bare.split(b"\n", 64)[:64])
 
 
+def whole_document(head: bytes) -> Json:
+    """The document, when the head holds all of it; None when it is longer (or none)."""
+    return _decoded(head)[0] if is_document(head) else None
+
+
 def read_document(path: str, carry: Row, take: Callable[[Json], Iterable[Item] | None], *, name: str) -> Iterator[Read]:
     """One Read with all that the document holds, none when it has not changed since. `take` gives None for a document
     that is not of this format."""

@@ -14,7 +14,7 @@ from ratchet import coin, toolcall
 from ratchet.ports import Read
 from ratchet.records import Failure, Json, Outcome, Quarantined, Row, Step
 from ratchet.sources import calls, fields, spellings
-from ratchet.sources.document import is_document, read_document
+from ratchet.sources.document import is_document, read_document, whole_document
 from ratchet.sources.lines import objects_in, peek
 from ratchet.sources.reading import Item, count, moment, read_records, tally
 from ratchet.unflagged import says_failure
@@ -37,7 +37,10 @@ class Jsonl:
         """Whether any of the first objects says how a run went."""
         if any(spellings.verdict(record) is not None for record in objects_in(head)):
             return True
-        return is_document(head) and _TELLING.search(head) is not None
+        if not is_document(head) or _TELLING.search(head) is None:
+            return False
+        document = whole_document(head)
+        return document is None or any(spellings.verdict(record) is not None for record in _runs_in(document) or ())
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. A line that is no run is named with what was looked for."""
@@ -63,12 +66,10 @@ class Runs:
 
     def take_document(self, document: Json) -> list[Item] | None:
         """The runs of a document: a list of objects, an object that holds one, or a single run."""
-        if isinstance(document, dict):
-            named = [document[name] for name in _LISTS if isinstance(document.get(name), list)]
-            document = named[0] if named else [document]
-        if not isinstance(document, list):
+        runs = _runs_in(document)
+        if runs is None:
             return None
-        return [item for number, record in enumerate(fields.rows(document), 1) for item in self.take(record, number)]
+        return [item for number, record in enumerate(runs, 1) for item in self.take(record, number)]
 
     def take(self, record: Row, line: int) -> list[Item]:
         """The Outcome of one object; none while the run goes on; a Quarantined when it is no run."""
@@ -116,6 +117,14 @@ class Runs:
         held = json.dumps(record, sort_keys=True).encode()
         salt = "" if timed else self._salt
         return coin.outcome_id(NAME, "", f"{hashlib.sha256(held).hexdigest()}:{line}{salt}")
+
+
+def _runs_in(document: Json) -> list[Row] | None:
+    """The objects of a document that may be runs; None when it is neither an object nor a list."""
+    if isinstance(document, dict):
+        named = [document[name] for name in _LISTS if isinstance(document.get(name), list)]
+        document = named[0] if named else [document]
+    return fields.rows(document) if isinstance(document, list) else None
 
 
 def _name(record: Row, names: tuple[str, ...]) -> str:

@@ -1,7 +1,7 @@
 """The shapes in which agents write a conversation down, each turned into calls that open and results that close them.
 
-OpenAI and Anthropic messages (also LangChain's and the AI SDK's), pi, Gemini CLI, opencode, OpenHands in both history
-shapes, SWE-agent steps, tau-bench.
+OpenAI and Anthropic messages (also LangChain's and the AI SDK's), pi, Gemini CLI, Copilot CLI, opencode, OpenHands in
+both history shapes, SWE-agent steps, tau-bench.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 from ratchet.ports import Read
 from ratchet.records import Json, Outcome, Row
 from ratchet.sources import calls, fields
-from ratchet.sources.document import is_document, read_document
+from ratchet.sources.document import is_document, read_document, whole_document
 from ratchet.sources.lines import objects_in, peek
 from ratchet.sources.message_shapes import Closes, Opens, events_of
 from ratchet.sources.reading import Item, moment, read_records, table, tally
@@ -49,7 +49,13 @@ class Messages:
     def claims(self, head: bytes) -> bool:
         """Whether the first records are messages, or a document holds some."""
         if is_document(head):
-            return _IN_DOCUMENT.search(head) is not None
+            if _IN_DOCUMENT.search(head) is None:
+                return False
+            document = whole_document(head)
+            records = document if isinstance(document, list) else [document]
+            return document is None or any(
+                _speaks(item) or (isinstance(item, dict) and _is_own(item)) for item in records
+            )
         return any(_is_own(record) for record in objects_in(head))
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
