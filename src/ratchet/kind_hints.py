@@ -70,7 +70,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         nobrokersavailable|host & unreachable|connect & failed|could not be established|cannot establish
         failed to establish|stream & cut|stream & interrupted|stream & aborted|eof|failed to reconnect|reconnect
         failed to start mcp server|mcp server & disconnected|server & not reachable|not reachable|cannot reach
-        lost contact|link is down""",
+        lost contact|link is down|received from peer|stream error""",
     ),
     (
         "overloaded",
@@ -85,7 +85,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         upstream error|provider returned error|upstream connect error|internal error|internalerror|api error occurred
         unexpected server|an unexpected error occurred & try again|server side error|upstream request failed
         error occurred on our|statuscode internal|code internal|grpc & internal|internal failure|server failure
-        backend error|backend failure|service error|upstream failure""",
+        backend error|backend failure|service error|upstream failure|on our end|our side|wrong on our""",
     ),
     (
         "invalid_request",
@@ -174,6 +174,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
 # The last resort: one word that more often than not belongs to one kind.
 LAST: tuple[tuple[str, str], ...] = (
     ("server_error", """cloudflare"""),
+    ("refusal", """refused|declines|declined"""),
     (
         "quota_exhausted",
         """quota|credits|billing""",

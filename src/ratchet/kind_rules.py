@@ -30,7 +30,10 @@ CLASSES: tuple[tuple[str, str], ...] = (
     ("network", "serverdisconnectederror clientconnectionerror clientoserror clientpayloaderror newconnectionerror"),
     ("network", "maxretryerror chunkedencodingerror protocolerror endpointconnectionerror connectionclosederror"),
     ("network", "connectionclosed urlerror proxyerror connectexception socketexception unknownhostexception"),
-    ("network", "sslhandshakeexception nameresolutionerror connectionclosedok transporterror"),
+    (
+        "network",
+        "sslhandshakeexception nameresolutionerror serverselectiontimeouterror connectionclosedok transporterror",
+    ),
     (
         "auth",
         "authenticationerror unauthorized unauthorizederror unauthorizedexception autherror expiredtokenexception",

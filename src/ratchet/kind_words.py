@@ -51,8 +51,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         request was cancelled & !timeout|request cancelled|asyncio exceptions cancellederror|killed by the user
         process was interrupted|the operation was interrupted|run cancelled|stopped by user|stopped by the user
         interrupted what should claude do|signal interrupt|c aborted|got sigint|sigterm|user interrupt
-        interrupted by & user|was interrupted by|user abort|run aborted|abortsignal|sigint|keyboard interrupt|ctrl c
-        was aborted by|abort requested|cancel requested|cancellation requested|killed by user""",
+        interrupted by & user|was interrupted by|user abort|abortsignal|sigint|keyboard interrupt|ctrl c|was aborted by
+        abort requested|cancel requested|cancellation requested|killed by user""",
     ),
     (
         "loop_detected",
@@ -122,7 +122,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         reached your & limit & !rate limit & !rate limits & !request limit|hit your & limit & !rate limit & !rate limits
         usage credits|out of & messages|free messages|out of & requests|limit will reset|limit resets|limit & resets
         quota & month|allowance|no remaining & credits|remaining credits|0 credits|upgrade your plan|upgrade to & plan
-        exhausted & credits|available credits|credits & limit|spend & exceeded|balance & exhausted""",
+        exhausted & credits|available credits|credits & limit|spend & exceeded|balance & exhausted|free tier limit
+        tier limit reached|upgrade to continue|upgrade for more""",
     ),
     (
         "context_overflow",
@@ -151,7 +152,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         exceeds & token limit|exceeds & tokens|over the context|context & too small|context window of
         exceeds the limit of & tokens|truncated & max tokens|n ctx|longer than the & context|longer than the maximum
         maximum model length|over the maximum length|size limit exceeded|exceeds max tokens|exceeding the context
-        exceed the context|prompt length & exceeds|prompt exceeds""",
+        exceed the context|prompt length & exceeds|prompt exceeds|maximum context size|context size reached
+        context is full|context full|max context""",
     ),
     (
         "content_filter",
@@ -166,9 +168,11 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         prompt blocked|stopcandidateexception|blockedpromptexception|invalid prompt & flagged|flagged as|high risk cyber
         blocklist|blocked by the filter|contentfilterfinishreasonerror|safety policy|safety guidelines|content filtered
         filtered content|flagged by|blocked for safety|unsafe content|harm category|policy violation|violates & policy
-        violation of & policy|content safety|responsible ai""",
+        violation of & policy|content safety|responsible ai|harmful content|potentially harmful|disallowed content
+        not allowed by our safety""",
     ),
     ("network", """tunnel connection failed|proxy authentication required"""),
+    ("code_error", """sqlalchemy exc invalidrequesterror"""),
     (
         "auth",
         """no access to the model|have access to the model with the specified|does not have access to model
@@ -212,11 +216,11 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         model not supported|model & is not available|no such model
         model & is not supported & !parameter & !with this model & !value|unknownmodelerror|modelnotsupported
         unrecognized model|model not exist|modelnotfound|issue with the selected model|publisher model & not found
-        model & not found & !module & !models py & !tool & !file & !column & !table|no models loaded|model is not available|does not support model
-        model & end of its life|no model named|requested model & not exist|could not find model
-        could not resolve the foundation model|foundation model & not|model & could not be found
+        model & not found & !module & !models py & !tool & !file & !column & !table|no models loaded
+        model is not available|does not support model|model & end of its life|no model named|requested model & not exist
+        could not find model|could not resolve the foundation model|foundation model & not|model & could not be found
         model & unavailable & permanently|unsupported model|model & sunset|not a supported model|no model found
-        model name & invalid""",
+        model name & invalid|pull model manifest""",
     ),
     (
         "rate_limit",
