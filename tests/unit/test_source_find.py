@@ -42,8 +42,11 @@ def test_a_file_meant_as_a_history_is_never_left_aside_in_silence(tmp_path: Path
     (tmp_path / "odd.jsonl").write_text('{"name": "x"}\n')
     found = find([str(tmp_path)])
     assert len(found.files) == 2
-    with pytest.raises(BackendError, match="no history that Ratchet reads"):
+    with pytest.raises(BackendError, match="not a whole JSON document"):
         source_for(found.files[0])
+    (tmp_path / "notes.txt").write_text("once upon a time\n")
+    with pytest.raises(BackendError, match="no history that Ratchet reads"):
+        source_for(str(tmp_path / "notes.txt"))
     assert source_for(found.files[1]).name == "jsonl"
 
 

@@ -8,8 +8,9 @@ from ratchet.errors import BackendError
 from ratchet.ports import Source
 from ratchet.sources.claude_code import ClaudeCode
 from ratchet.sources.codex import Codex
+from ratchet.sources.document import decode_document
 from ratchet.sources.jsonl import Jsonl
-from ratchet.sources.lines import objects_in, peek
+from ratchet.sources.lines import HEAD_BYTES, objects_in, peek
 from ratchet.sources.messages import Messages
 from ratchet.sources.otlp import Otlp
 from ratchet.sources.textlog import TextLog
@@ -36,6 +37,9 @@ def source_for(path: str, plugins: Iterable[Source] = ()) -> Source:
         return found
     if objects_in(head):
         return Jsonl()
+    broken = decode_document(head)[1] if head.lstrip()[:1] in (b"{", b"[") else ""
+    if broken and len(head) < HEAD_BYTES:
+        raise BackendError(f"{path} holds no readable JSON: {broken}")
     raise BackendError(
         f"{path} is no history that Ratchet reads: neither a session of a known agent, nor JSON lines with "
         "success, ok, status or error, nor an OTLP trace, nor a log with levels or tracebacks"

@@ -29,7 +29,7 @@ def is_document(head: bytes) -> bool:
 
 def whole_document(head: bytes) -> Json:
     """The document, when the head holds all of it; None when it is longer (or none)."""
-    return _decoded(head)[0] if is_document(head) else None
+    return decode_document(head)[0] if is_document(head) else None
 
 
 def read_document(path: str, carry: Row, take: Callable[[Json], Iterable[Item] | None], *, name: str) -> Iterator[Read]:
@@ -48,7 +48,7 @@ def read_document(path: str, carry: Row, take: Callable[[Json], Iterable[Item] |
     if len(raw) > _LIMIT_BYTES:
         reason = f"one JSON document of more than {_LIMIT_BYTES >> 20} MB; export it as JSON lines"
     else:
-        document, reason = _decoded(raw)
+        document, reason = decode_document(raw)
         if not reason:
             found = take(document)
             count(carry, "known", found is not None)
@@ -62,7 +62,7 @@ def read_document(path: str, carry: Row, take: Callable[[Json], Iterable[Item] |
     yield last_read(path, len(raw), carry, name=name)
 
 
-def _decoded(raw: bytes) -> tuple[Json, str]:
+def decode_document(raw: bytes) -> tuple[Json, str]:
     """(the document, why it cannot be read)."""
     try:
         return json.loads(storable(raw.decode("utf-8-sig"))), ""
