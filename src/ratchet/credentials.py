@@ -57,7 +57,7 @@ def _patterns() -> list[re.Pattern[str]]:
 _UNQUOTED = re.compile(r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))++")
 _NEXT_FIELD = re.compile(r",(?=[\w.-]{1,60}[=:])")
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
-_JUDGED = 200  # characters of a value that decide
+_JUDGED = 80  # characters of a value that decide
 _SPOKEN = 6  # characters from which on a random-looking word after "password is" is one
 _LONG = 20
 
@@ -97,9 +97,12 @@ def hide_named(text: str, low: str) -> str:
         out: list[str] = []
         done = position = run_end = 0
         while (match := pattern.search(low, position)) is not None:
-            position = match.end("name")
-            start = match.end()
+            position, start = match.end("name"), match.end()
             if start < done:
+                continue
+            repeated = low[match.start() : start]
+            if low.startswith(repeated, start):
+                position = _last_copy(low, repeated, start)
                 continue
             end, run_end, quoted = _value_end(text, match, run_end)
             if end > start and _is_credential(
@@ -111,6 +114,13 @@ def hide_named(text: str, low: str) -> str:
             text = "".join((*out, text[done:]))
             low = lowered(text)
     return text
+
+
+def _last_copy(low: str, repeated: str, start: int) -> int:
+    """Where the last of the copies begins: of `password=password=x`, only the last has a value."""
+    while low.startswith(repeated, start + len(repeated)):
+        start += len(repeated)
+    return start
 
 
 def lowered(text: str) -> str:
@@ -144,8 +154,8 @@ def _value_end(text: str, match: re.Match[str], run_end: int) -> tuple[int, int,
         found = _UNQUOTED.match(text, start)
         run_end = found.end() if found is not None else start
     end = run_end
-    if text.find(",", start, end) >= 0:
-        field = _NEXT_FIELD.search(text, start, end)
+    if text.find(",", start, min(end, start + _QUOTED_LIMIT)) >= 0:
+        field = _NEXT_FIELD.search(text, start, min(end, start + _QUOTED_LIMIT))
         end = field.start() if field is not None else end
     while end > start and text[end - 1] in ",.:!?)}]" and text[start] != "[":
         end -= 1
@@ -195,14 +205,16 @@ def _ends_line(text: str, end: int) -> bool:
 
 
 def _is_harmless(match: re.Match[str], value: str) -> bool:
+    first = value[0]
+    if first in "$<%{(" or (first == "[" and value.startswith("[redacted:")):
+        return True
+    rest = match["rest"]
+    if rest and _ABOUT.search(rest):
+        return True
     low = value.lower()
-    if value[0] in "$<%{(" or low.startswith("[redacted:") or low.strip("'\"[](){}") in _PLAIN:
+    if _DIGIT.search(low) is None and (match["name"] in low or "your" in low):
         return True
-    if match["rest"] and _ABOUT.search(match["rest"]):
-        return True
-    if _REFERENCE.match(value) or _MASKED.issuperset(value):
-        return True
-    return (match["name"] in low or "your" in low) and _DIGIT.search(value) is None
+    return low.strip("'\"[](){}") in _PLAIN or _REFERENCE.match(value) is not None or _MASKED.issuperset(value)
 
 
 def _is_password(value: str, quoted: bool, sep: str, alone: bool) -> bool:

@@ -158,24 +158,30 @@ def _without_last_line(text: str, end: int) -> str:
     return text[: end - last.end()] if last is not None else text[:end]
 
 
-# A password may hold `@` and `/`: all up to the last `@` of the run is taken, unless a query lies between.
-_URL_CREDENTIALS = (
-    r"(?<=://)([^\s\[:/?#@\"'<>]{0,200}+)(?::(?!\[redacted)((?:[^\s\"'<>?:]|:(?!//)){1,300}|[^\s\"'<>@]{1,300}))?@"
-)
-
-
 def _hide_url_credentials(text: str) -> str:
     """`scheme://user:password@host` keeps its scheme, user and host; a lone user that is a token goes."""
-    return _regex(_URL_CREDENTIALS).sub(_hidden_userinfo, text) if "@" in text else text
+    if "@" not in text:
+        return text
+    before, *authorities = text.split("://")
+    return "://".join((before, *map(_without_password, authorities)))
 
 
-def _hidden_userinfo(match: re.Match[str]) -> str:
-    user = match[1]
-    if match[2] is None:
-        return "[redacted:secret]@" if credentials.looks_random(user, 20) else match[0]
+def _without_password(rest: str) -> str:
+    """What follows a scheme, without its credentials.
+
+    A password may hold `@` and `/`: all up to the last `@` is taken, unless a query lies between.
+    """
+    run = _regex(r"[^\s\"'<>?]{0,400}").match(rest)
+    at = rest.rfind("@", 0, run.end() if run is not None else 0)
+    if at < 0:
+        run = _regex(r"[^\s\"'<>@]{0,400}@").match(rest)
+        at = run.end() - 1 if run is not None else -1
+    user, colon, password = rest[: max(at, 0)].partition(":")
+    if not user + colon or not _regex(r"[^\s\[/?#@]{0,200}").fullmatch(user) or password.startswith("[redacted"):
+        return rest
     if credentials.looks_random(user, 20):
         user = "[redacted:secret]"
-    return f"{user}:[redacted:password]@"
+    return f"{user}{':[redacted:password]' if password else colon}{rest[at:]}"
 
 
 _JWT = r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]+)*+"
