@@ -13,7 +13,8 @@ GENERAL: tuple[tuple[str, str], ...] = (
         verdict|did not satisfy the rubric|wrong output|expected & judge|incorrect output|failed evaluation
         answer incorrect|judge & incorrect|judge & wrong|incorrect & judge|answer is incorrect|answer was incorrect
         answer is wrong|answer was wrong|model answered|agent answered|expected & answered|does not match the expected
-        failed the check by the judge|verdict fail|unfaithful|not grounded""",
+        failed the check by the judge|verdict fail|unfaithful|not grounded|graded & incorrect|graded & wrong
+        scored & incorrect|marked wrong""",
     ),
     (
         "permission",
@@ -70,7 +71,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         nobrokersavailable|host & unreachable|connect & failed|could not be established|cannot establish
         failed to establish|stream & cut|stream & interrupted|stream & aborted|eof|failed to reconnect|reconnect
         failed to start mcp server|mcp server & disconnected|server & not reachable|not reachable|cannot reach
-        lost contact|link is down|received from peer|stream error""",
+        lost contact|link is down|received from peer|stream error & !exception""",
     ),
     (
         "overloaded",
@@ -82,10 +83,11 @@ GENERAL: tuple[tuple[str, str], ...] = (
         """internal server error|server error|internalservererror|bad gateway|badgateway|gateway timeout
         gateway time out|server had an error|error occurred while processing your request|an internal error
         internal error encountered|modelstreamerrorexception|modelerrorexception|internalfailure|internalserverexception
-        upstream error|provider returned error|upstream connect error|internal error|internalerror|api error occurred
-        unexpected server|an unexpected error occurred & try again|server side error|upstream request failed
-        error occurred on our|statuscode internal|code internal|grpc & internal|internal failure|server failure
-        backend error|backend failure|service error|upstream failure|on our end|our side|wrong on our""",
+        upstream error|provider returned error|upstream connect error|internal error|internalerror
+        api error occurred|unexpected server|an unexpected error occurred & try again|server side error
+        upstream request failed|error occurred on our|statuscode internal|code internal|grpc & internal|internal failure
+        server failure|backend error|backend failure|service error|upstream failure|on our end|our side
+        wrong on our""",
     ),
     (
         "invalid_request",

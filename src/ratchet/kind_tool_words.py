@@ -48,7 +48,7 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         invalid literal for & argument|unexpected parameter|invalid type for argument|no value given for & parameter
         old string & not found|old str & found|search string & not found|search text & not found|no changes to apply
         edit & did not match|match & more than once|multiple matches found|action input & not|tool input & not
-        input tag & tool""",
+        input tag & tool|find old string|find old str|could not find the text to replace|text to replace""",
     ),
     (
         "tool_error",
@@ -79,8 +79,8 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         did not conform|failed to call a function|failed generation|code parsing|tool use failed|agentparsingerror
         regex pattern & code|could not extract & json|no json found|json & not found in|invalid yaml
         missing required field & output|not a valid action|unable to parse|cannot parse|failed to decode
-        failed validation|output failed|fails validation|validation failed for & output
-        response & does not validate""",
+        failed validation|output failed|fails validation|validation failed for & output|response & does not validate
+        parse error & model|parse error & answer|parse error & output|parse error & llm|yaml & answer|xml & answer""",
     ),
     (
         "empty_response",
@@ -98,7 +98,8 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         did not return any|no assistant messages|not return any content|didn t return|no text in|response body was empty
         blank answer|empty answer|answer was empty|output was empty|output is empty|null response|none response
         no choices returned|empty completion choices|no response|content was null|content is null|message content & null
-        null message|zero choices|without content|without any content|with no content|no answer""",
+        null message|zero choices|without content|without any content|with no content|no answer|has no content
+        no text returned|no output text|returned without text""",
     ),
     (
         "refusal",

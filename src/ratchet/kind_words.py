@@ -24,7 +24,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         because its dependency|dependency & was skipped|skipping dependency & failed|skipped dependency & failed
         dependency & failed & skipping|dependency & failed & skipped|depends on & failed|parent & failed & skipped
         not attempted because|blocked by the failure|prerequisite & failed|upstream & failed & skipped
-        halted because & failed|previous error|earlier failure""",
+        halted because & failed|previous error|earlier failure|sibling & failed|sibling call|sibling task
+        sibling step""",
     ),
     (
         "user_denied",
@@ -62,7 +63,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         repetition detected|looping detected|going in circles|without making progress|infinite loop detected
         same arguments & times|repeated tool call|repeated tool calls|repeated call|repeated calls|repeated action
         repeated actions|was repeated & times|repeated & times & tool|called & times & same|no new information & times
-        oscillating|repeating itself|keeps repeating""",
+        oscillating|repeating itself|keeps repeating|same call & times|times in a row|repeated without|repeats the same
+        keeps calling""",
     ),
     (
         "iteration_limit",
@@ -273,7 +275,7 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         session reset|prior messages|earlier messages & gone|prior context|lost & context|context & lost
         compaction & lost|lost & compaction|amnesia|conversation & lost|compaction dropped|compaction & dropped
         compaction removed|summary dropped|dropped & context|dropped from context|context was dropped
-        forgot & compaction""",
+        forgot & compaction|history missing|history & missing|history was cleared|history is gone|history & lost""",
     ),
     *TOOL_SIDE,
 )

@@ -195,7 +195,7 @@ def kind_of(
         _of_classes(raised)
         or STATUSES.get(status or 0)
         or _of_classes([named] if named else [])
-        or STATUSES.get(_status_said(words))
+        or STATUSES.get(_status_said(words, said))
         or EXIT_CODES.get(exit_code or _exit_said(words), "")
     )
     if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
@@ -255,22 +255,8 @@ def _class_named(text: str) -> str:
     return ""
 
 
-def _status_said(words: str) -> int:
-    """The HTTP status that a text names as such (0: none): beside "HTTP", "status code" or its reason phrase."""
-    if not STATUS_WORDS & set(words.split()):
-        return 0
-    said = words.split()
-    for i, word in enumerate(said):
-        if word not in STATUS_WORDS:
-            continue
-        before = said[max(0, i - 3) : i]
-        after = " ".join(said[i + 1 : i + 3])
-        if _introduces_status(before) or after.startswith(REASONS.get(word, "\n")) or after in _ANY_REASON:
-            return int(word)
-    return 0
-
-
-STATUS_WORDS = frozenset(map(str, STATUSES))
+_STATUS_WORDS = frozenset(map(str, STATUSES))
+_FIELD = r"""["']?\b(?:code|status|status_?[cC]ode)["']?\s{0,3}[:=]\s{0,3}["']?([45]\d\d)\b"""
 _ANY_REASON = frozenset(("client error", "server error", "status code"))
 _BEFORE = frozenset(("http", "https", "status", "statuscode", "httpstatus"))
 _BEFORE_TWO = frozenset(
@@ -285,20 +271,36 @@ _BEFORE_TWO = frozenset(
         ("server", ("error", "returned")),
         ("returned", ("error", "http")),
         ("responded", ("with",)),
-        ("failed", ("with",)),
-        ("1", ("1", "0")),
-        ("2", ("0",)),
     )
     for second in seconds
 )
 
 
+def _status_said(words: str, text: str) -> int:
+    """The HTTP status that a text names as such (0: none): beside "HTTP", "status code" or its reason, or as a field."""
+    said = words.split()
+    if not _STATUS_WORDS.intersection(said):
+        return 0
+    for i, word in enumerate(said):
+        if word not in _STATUS_WORDS:
+            continue
+        after = " ".join(said[i + 1 : i + 3])
+        if (
+            _introduces_status(said[max(0, i - 3) : i])
+            or after.startswith(REASONS.get(word, "\n"))
+            or after in _ANY_REASON
+        ):
+            return int(word)
+    field = re.search(_FIELD, text)
+    return int(field[1]) if field else 0
+
+
 def _introduces_status(before: list[str]) -> bool:
-    if not before:
-        return False
-    if before[-1] in _BEFORE or " ".join(before[-2:]) in _BEFORE_TWO:
+    if before == ["error"]:
         return True
-    return len(before) == 1 and before[0] in ("error", "code")
+    if not before or before[-1] in _BEFORE or " ".join(before[-2:]) in _BEFORE_TWO:
+        return bool(before)
+    return before[0] == "http" and before[1:] in (["1", "1"], ["1", "0"], ["2", "0"])
 
 
 def _says_no_tool(text: str) -> bool:
