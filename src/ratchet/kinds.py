@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ratchet import programs
 from ratchet.excerpt import error_lines
 from ratchet.frames import trace_of
 from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, NAME_PARTS, PROGRAM_ERRORS, REASONS, STATUSES
@@ -131,7 +132,6 @@ _PASSING = (
     "could not obtain lock",
     "serialization failure",
 )
-_SHELL_TOOLS = frozenset(("bash", "shell", "exec", "exec_command", "local_shell", "terminal", "cmd", "powershell"))
 _LONG = 400  # characters from which only the lines that carry the error decide
 _LIMIT = 2_000
 _HEAD = 200  # characters within which a tool output names its exit code
@@ -277,7 +277,7 @@ _BEFORE_TWO = frozenset(
 
 
 def _status_said(words: str, text: str) -> int:
-    """The HTTP status that a text names as such (0: none): beside "HTTP", "status code" or its reason, or as a field."""
+    """The HTTP status that a text names as one (0: none): after "HTTP" or "status", before its reason, as a field."""
     said = words.split()
     if not _STATUS_WORDS.intersection(said):
         return 0
@@ -285,11 +285,8 @@ def _status_said(words: str, text: str) -> int:
         if word not in _STATUS_WORDS:
             continue
         after = " ".join(said[i + 1 : i + 3])
-        if (
-            _introduces_status(said[max(0, i - 3) : i])
-            or after.startswith(REASONS.get(word, "\n"))
-            or after in _ANY_REASON
-        ):
+        named = after in _ANY_REASON or after.startswith(REASONS.get(word, "\n"))
+        if named or _introduces_status(said[max(0, i - 3) : i]):
             return int(word)
     field = re.search(_FIELD, text)
     return int(field[1]) if field else 0
@@ -327,7 +324,7 @@ def _of_program(said: str, names: Sequence[str], specific: str, general: str) ->
 
 def _by_elimination(words: str, hint: str, exit_code: int, raised: Sequence[str], named: str, tool: str) -> str:
     """No class, status or phrase says more: what is left is where it happened."""
-    in_shell = tool.lower() in _SHELL_TOOLS
+    in_shell = "".join(c for c in tool.lower() if c.isalnum()) in programs.SHELL_TOOLS
     if named or raised:
         return "tool_error" if tool and not in_shell and not named else "code_error"
     if exit_code or in_shell:

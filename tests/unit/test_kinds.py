@@ -63,6 +63,13 @@ def test_every_phrase_is_written_as_texts_are_read() -> None:
         "Room 404 is on the fourth floor",
         "wrote 529 bytes in 500 chunks",
         "user 4290 has 503 points",
+        "Order 429: failed to ship",
+        "order #429 too many items",
+        "code 429 red",
+        "Batch 500 error: bad row",
+        "retry 429 of 500",
+        "version 1.1 429 lines",
+        "404 items found",
     ],
 )
 def test_a_bare_number_is_no_status(text: str) -> None:
@@ -78,6 +85,8 @@ def test_a_bare_number_is_no_status(text: str) -> None:
         ("429 Too Many Requests", "rate_limit"),
         ("API Error: 529 {}", "overloaded"),
         ('{"statusCode": 502}', "server_error"),
+        ("{'code': 429, 'message': 'no'}", "rate_limit"),
+        ("Error 500", "server_error"),
         ("Client error '401 Unauthorized' for url 'https://x'", "auth"),
         ("request failed with status 402", "quota_exhausted"),
     ],
