@@ -26,9 +26,11 @@ BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
     """What one run of `learn` added. `failures` are the agents' own; `unflagged` of them were called a success by
-    their source; cascades and refusals are counted apart."""
+    their source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing;
+    `unread` counts files that could not be read at all."""
 
     files: int
+    unread: int
     sessions: int
     outcomes: int
     failures: int
@@ -36,6 +38,7 @@ class Learned:
     cascades: int
     user_denied: int
     quarantined: tuple[Quarantined, ...]
+    notes: tuple[Quarantined, ...]
     patterns: int
     lessons: Mapping[LessonState, int]
 
@@ -51,6 +54,7 @@ class Tally:
     unflagged: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     quarantined: list[Quarantined] = field(default_factory=list)
+    notes: list[Quarantined] = field(default_factory=list)
 
     def count(self, found: Ingested) -> None:
         self.outcomes += len(found.new)
@@ -73,7 +77,9 @@ class Tally:
             unflagged=self.unflagged,
             cascades=self.kinds["cascade"],
             user_denied=self.kinds["user_denied"],
+            unread=len({bad.path for bad in self.quarantined if not bad.line}),
             quarantined=tuple(self.quarantined),
+            notes=tuple(self.notes),
             patterns=len(self.patterns),
             lessons={state: lessons.get(state, 0) for state in STATES},
         )
@@ -108,6 +114,8 @@ def read_file(store: Store, path: str, source: Source, tally: Tally) -> None:
     for read in source.read(path, offset, carry):
         batch.extend(read.items)
         tally.sessions.update(read.sessions)
+        if read.note:
+            tally.notes.append(Quarantined(path=path, line=0, reason=read.note))
         offset = read.offset
         if len(batch) >= BATCH_ROWS:
             _keep(store, path, source, batch, offset, carry, tally)

@@ -49,7 +49,8 @@ class LessonBook:
         """Write a lesson: when an error like `when` occurs, do `do`, word for word. `project` is the working directory
         unless given.
 
-        Raises UsageError for an empty text, Refused for advice that switches a check off.
+        Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
+        UsageError for an empty text.
         """
         store = self._writing()
         where = project if project is not None else str(Path.cwd())

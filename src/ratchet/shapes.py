@@ -32,6 +32,7 @@ def learned(found: Learned) -> Shape:
         "cascades": found.cascades,
         "user_denied": found.user_denied,
         "quarantined": [quarantined(each) for each in found.quarantined],
+        "notes": [quarantined(each) for each in found.notes],
         "patterns": found.patterns,
         "lessons": {str(state): n for state, n in found.lessons.items()},
     }

@@ -54,7 +54,7 @@ def add(
     """Write a lesson by hand."""
     state: LessonState = "active" if active else "candidate"
     found = opened(command_home).lessons.add(when=when, do=do, scope=scope, project=project, state=state)
-    show.as_json(shapes.lesson(found)) if as_json else click.echo(f"{found.id} is {found.state}")
+    show.as_json(shapes.lesson(found)) if as_json else show.decided(found)
 
 
 @lessons.command("approve")
@@ -125,4 +125,4 @@ def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
 
 
 def _decided(found: Lesson, as_json: bool) -> None:
-    show.as_json(shapes.lesson(found)) if as_json else click.echo(f"{found.id} is {found.state}")
+    show.as_json(shapes.lesson(found)) if as_json else show.decided(found)

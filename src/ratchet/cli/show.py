@@ -96,9 +96,11 @@ def learned(found: Learned, *, following: bool = True) -> None:
         f"[yellow]{counts['candidate']} candidates[/yellow], [red]{counts['quarantined']} quarantined[/red]."
     )
     for bad in found.quarantined[:10]:
-        out.print(Text("  skipped ").append_text(plain(f"{bad.path}:{bad.line}: {bad.reason}")))
+        out.print(Text("  skipped ", "red").append_text(plain(f"{bad.path}:{bad.line}: {bad.reason}")))
     if len(found.quarantined) > 10:
         out.print(f"  and {len(found.quarantined) - 10} more (ratchet learn --json lists all)")
+    for note in found.notes[:10]:
+        out.print(Text("  empty   ", "dim").append_text(plain(f"{note.path}: {note.reason}")))
     if following:
         out.print("next: [b]ratchet patterns[/b], [b]ratchet lessons list[/b], [b]ratchet install claude-code[/b]")
 
@@ -169,6 +171,10 @@ def lesson(each: Lesson) -> None:
     out.print(f"worked in {each.worked} of {each.tried} sessions; from {each.provenance or 'unknown'}")
     for outcome_id in each.evidence[:10]:
         out.print(Text(f"  evidence {outcome_id}", "dim"))
+
+
+def decided(each: Lesson) -> None:
+    click.echo(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
 
 
 def recalled(found: Recalled) -> None:

@@ -46,6 +46,8 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
         show.as_json(shapes.learned(learned))
     else:
         show.learned(learned)
+    if learned.files and learned.unread == learned.files:
+        raise UsageError("none of these files could be read as a history; see the reasons above")
 
 
 @click.command("watch-dir")
