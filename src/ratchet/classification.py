@@ -29,8 +29,11 @@ class Classification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
-    """What an exception says about itself. `classes` are the names of its class and bases, narrowest first; `code` is
-    the provider's, or the name of an errno; zero and empty where it says nothing."""
+    """What an exception says about itself.
+
+    `text` is its message, or its class where it has none; `classes` are the names of its class and bases, narrowest
+    first; `code` is the provider's own, or the name of an errno. None and empty where it says nothing.
+    """
 
     text: str
     classes: tuple[str, ...]
@@ -79,7 +82,7 @@ def raised(error: BaseException) -> Raised:
         exit_code = returned
         said = "\n".join(filter(None, (said, _decoded(_get(error, "stderr")), _decoded(_get(error, "output")))))
     return Raised(
-        text=f"{module}{cls.__qualname__}: {said}" if said else f"{module}{cls.__qualname__}",
+        text=said or f"{module}{cls.__qualname__}",  # as `record` keeps it: the same failure has the same signature
         classes=tuple(base.__name__ for base in cls.__mro__[:-1] if base not in (Exception, BaseException)),
         status=status,
         exit_code=exit_code,

@@ -186,7 +186,7 @@ def kind_of(
     said = thrown or text
     raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
     named = _class_named(said)
-    words = words_of(f"{code}\n{said}\n{_spelled(said)}")
+    words = words_of(f"{code}\n{said}\n{_spelled(' '.join((said, *exception[:1])))}")
     specific, general, hint = met_by(words)
     at_fault = _of_program(said, (*raised[:1], named), specific, general)
     if at_fault:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -142,7 +143,24 @@ def test_a_status_or_exit_code_is_a_whole_number(wrong: object) -> None:
         ratchet.classify("x", status=wrong)  # type: ignore[arg-type]
 
 
-def test_an_exception_is_described_with_its_module() -> None:
-    assert raised(json.JSONDecodeError("Expecting value", "", 0)).text.startswith("json.decoder.JSONDecodeError: ")
-    assert raised(ValueError("x")).text == "ValueError: x"
+def test_an_exception_without_a_message_is_described_by_its_class() -> None:
+    assert raised(ValueError("x")).text == "x"
     assert raised(TimeoutError()).text == "TimeoutError"
+    assert raised(asyncio.QueueEmpty()).text == "asyncio.queues.QueueEmpty"
+
+
+def test_an_exception_and_its_record_have_the_same_signature(home: Path) -> None:
+    error = ValueError("no such colour: mauve")
+    with ratchet.Ratchet(home=home) as store:
+        store.record("painter", ok=False, error=error)
+        (outcome,) = store.outcomes()
+    assert outcome.failure is not None
+    assert outcome.failure.signature == ratchet.classify(error).signature
+
+
+def test_a_recorded_exception_without_a_message_has_the_kind_of_its_class(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as store:
+        store.record("caller", ok=False, error=TimeoutError())
+        (outcome,) = store.outcomes()
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "timeout"

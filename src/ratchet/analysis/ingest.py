@@ -66,12 +66,13 @@ def _signed(row: Row) -> Row:
         return row
     step = row.get("step")
     message, kind = _text(failure.get("message")), _text(failure.get("kind"))
+    classes = _classes(failure)
     if not message:
-        return {**row, "failure": {**failure, **_silent(row, kind)}}
+        return {**row, "failure": {**failure, **_silent(row, failure, kind, classes)}}
     kind, template, signature = _read(
         message,
         kind if kind in KINDS else "",
-        _text(failure.get("type")),
+        classes,
         _whole(failure.get("status")),
         _whole(failure.get("exit_code")),
         _text(step.get("tool")) if isinstance(step, dict) else "",
@@ -79,20 +80,32 @@ def _signed(row: Row) -> Row:
     return {**row, "failure": {**failure, "kind": kind, "template": template, "signature": signature}}
 
 
-def _silent(row: Row, kind: str) -> Row:
-    """A failure without a text is told apart by its task; with a score it was judged wrong, though nothing raised."""
-    if kind not in KINDS:
+def _classes(failure: Row) -> tuple[str, ...]:
+    """The raised class and its bases, narrowest first."""
+    bases = failure.get("bases")
+    named = (failure.get("type"), *(bases if isinstance(bases, list) else ()))
+    return tuple(name for name in named if isinstance(name, str) and name)
+
+
+def _silent(row: Row, failure: Row, kind: str, classes: tuple[str, ...]) -> Row:
+    """A failure without a text is told apart by its class, status or exit code, and its task; one with nothing but a
+    score was judged wrong, though nothing raised."""
+    status, exit_code = _whole(failure.get("status")), _whole(failure.get("exit_code"))
+    if kind not in KINDS and (classes or status or exit_code):
+        kind = kind_of("", exception=classes, status=status, exit_code=exit_code)
+    elif kind not in KINDS:
         kind = "other" if row.get("score") is None else "wrong_output"
-    template = f"no error text: {mask(_text(row.get('task')))}".rstrip(": ")
+    what = classes[0] if classes else str(status or exit_code or "")
+    template = " ".join(filter(None, ("no error text:", what, mask(_text(row.get("task")))))).rstrip(": ")
     return {"message": "", "kind": kind, "template": template, "signature": sign(kind, template)}
 
 
 @lru_cache(maxsize=_MEMO)
 def _read(
-    message: str, kind: str, type_: str, status: int | None, exit_code: int | None, tool: str
+    message: str, kind: str, classes: tuple[str, ...], status: int | None, exit_code: int | None, tool: str
 ) -> tuple[str, str, str]:
     if not kind:
-        kind = kind_of(message, exception=(type_,) if type_ else (), status=status, exit_code=exit_code, tool=tool)
+        kind = kind_of(message, exception=classes, status=status, exit_code=exit_code, tool=tool)
     template = template_of(message)
     return kind, template, sign(kind, template)
 
