@@ -14,6 +14,11 @@ Row: TypeAlias = dict[str, Json]
 LessonState = Literal["candidate", "active", "quarantined", "retired"]
 Scope = Literal["project", "global"]
 Trend = Literal["new", "rising", "steady", "falling", "resolved"]
+TrialState = Literal["planned", "open", "paused", "kept", "reverted", "undecided"]
+TrialMode = Literal["coin", "switchback", "advisory"]
+Metric = Literal["success", "latency", "cost", "score"]
+UnitKind = Literal["call", "session", "unit"]
+ProposalState = Literal["open", "trial", "kept", "reverted", "undecided", "rejected", "closed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +149,82 @@ class Pattern:
     wasted_tokens: int
     impact: float
     lessons: tuple[Lesson, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A proposed edit of one target: its new values by key, and why.
+
+    `fix` is the class of the edit (`retry_logic`, `routing_config`, `threshold_tuning`, or any other word); `metric` is
+    what it is meant to better. `neutral_ok` declares one that need only do no harm (cheaper, simpler): it may be kept
+    when at most `margin` worse. `trade` names other metrics that it may worsen, by which factor at most.
+    """
+
+    target: str
+    new: Mapping[str, Json]
+    agent: str = ""
+    reason: str = ""
+    origin: str = ""
+    fix: str = ""
+    pattern: str = ""
+    metric: Metric = "success"
+    neutral_ok: bool = False
+    margin: float = 0.02
+    trade: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A change being tested: written before it is applied, settled by the gate.
+
+    `mode` says how the second sample comes about: `coin` per unit, `switchback` per block of time, or `advisory`
+    (before and after, which proves nothing). `share` is the probability of the new arm now, `deadline_s` the age at
+    which an exposure without an outcome counts as failed. `before` is (ok, total) of the agent's history. `decision` is
+    what was decided, written before it is carried out. `attempt` counts trials of the same edit: each spends an alpha.
+    """
+
+    id: str
+    change: Change
+    old: Mapping[str, Json]
+    state: TrialState
+    mode: TrialMode = "coin"
+    unit: UnitKind = "call"
+    alpha: float = 0.05
+    share: float = 0.5
+    ramp: tuple[tuple[int, float], ...] = ()
+    deadline_s: float = 600.0
+    before: tuple[int, int] = (0, 0)
+    metrics: tuple[Metric, ...] = ("success",)
+    salt: str = ""
+    attempt: int = 1
+    created_at: float = 0.0
+    opened_at: float = 0.0
+    paused_at: float = 0.0
+    closed_at: float = 0.0
+    decision: Literal["", "keep", "revert", "give up"] = ""
+    reason: str = ""
+    figures: Mapping[str, Json] = field(default_factory=dict)
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A fix that was thought of for a pattern. Without `change` it is advice that a person carries out."""
+
+    id: str
+    agent: str
+    pattern: str
+    kind: str
+    title: str
+    fix: str
+    state: ProposalState
+    change: Change | None = None
+    trial: str = ""
+    reason: str = ""
+    evidence: Mapping[str, Json] = field(default_factory=dict)
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    revision: int = 0
 
 
 class Fields(TypedDict, total=False):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-VERSION = 1
+VERSION = 2
 """Version of the declarations below, kept in the database."""
 
 Type = Literal["text", "int", "real", "bool"]
@@ -136,7 +136,7 @@ _TABLES = (
         key=("trial", "unit"),
         columns=(
             *_text("trial", "unit", "arm", "session", "pattern", "channel"),
-            *_real("share", "at", "settled_at"),
+            *_real("share", "at", "settled_at", "due_at"),  # `due_at`: of a trial's exposure, its deadline
             *_bool("settled", "ok"),
             *_REVISION,
         ),
@@ -237,6 +237,28 @@ _TABLES = (
         ),
         indexes=(Index(columns=("signature",)), Index(columns=("pattern",)), Index(columns=("state",))),
         words=("when_text",),
+    ),
+    # What is tried. A lease names the trial that holds its target, "" when it is free.
+    Table(
+        name="trials",
+        key=("id",),
+        columns=(
+            *_text("id", "target", "agent", "state", "pattern"),
+            *_real("created_at", "opened_at", "closed_at"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("state",)), Index(columns=("target",)), Index(columns=("created_at",))),
+    ),
+    Table(name="leases", key=("target",), columns=(*_text("target", "trial"), *_REVISION)),
+    Table(
+        name="proposals",
+        key=("id",),
+        columns=(
+            *_text("id", "agent", "pattern", "kind", "state", "trial"),
+            *_real("created_at", "updated_at"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("state",)), Index(columns=("pattern",))),
     ),
     # Where reading stands: journal segments and source files. `carry` (the reader's own memory) stands in the body.
     Table(
