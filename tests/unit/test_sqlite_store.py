@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,49 @@ def test_a_read_only_look_at_a_store_that_does_not_exist_creates_nothing(path: P
     with pytest.raises(StoreError, match=r"ratchet\.db"):
         SqliteStore(path, readonly=True)
     assert not path.exists()
+
+
+def test_a_read_only_store_of_an_older_layout_says_what_to_do(path: Path) -> None:
+    filled(path)
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version = 0")
+    raw.close()
+    with pytest.raises(StoreError, match=r"older Ratchet.*write access"):
+        SqliteStore(path, readonly=True)
+
+
+def test_a_thread_that_ends_takes_its_connection_along(path: Path) -> None:
+    store = SqliteStore(path)
+    folder = Path("/proc/self/fd")
+    if not folder.exists():
+        pytest.skip("counts open files by /proc, which is absent here")
+    for _ in range(3):  # files may be opened lazily by the first ones
+        thread = threading.Thread(target=store.find, args=("outcomes",))
+        thread.start()
+        thread.join()
+    before = len(list(folder.iterdir()))
+    for _ in range(20):
+        thread = threading.Thread(target=store.find, args=("outcomes",))
+        thread.start()
+        thread.join()
+    assert len(list(folder.iterdir())) <= before
+    store.close()
+
+
+def test_an_interrupt_in_the_middle_of_a_transaction_leaves_the_store_usable(path: Path) -> None:
+    store = SqliteStore(path)
+
+    def interrupted() -> None:
+        with store.transaction():
+            store.insert_new("outcomes", [ROW])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert store.find("outcomes").rows == []
+    store.insert_new("outcomes", [ROW])
+    assert store.get("outcomes", "o1") == ROW
+    store.close()
 
 
 def test_a_home_that_cannot_be_made_is_named(tmp_path: Path) -> None:

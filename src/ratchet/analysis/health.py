@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import TypeAlias
 
 from ratchet.errors import Conflict
@@ -11,7 +12,9 @@ from ratchet.ports import Store
 from ratchet.records import Json, Row
 
 Ran: TypeAlias = "list[Json]"
-"""[started_at, outcome id, 1 or 0]: compares in the order in which outcomes count."""
+"""[started_at, outcome id, 1 or 0]"""
+
+_when = itemgetter(0, 1)
 
 
 def keep_recent(store: Store, ran: Mapping[str, Iterable[Ran]]) -> None:
@@ -37,11 +40,6 @@ def health(store: Store, *, agent: str | None = None) -> Health:
 def _outcomes(row: Row) -> list[Ran]:
     held = row.get("outcomes")
     return [ran for ran in held if isinstance(ran, list)] if isinstance(held, list) else []
-
-
-def _when(ran: Ran) -> tuple[float, str]:
-    at = ran[0]
-    return (float(at) if isinstance(at, (int, float)) else 0.0, str(ran[1]))
 
 
 __all__ = ["Health", "Ran", "health", "keep_recent"]

@@ -73,6 +73,7 @@ def _signed(row: Row) -> Row:
         message,
         kind if kind in KINDS else "",
         classes,
+        _text(failure.get("code")),
         _whole(failure.get("status")),
         _whole(failure.get("exit_code")),
         _text(step.get("tool")) if isinstance(step, dict) else "",
@@ -92,7 +93,7 @@ def _silent(row: Row, failure: Row, kind: str, classes: tuple[str, ...]) -> Row:
     score was judged wrong, though nothing raised."""
     status, exit_code = _whole(failure.get("status")), _whole(failure.get("exit_code"))
     if kind not in KINDS and (classes or status or exit_code):
-        kind = kind_of("", exception=classes, status=status, exit_code=exit_code)
+        kind = kind_of("", exception=classes, code=_text(failure.get("code")), status=status, exit_code=exit_code)
     elif kind not in KINDS:
         kind = "other" if row.get("score") is None else "wrong_output"
     what = classes[0] if classes else str(status or exit_code or "")
@@ -102,10 +103,10 @@ def _silent(row: Row, failure: Row, kind: str, classes: tuple[str, ...]) -> Row:
 
 @lru_cache(maxsize=_MEMO)
 def _read(
-    message: str, kind: str, classes: tuple[str, ...], status: int | None, exit_code: int | None, tool: str
+    message: str, kind: str, classes: tuple[str, ...], code: str, status: int | None, exit_code: int | None, tool: str
 ) -> tuple[str, str, str]:
     if not kind:
-        kind = kind_of(message, exception=classes, status=status, exit_code=exit_code, tool=tool)
+        kind = kind_of(message, exception=classes, code=code, status=status, exit_code=exit_code, tool=tool)
     template = template_of(message)
     return kind, template, sign(kind, template)
 

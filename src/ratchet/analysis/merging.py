@@ -39,28 +39,52 @@ def assign(store: Store, signatures: Mapping[str, tuple[str, str]], *, now: floa
     new = [signature for signature in signatures if signature not in found]
     if new:
         known = _groups(store)
+        placed = _Placed(store, known.grouper, now)
         for signature in new:
-            kind, template = signatures[signature]
-            found[signature] = _place(store, known.grouper, signature, kind, template, now)
+            found[signature] = placed.place(signature, *signatures[signature])
+        placed.write()
         _known[store] = known._replace(signatures=known.signatures + len(new))
-        if len(new) < len(signatures):  # a merge may have moved those that were known
-            found = {name: _present(store, pattern) for name, pattern in found.items()}
+        if placed.absorbed:
+            found = {name: current(store, pattern) for name, pattern in found.items()}
     return found
 
 
-def _place(store: Store, grouper: Grouper, signature: str, kind: str, template: str, now: float) -> str:
-    added = grouper.add(template, kind)
-    pattern = added.group
-    row: Row = {"kind": kind, "template": template, "pattern": pattern, "created_at": now}
-    if not store.swap("signatures", signature, 0, row):
-        raise Conflict(f"signature {signature} was stored by somebody else meanwhile; try again")
-    if added.is_new:
-        _found_pattern(store, pattern, signature, kind, template, now)
-    else:
-        _record(store, pattern, signature, "merged", now)
-    for former in added.merged:
-        _absorb(store, former, pattern, now)
-    return pattern
+class _Placed:
+    """New signatures on their way to the store, written together: the first history brings hundreds."""
+
+    def __init__(self, store: Store, grouper: Grouper, now: float) -> None:
+        self.absorbed = False
+        self._store = store
+        self._grouper = grouper
+        self._now = now
+        self._signatures: list[Row] = []
+        self._patterns: list[Row] = []
+        self._merged: list[tuple[str, str]] = []
+
+    def place(self, signature: str, kind: str, template: str) -> str:
+        """The pattern of a signature that was never seen."""
+        added = self._grouper.add(template, kind)
+        pattern = added.group
+        said: Row = {"kind": kind, "template": template, "created_at": self._now, "revision": 1}
+        self._signatures.append({**said, "signature": signature, "pattern": pattern})
+        if added.is_new:
+            self._patterns.append({**said, "id": pattern, "signature": signature})
+        else:
+            self._merged.append((pattern, signature))
+        if added.merged:
+            self.write()
+            self.absorbed = True
+            for former in added.merged:
+                _absorb(self._store, former, pattern, self._now)
+        return pattern
+
+    def write(self) -> None:
+        if len(self._store.insert_new("signatures", self._signatures)) < len(self._signatures):
+            raise Conflict("a signature was stored by somebody else meanwhile; try again, inside a transaction")
+        self._store.insert_new("patterns", self._patterns)
+        for pattern, signature in self._merged:
+            _record(self._store, pattern, signature, "merged", self._now)
+        self._signatures, self._patterns, self._merged = [], [], []
 
 
 def _groups(store: Store) -> _Known:
@@ -76,11 +100,6 @@ def _groups(store: Store) -> _Known:
 
 def _remembered(row: Row) -> Row:
     return {"template": row.get("template", ""), "scope": row["kind"], "group": row["pattern"]}
-
-
-def _present(store: Store, pattern: str) -> str:
-    row = store.get("patterns", pattern)
-    return str(row.get("merged_into") or pattern) if row else pattern
 
 
 def _found_pattern(store: Store, pattern: str, signature: str, kind: str, template: str, now: float) -> None:

@@ -57,6 +57,16 @@ def migrate(
         raise
 
 
+def check(connection: sqlite3.Connection, path: str, *, version: int = VERSION) -> None:
+    """Raise StoreError unless the database can be read as it stands: for a store that may not be changed."""
+    found = _found(connection, path, version)
+    if found < version:
+        raise StoreError(
+            f"{path} has the layout of an older Ratchet ({found}, this one reads {version}) and is read-only here; "
+            "give write access to the file and its folder once, so that it is brought up to date"
+        )
+
+
 def _found(connection: sqlite3.Connection, path: str, version: int) -> int:
     """The version of the database (0: empty)."""
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])

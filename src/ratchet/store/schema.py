@@ -273,6 +273,23 @@ _TABLES = (
         columns=(*_text("path"), *_int("line"), *_text("reason", "source"), *_real("at")),
         indexes=(Index(columns=("at",)),),
     ),
+    # Live settings: which version of a target is in force (the body holds its declared knobs), and all versions.
+    Table(
+        name="settings",
+        key=("target",),
+        columns=(*_text("target", "agent"), *_int("version"), *_real("at"), *_REVISION),
+    ),
+    Table(
+        name="versions",
+        key=("id",),
+        columns=(
+            *_text("id", "target", "who", "why"),
+            *_int("number", "parent"),
+            *_real("at", "applied_at"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("target", "number")),),
+    ),
     # The timeline, read by people and notifiers, never by loops.
     Table(
         name="events",

@@ -14,13 +14,14 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from weakref import ref
 
 from ratchet.errors import StoreError, UsageError
 from ratchet.ports import Page, Where
 from ratchet.records import Json, Row
 from ratchet.store import rows as codec
 from ratchet.store import search, sql
-from ratchet.store.migrations import migrate
+from ratchet.store.migrations import check, migrate
 from ratchet.store.schema import TABLES, Table
 
 BUSY_TIMEOUT_S = 30.0
@@ -29,11 +30,12 @@ BUSY_TIMEOUT_S = 30.0
 _CACHE_KIB = 16_384  # the id index of a million rows is written at random places: SQLite's 2 MB would thrash
 _CHECKPOINT_PAGES = 4_000
 
-_inherited: list[_Held] = []  # connections of a parent process: never touched, never collected
+_inherited: list[sqlite3.Connection] = []
+"""Connections of a parent process: a child must neither use nor close them (sqlite.org/howtocorrupt.html, 2.6)."""
 
 
 class _Held:
-    """One thread's connection. Closed when the thread ends (or the store does), whichever comes first."""
+    """One thread's connection. Closed when the thread ends or the store is closed, whichever comes first."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -43,9 +45,10 @@ class _Held:
     def close(self) -> None:
         if self.pid == os.getpid():
             self.connection.close()
+        else:
+            _inherited.append(self.connection)
 
-    def __del__(self) -> None:
-        self.close()
+    __del__ = close
 
 
 class SqliteStore:
@@ -59,8 +62,7 @@ class SqliteStore:
     def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
         self.path = Path(path)
         self._local = threading.local()
-        self._open: list[_Held] = []
-        self._lock = threading.Lock()
+        self._open: list[ref[_Held]] = []  # without a lock, since one that is held at a fork stays locked in the child
         self._closed = False
         with self._translated():
             self.readonly = readonly or not _writable(self.path)
@@ -69,7 +71,10 @@ class SqliteStore:
     # -- verbs ---------------------------------------------------------------------------------------------------
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing, immediate. Nested use joins the outer one. Raises StoreError when the store is read-only."""
+        """All or nothing, immediate. Nested use joins the outer one: only what leaves the outermost undoes anything.
+
+        Raises StoreError when the store is read-only.
+        """
         return self._transaction()
 
     @contextmanager
@@ -88,6 +93,8 @@ class SqliteStore:
             )
         run = held.connection.execute
         with self._translated():
+            if held.connection.in_transaction:  # an interrupt came between BEGIN and the line below it
+                run("ROLLBACK")
             run("BEGIN IMMEDIATE")
         held.depth = 1
         try:
@@ -199,30 +206,23 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the connections of all threads. Safe to call twice; any later use raises StoreError."""
-        with self._lock:
-            self._closed = True
-            held, self._open = self._open, []
-        for one in held:
-            one.close()
+        self._closed = True
+        for reference in self._open:
+            held = reference()
+            if held is not None:
+                held.close()
 
     # -- connections ---------------------------------------------------------------------------------------------
 
     def _held(self) -> _Held:
-        held: _Held | None = getattr(self._local, "held", None)
-        if held is not None and held.pid == os.getpid() and not self._closed:
-            return held
+        """This thread's connection, opened by its first use in this process."""
         if self._closed:
             raise StoreError(f"the store {self.path} is closed; open a new one")
-        if held is not None:
-            _inherited.append(held)
-        with self._lock:
-            _inherited.extend(one for one in self._open if one.pid != os.getpid())
-            self._open = [one for one in self._open if one.pid == os.getpid()]
-        with self._translated():
-            held = _Held(_connect(self.path, readonly=self.readonly))
-        self._local.held = held
-        with self._lock:
-            self._open.append(held)
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is None or held.pid != os.getpid():
+            with self._translated():
+                held = self._local.held = _Held(_connect(self.path, readonly=self.readonly))
+            self._open = [*(known for known in self._open if known() is not None), ref(held)]
         return held
 
     def _table(self, name: str) -> Table:
@@ -320,8 +320,7 @@ def _connect_readonly(path: Path) -> sqlite3.Connection:
             f"{where}?{mode}", uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
         )
         try:
-            connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-            migrate(connection, str(path))
+            check(connection, str(path))
         except sqlite3.OperationalError:
             connection.close()
             log = path.with_name(f"{path.name}-wal")
