@@ -90,6 +90,11 @@ def raised(error: BaseException) -> Raised:
     )
 
 
+def kind_raised(error: BaseException) -> str:
+    """The kind of an exception: its own, or where that is vague, that of the first telling cause."""
+    return _kind_raised(error, None, None)[1]
+
+
 def _kind_raised(error: BaseException, status: int | None, exit_code: int | None) -> tuple[str, str]:
     """The text of the exception itself, and its kind: its own, or where that is vague, the first telling cause's."""
     text, kind = "", "other"

@@ -207,6 +207,7 @@ def _failure(given: Mapping[str, object], invalid: list[str]) -> dict[str, Json]
         bases = [type_name(base) for base in type(error).__mro__[1:] if base not in (BaseException, object)]
         if len(bases) > 1:
             failure["bases"] = list(bases)
+        failure.update(_said_by(error))
     elif isinstance(error, str):
         failure["message"] = clean(text_of(error))
     elif error is not None and error is not False:
@@ -222,6 +223,18 @@ def _failure(given: Mapping[str, object], invalid: list[str]) -> dict[str, Json]
         else:
             failure[name] = kept
     return failure
+
+
+def _said_by(error: BaseException) -> dict[str, Json]:
+    """The status, exit code and provider's code that an exception carries, and the kind of what it merely wraps."""
+    from ratchet.classification import VAGUE, kind_raised, raised
+
+    facts = raised(error)
+    said: dict[str, Json] = {"status": facts.status, "exit_code": facts.exit_code, "code": clean(facts.code, _LABEL)}
+    if error.__cause__ is not None or isinstance(error, BaseExceptionGroup) or "last_attempt" in vars(error):
+        kind = kind_raised(error)
+        said["kind"] = kind if kind not in VAGUE else None
+    return {name: value for name, value in said.items() if value}
 
 
 def _says_failure(failure: dict[str, Json]) -> bool:

@@ -164,3 +164,18 @@ def test_a_recorded_exception_without_a_message_has_the_kind_of_its_class(home: 
         (outcome,) = store.outcomes()
     assert outcome.failure is not None
     assert outcome.failure.kind == "timeout"
+
+
+def test_a_recorded_exception_keeps_its_status_its_code_and_what_it_wraps(home: Path) -> None:
+    wrapper = RuntimeError("the agent failed")
+    wrapper.__cause__ = ProviderError("no", status_code=401)
+    errors = [
+        ProviderError("no", status_code=529),
+        ProviderError("no", status_code=429, body={"error": {"code": "insufficient_quota"}}),
+        wrapper,
+    ]
+    with ratchet.Ratchet(home=home) as store:
+        for error in errors:
+            store.record("caller", ok=False, error=error)
+        kinds = [outcome.failure.kind for outcome in store.outcomes() if outcome.failure]
+    assert sorted(kinds) == ["auth", "overloaded", "quota_exhausted"]
