@@ -71,7 +71,8 @@ GENERAL: tuple[tuple[str, str], ...] = (
         nobrokersavailable|host & unreachable|connect & failed|could not be established|cannot establish
         failed to establish|stream & cut|stream & interrupted|stream & aborted|eof|failed to reconnect|reconnect
         failed to start mcp server|mcp server & disconnected|server & not reachable|not reachable|cannot reach
-        lost contact|link is down|received from peer|stream error & !exception""",
+        lost contact|link is down|received from peer|stream error & !exception|unable to resolve host|resolve host
+        resolve hostname|resolve address|name lookup|failed to resolve & !import & !module""",
     ),
     (
         "overloaded",
@@ -83,11 +84,10 @@ GENERAL: tuple[tuple[str, str], ...] = (
         """internal server error|server error|internalservererror|bad gateway|badgateway|gateway timeout
         gateway time out|server had an error|error occurred while processing your request|an internal error
         internal error encountered|modelstreamerrorexception|modelerrorexception|internalfailure|internalserverexception
-        upstream error|provider returned error|upstream connect error|internal error|internalerror
-        api error occurred|unexpected server|an unexpected error occurred & try again|server side error
-        upstream request failed|error occurred on our|statuscode internal|code internal|grpc & internal|internal failure
-        server failure|backend error|backend failure|service error|upstream failure|on our end|our side
-        wrong on our""",
+        upstream error|provider returned error|upstream connect error|internal error|internalerror|api error occurred
+        unexpected server|an unexpected error occurred & try again|server side error|upstream request failed
+        error occurred on our|statuscode internal|code internal|grpc & internal|internal failure|server failure
+        backend error|backend failure|service error|upstream failure|on our end|our side|wrong on our""",
     ),
     (
         "invalid_request",
@@ -224,6 +224,6 @@ LAST: tuple[tuple[str, str], ...] = (
     ),
     (
         "command_failed",
-        """exited & code|exit code|exit status|fatal|git""",
+        """killed|exited & code|exit code|exit status|fatal|git""",
     ),
 )

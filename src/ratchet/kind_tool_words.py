@@ -14,7 +14,8 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         not a registered tool|unsupported call|nosuchtoolerror|no such command|is not a known tool
         not found in tool list|unregistered tool|only available actions|don t exist & action|action & not available
         tool & not available|tool & not registered|tool & unavailable & !temporarily|not a function i can call
-        no tool called|tool & doesn t exist""",
+        no tool called|tool & doesn t exist|has no tool|no tool & available & named|does not have a tool
+        does not offer""",
     ),
     (
         "tool_arguments",
@@ -80,7 +81,8 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         regex pattern & code|could not extract & json|no json found|json & not found in|invalid yaml
         missing required field & output|not a valid action|unable to parse|cannot parse|failed to decode
         failed validation|output failed|fails validation|validation failed for & output|response & does not validate
-        parse error & model|parse error & answer|parse error & output|parse error & llm|yaml & answer|xml & answer""",
+        parse error & model|parse error & answer|parse error & output|parse error & llm|yaml & answer|xml & answer
+        convertererror|failed to convert & model|convert & into a pydantic|extract json""",
     ),
     (
         "empty_response",
@@ -112,7 +114,10 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         refused to|model refusal|modelrefusalerror|i will not|i can t support|i can t generate|i cannot generate
         i can t write|i decline|declined to answer|refusal|i can t engage|declined to respond""",
     ),
-    ("code_error", """circular import|partially initialized module"""),
+    (
+        "code_error",
+        """circular import|partially initialized module|php parse error|parse error syntax error|php fatal error""",
+    ),
     (
         "dependency_missing",
         """modulenotfounderror|no module named|cannot find module|err module not found|module not found
