@@ -44,6 +44,13 @@ def test_only_the_owner_can_read_the_file_its_log_and_its_folder(path: Path) -> 
     store.close()
 
 
+def test_a_file_that_others_could_read_is_closed_to_them(path: Path) -> None:
+    filled(path)
+    path.chmod(0o644)
+    SqliteStore(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_a_write_waits_for_another_writer_instead_of_failing(path: Path) -> None:
     """Every write transaction begins immediate: a reader never has to become a writer half-way."""
     filled(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeAlias
 
 from ratchet.errors import UsageError
@@ -35,6 +36,7 @@ def quoted(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
+@cache
 def insert(table: Table) -> str:
     """Insert unless the key exists."""
     names = column_names(table)
@@ -42,6 +44,7 @@ def insert(table: Table) -> str:
     return f'INSERT INTO "{table.name}" ({quoted(names)}) VALUES ({marks}) ON CONFLICT ({quoted(table.key)}) DO NOTHING'
 
 
+@cache
 def upsert(table: Table) -> str:
     """Insert; on an existing key add counters and widen extremes. Other columns keep what came first."""
     names = column_names(table)
@@ -64,12 +67,14 @@ def _combined(column: Column) -> str:
     return ""
 
 
+@cache
 def update_at_revision(table: Table) -> str:
     """Overwrite a whole row iff its revision is the expected one; parameters: all values, the key, the revision."""
     changes = ", ".join(f'"{name}" = ?' for name in column_names(table))
     return f'UPDATE "{table.name}" SET {changes} WHERE {_key_equals(table)} AND "revision" = ?'
 
 
+@cache
 def select_key(table: Table) -> str:
     return f'SELECT {quoted(read_names(table))} FROM "{table.name}" WHERE {_key_equals(table)}'
 

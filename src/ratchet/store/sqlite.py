@@ -282,6 +282,9 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if path.stat().st_mode & 0o077:
+        with suppress(PermissionError):  # another user's file, whose mode is theirs to choose
+            path.chmod(0o600)
     connection = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
     )
