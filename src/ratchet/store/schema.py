@@ -39,10 +39,11 @@ class Index:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """One table, the same only as itself (so that statements can be remembered by it). `key` identifies a row; `words` are the columns whose text `Store.match` searches.
+    """One table. `key` identifies a row; `words` are the columns whose text `Store.match` searches.
 
     `clustered` rows lie in the order of their key, which suits tallies (read by ranges of the key, no other index);
     all others are appended, which is what keeps inserts cheap. A table with a `revision` column can be swapped.
+    A table is equal to itself only, so that its statements can be remembered by it.
     """
 
     name: str

@@ -27,9 +27,9 @@ def create(table: Table) -> list[str]:
     put = f'INSERT INTO "{name}" (rowid, {columns}) VALUES (new.rowid_, {fresh});'
     # Underscores join a word, since they do in names of functions and variables.
     tokens = "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\""
-    settings = f"content='{table.name}', content_rowid='rowid_', {tokens}"
+    options = f"content='{table.name}', content_rowid='rowid_', {tokens}"
     return [
-        f'CREATE VIRTUAL TABLE "{name}" USING fts5({columns}, {settings})',
+        f'CREATE VIRTUAL TABLE "{name}" USING fts5({columns}, {options})',
         f'CREATE TRIGGER "{name}_in" AFTER INSERT ON "{table.name}" BEGIN {put} END',
         f'CREATE TRIGGER "{name}_out" AFTER DELETE ON "{table.name}" BEGIN {remove} END',
         f'CREATE TRIGGER "{name}_new" AFTER UPDATE OF {columns} ON "{table.name}" BEGIN {remove} {put} END',
