@@ -29,7 +29,8 @@ _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
     r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])"
 )
-_NAMES = (("password", 3, _PASSWORDS), ("secret", 8, _TOKENS), ("secret", 20, _WEAK))
+_SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
+_NAMES = (("password", _SHORTEST_PASSWORD, _PASSWORDS), ("secret", 8, _TOKENS), ("secret", 20, _WEAK))
 """What replaces it, the shortest value, the names."""
 
 # What may follow the word inside the same name (`secretAccessKey`, `token_v2`), the words of prose before a colon ("API
@@ -49,7 +50,7 @@ _compiled: list[re.Pattern[str]] = []
 def _patterns() -> list[re.Pattern[str]]:
     if not _compiled:
         for _, shortest, names in _NAMES:
-            value = r"(?=[^\r\n]{3})" if shortest == 3 else rf"(?=[^\s\"'`<>&]{{{shortest}}})"
+            value = r"(?=[^\r\n]{3})" if shortest == _SHORTEST_PASSWORD else rf"(?=[^\s\"'`<>&]{{{shortest}}})"
             _compiled.append(re.compile(rf"(?P<name>{names}){_NOT_MARKED}{_REST}{value}", re.VERBOSE | re.ASCII))
     return _compiled
 
@@ -91,8 +92,10 @@ _VARIED = re.compile(r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]")
 def hide_named(text: str, low: str) -> str:
     """The text with every credential that stands next to its name replaced by `[redacted:password|secret]`.
 
-    `low` is the text in lower case, character by character.
+    `low` is the text in lower case, character by character. A text that is a dump of credentials (more than 100, and
+    one in every 80 characters) is cut at the first one too many: that bounds the cost of the worst text.
     """
+    most = 100 + len(text) // 80
     for (label, shortest, _), pattern in zip(_NAMES, _patterns(), strict=True):
         out: list[str] = []
         done = position = run_end = 0
@@ -109,7 +112,7 @@ def hide_named(text: str, low: str) -> str:
                 low, match, text[start : min(end, start + _JUDGED)], shortest, quoted, end
             ):
                 out += (text[done:start], f"[redacted:{label if match['name'][0] != 's' else 'secret'}]")
-                done = position = end
+                done = position = end if len(out) < 2 * most else len(text)
         if out:
             text = "".join((*out, text[done:]))
             low = lowered(text)
@@ -178,20 +181,20 @@ def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
 
 
 def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, quoted: bool, end: int) -> bool:
-    sep = match["sep"]
-    if not match["spoken"] and sep.isspace() and not _is_option(low, match.start()):
+    sep, spoken = match["sep"], match["spoken"]
+    if not spoken and sep.isspace() and not _is_option(low, match.start()):
         return False
     if _is_harmless(match, value):
         return False
     if sep[0] == ",":
         return _is_option(low, match.start()) or looks_random(value, max(8, shortest))
-    if shortest >= _LONG:
-        return looks_random(value, shortest) and not _UUID.match(value)
-    if shortest > 3:
-        return looks_random(value, shortest)
-    if match["spoken"] or "is" in sep:
+    if shortest > _SHORTEST_PASSWORD:
+        return looks_random(value, shortest) and not (shortest >= _LONG and _UUID.match(value))
+    if spoken or "is" in sep:
         return looks_random(value, _SPOKEN)
-    return _is_password(value, quoted, sep.strip(), _ends_line(low, end))
+    if quoted:
+        return " " not in value or _PLAIN.isdisjoint(value.lower().split())  # no sentence about a password
+    return sep.strip() != ":" or _ends_line(low, end) or len(value) >= _LONG or _VARIED.search(value) is not None
 
 
 def _is_option(low: str, start: int) -> bool:
@@ -215,15 +218,6 @@ def _is_harmless(match: re.Match[str], value: str) -> bool:
     if _DIGIT.search(low) is None and (match["name"] in low or "your" in low):
         return True
     return low.strip("'\"[](){}") in _PLAIN or _REFERENCE.match(value) is not None or _MASKED.issuperset(value)
-
-
-def _is_password(value: str, quoted: bool, sep: str, alone: bool) -> bool:
-    words = value.lower().split()
-    if len(words) > 1 and not _PLAIN.isdisjoint(words):
-        return False  # a sentence about a password, not one
-    if quoted or sep != ":":
-        return True
-    return alone or len(value) >= _LONG or _VARIED.search(value) is not None
 
 
 def looks_random(value: str, shortest: int) -> bool:

@@ -33,7 +33,7 @@ def redact(text: str) -> str:
 
 _PASSES = 5
 # A secret that is hidden may lay open the one it touched; where none is touched, once is enough.
-_TOUCHED = re.compile(r"\][^\s\"'@.,;&)\]}\\]|[^\s\"'=:,;&(\[{/\\](?<!\s-p)\[redacted:")
+_TOUCHED = re.compile(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[{/\\]\[redacted:)(?<!\s-p\[redacted:)")
 
 
 def _redacted_once(text: str) -> str:

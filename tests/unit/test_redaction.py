@@ -184,6 +184,15 @@ def test_a_certificate_is_no_secret() -> None:
 MARKS = (
     "= : \" ' \\ @ . - _ -- :// password token key sk- eyJ [redacted: ] [redacted:email] secret is 4111 1 a Z9 %40 //"
 )
+
+
+def test_a_dump_of_credentials_is_cut_where_there_are_too_many() -> None:
+    found = redact("".join(f"password=x{number} " for number in range(1000)))
+    assert found.endswith("[redacted:password]")
+    assert "x999" not in found
+    assert "x1 " not in found
+
+
 PIECES = st.sampled_from(
     [
         *SECRETS.values(),
