@@ -15,8 +15,8 @@ from typing import Literal, get_args
 from ratchet.bets import positive, real, truth, whole
 from ratchet.errors import UsageError
 from ratchet.gate import CanaryTest, PromoteTest, RankBet
+from ratchet.records import Metric
 
-Metric = Literal["success", "latency", "cost", "score"]
 Verdict = Literal["wait", "keep", "revert", "pause", "undecided"]
 
 WEIGHTS: Mapping[Metric, float] = {"success": 0.6, "latency": 0.2, "cost": 0.1, "score": 0.1}
@@ -59,9 +59,9 @@ class Plan:
     """What a trial was opened for. Frozen: weights, margins and horizon never change while data come in.
 
     `metrics`: those whose values exist at open; success always does. `purpose`: the metric that must be proven better
-    for a keep. `neutral_margin`: for a change declared neutral, the points of success it may lose (at most .02) instead.
-    `margins`: a declared trade, e.g. {"latency": 3.0} for a change that buys success with time. `deadline_s` is the
-    latency of a failed unit. `before`: (ok, total) of the old arm.
+    for a keep. `neutral_margin`: for a change declared neutral, the success it may lose (at most .02) instead. `margins`:
+    a declared trade, e.g. {"latency": 3.0} for a change that buys success with time. `deadline_s` is the latency of a
+    failed unit. `before`: (ok, total) of the old arm.
     """
 
     deadline_s: float
