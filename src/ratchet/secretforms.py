@@ -159,6 +159,10 @@ def _without_last_line(text: str, end: int) -> str:
     return text[: end - last.end()] if last is not None else text[:end]
 
 
+_NOT_A_USER = frozenset("[/?#@")
+_TOKEN = 20  # characters from which on a user without a password may be a token
+
+
 def _hide_url_credentials(text: str) -> str:
     """`scheme://user:password@host` keeps its scheme, user and host; a lone user that is a token goes."""
     if "@" not in text:
@@ -178,9 +182,9 @@ def _without_password(rest: str) -> str:
         run = _regex(r"[^\s\"'<>@]{0,400}@").match(rest)
         at = run.end() - 1 if run is not None else -1
     user, colon, password = rest[: max(at, 0)].partition(":")
-    if not user + colon or not _regex(r"[^\s\[/?#@]{0,200}").fullmatch(user) or password.startswith("[redacted"):
+    if at <= 0 or not _NOT_A_USER.isdisjoint(user) or password.startswith("[redacted"):
         return rest
-    if credentials.looks_random(user, 20):
+    if len(user) >= _TOKEN and credentials.looks_random(user, _TOKEN):
         user = "[redacted:secret]"
     return f"{user}{':[redacted:password]' if password else colon}{rest[at:]}"
 
