@@ -50,6 +50,8 @@ def main(arguments: Sequence[str]) -> None:
             _say(event, answer)
     except BaseException as fault:  # noqa: BLE001  (the edge of the process: nothing may pass, not even an interrupt)
         log_fault(home, event, fault)
+    finally:
+        _no_limit()
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[str, str]:
@@ -83,6 +85,16 @@ def _end_in_time(event: str, home: str) -> None:
         return  # Windows has no timer; a thread that is not the main one may not set it
 
 
+def _no_limit() -> None:
+    """Disarm the timer: who calls `main` from within a longer process is not to be ended by it."""
+    try:
+        import _signal as signal
+
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except (ImportError, AttributeError):
+        return
+
+
 # --- events --------------------------------------------------------------------------------------------------------
 
 
@@ -106,7 +118,10 @@ def _session_start(home: str) -> str:
 def _read_reviewed(home: str) -> None:
     """Take in the repository's own lessons when they changed (a first clone, a pull), so that this session has them.
     The host calls in the project's folder; the event is not read yet."""
-    project = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+    try:
+        project = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+    except OSError:  # a folder that is gone
+        return
     if not os.path.exists(os.path.join(project, ".ratchet")):
         return
     from ratchet import detached, reviewed
@@ -137,11 +152,11 @@ def _before_step(home: str) -> str:
         _drain_stdin()
         return ""
     event = _event()
-    from ratchet import lookup
-    from ratchet.toolcall import input_text
+    from ratchet import lookup, toolcall
 
     tool, tool_input = _text(event, "tool_name"), event.get("tool_input")
-    lessons = lookup.repeated(home, tool, tool_input, input_text(tool, tool_input), project=_text(event, "cwd"))
+    asked = toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS)  # as the failed one was kept
+    lessons = lookup.repeated(home, tool, tool_input, asked, project=_text(event, "cwd"))
     return _answered(home, _text(event, "session_id"), lessons, "prevent")
 
 

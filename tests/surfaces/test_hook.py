@@ -490,6 +490,22 @@ def test_a_host_that_does_not_read_the_answer_sees_no_failure(host: Host) -> Non
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_deleted_working_directory_harms_nobody(host: Host) -> None:
+    host.learn()
+    command = "mkdir gone && cd gone && rmdir ../gone; " + install.command(
+        "SessionStart", home=host.home, environ=host.environ
+    )
+    done = host.run("SessionStart", host.failure(), command=f"cd {host.root} && {command}")
+    assert done.returncode == 0
+    assert ADVICE.encode() in done.stdout
+
+
+def test_called_from_within_a_process_it_leaves_no_timer_behind(host: Host) -> None:
+    code = "import signal; from ratchet.hookpath import main; main(['Nonsense']); print(signal.getitimer(0))"
+    done = subprocess.run([sys.executable, "-c", code], input=b"{}", capture_output=True, check=True, env=host.environ)
+    assert done.stdout == b"(0.0, 0.0)\n"
+
+
 def test_an_unknown_event_is_logged_and_harmless(host: Host) -> None:
     done = host.run("Nonsense", {}, command=install.command("Nonsense", home=host.home, environ=host.environ))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
