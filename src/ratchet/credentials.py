@@ -18,7 +18,7 @@ NEEDLES = ("pass", "pwd", "secret", "token", "cred", "key", "auth", "sig", "sess
 _PASSWORDS = (
     r"p(?:ass(?:word|wd|phrase|code|wort)s?|ass(?=[\"'\\\])]{0,6}\s{0,4}(?:=|:\s{0,4}\\{0,4}[\"']))(?<![a-z]pass)"
     r"|ass(?<=-pass)(?=\s)|ass(?<=_pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd))"
-    r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z])"
+    r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
 _TOKENS = (
     r"tokens?|c(?:redentials?|reds(?<![a-z]creds)|lient[_.\s-]?key)|a(?:pi|ccess|ccount|uth|pp)[_.\s-]?keys?"
@@ -82,7 +82,7 @@ _FACT = re.compile(
     r"[\w./-]{0,200}\.(?:py|js|ts|json|txt|md|ya?ml|toml|cfg|ini|log|sh|html|csv|pem|key|crt|env)$"  # a file
     r"|v?\d+(?:\.\d+)+\w*$|\d+(?:\.\d+)?[a-z]{1,7}$"  # a version, a quantity
 )
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _DIGIT = re.compile(r"[0-9]")
 _LETTER = re.compile(r"[^\W\d_]")
 _MASKED = frozenset("*x.•…-_#X?")
@@ -189,7 +189,7 @@ def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, qu
     if sep[0] == ",":
         return _is_option(low, match.start()) or looks_random(value, max(8, shortest))
     if shortest > _SHORTEST_PASSWORD:
-        return looks_random(value, shortest) and not (shortest >= _LONG and _UUID.match(value))
+        return looks_random(value, shortest) and not (shortest >= _LONG and _UUID.search(value))
     if spoken or "is" in sep:
         return looks_random(value, _SPOKEN)
     if quoted:

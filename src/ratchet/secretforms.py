@@ -189,7 +189,7 @@ def _without_password(rest: str) -> str:
     return f"{user}{':[redacted:password]' if password else colon}{rest[at:]}"
 
 
-_JWT = r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]+)*+"
+_JWT = r"(?<![A-Za-z0-9+/])eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]+)*+"
 
 
 def _hide_jwt(text: str) -> str:
@@ -241,12 +241,21 @@ def _hide_cookies(text: str) -> str:
 
 _ATTACHED = r"(?<=\s)(-p|-a\s{1,4}[\"']?|-p\s{1,4}[\"']?)(?![\s\[$\"'-])([^\s\"']+)"
 _ATTACHING = {"-p": ("mysql", "mariadb", "sshpass"), "-p ": ("sshpass",), "-a ": ("redis-cli",)}
+_ENDS_COMMAND = frozenset("\n;|&")
 _COMMAND = 120  # characters before an option within which its command stands
 _CURL_USER = r"(\s-u|--user|--proxy-user)([\s=]{1,4}[\"']?[^\s:\"']{1,100}+:)(?![0-9]|\[redacted|\$)([^\s\"']+)"
 
 
 def _hide_curl_user(text: str) -> str:
-    return _regex(_CURL_USER).sub(r"\1\2[redacted:password]", text)
+    return _regex(_CURL_USER).sub(_hidden_curl_user, text)
+
+
+def _hidden_curl_user(match: re.Match[str]) -> str:
+    before = match.string[max(0, match.start() - _COMMAND) : match.start()].replace("\\\n", " ")
+    command = before.rpartition("curl")
+    if not command[1] or not _ENDS_COMMAND.isdisjoint(command[2]):
+        return match[0]
+    return f"{match[1]}{match[2]}[redacted:password]"
 
 
 def _hide_attached(text: str) -> str:
@@ -289,7 +298,7 @@ def _hidden_email(match: re.Match[str]) -> str:
 
 _FOUR_DIGITS = re.compile(r"[0-9]{4}[ \u00a0-]?[0-9]{4}")
 _CARD = (
-    r"(?<![0-9A-Za-z._])(?<![0-9a-f]-)(?:[0-9]{13,19}|[0-9]{4}([ \u00a0-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
+    r"(?<![0-9A-Za-z._])(?<![0-9a-f_]-)(?:[0-9]{13,19}|[0-9]{4}([ \u00a0-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|[0-9]{4}([ \u00a0-])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z])"
 )
 # Issuer prefixes and lengths (ISO/IEC 7812, the networks' published ranges).
