@@ -32,7 +32,7 @@ class Health:
 
 
 def score_of(ran: Iterable[bool]) -> float | None:
-    """The score of one agent from its calls, oldest first; None without any. An agent without a failure is exactly 1."""
+    """The score of one agent from its calls, oldest first; None without any. An agent that never fails is exactly 1."""
     return health_of({"": ran}).score
 
 
