@@ -17,7 +17,7 @@ NEEDLES = ("pass", "pwd", "secret", "token", "cred", "key", "auth", "sig", "sess
 # word is asserted after it.
 _PASSWORDS = (
     r"p(?:ass(?:word|wd|phrase|code|wort)s?|ass(?=[\"'\\\])]{0,6}\s{0,4}(?:=|:\s{0,4}\\{0,4}[\"']))(?<![a-z]pass)"
-    r"|ass(?<=-pass)(?=\s)|ass(?<=_pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd))"
+    r"|ass(?<=[_-]pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd))"
     r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
 _TOKENS = (
@@ -61,6 +61,7 @@ _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the v
 _JUDGED = 80  # characters of a value that decide
 _SPOKEN = 6  # characters from which on a random-looking word after "password is" is one
 _LONG = 20
+_LONGEST_WORD = 16  # letters; hardly a word of prose is as long
 
 # Names of facts about a credential: `token_count`, `secret_name`, `password_file`.
 _ABOUT = re.compile(
@@ -108,15 +109,21 @@ def hide_named(text: str, low: str) -> str:
                 position = _last_copy(low, repeated, start)
                 continue
             end, run_end, quoted = _value_end(text, match, run_end)
-            if end > start and _is_credential(
-                low, match, text[start : min(end, start + _JUDGED)], shortest, quoted, end
-            ):
+            value = text[start : min(end, start + _JUDGED)]
+            least = _SHORTEST_PASSWORD if _is_variable(text, match) else shortest
+            if end > start and _is_credential(low, match, value, least, quoted, end):
                 out += (text[done:start], f"[redacted:{label if match['name'][0] != 's' else 'secret'}]")
                 done = position = end if len(out) < 2 * most else len(text)
         if out:
             text = "".join((*out, text[done:]))
             low = lowered(text)
     return text
+
+
+def _is_variable(text: str, match: re.Match[str]) -> bool:
+    """Whether it is an assignment of the environment's (`API_KEY=...`): its value is meant literally."""
+    name = text[match.start() : match.end("name")]
+    return match["sep"] == "=" and name.isupper() and name not in ("KEY", "KEYS", "TOKENS", "SESSION", "SIG", "AUTH")
 
 
 def _last_copy(low: str, repeated: str, start: int) -> int:
@@ -182,8 +189,8 @@ def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
 
 def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, quoted: bool, end: int) -> bool:
     sep, spoken = match["sep"], match["spoken"]
-    if not spoken and sep.isspace() and not _is_option(low, match.start()):
-        return False
+    if sep.isspace() and not _is_option(low, match.start()):  # "with password hunter2", in prose
+        spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
     if _is_harmless(match, value):
         return False
     if sep[0] == ",":
@@ -226,8 +233,11 @@ def looks_random(value: str, shortest: int) -> bool:
         return False
     if _LETTER.search(value) is None:
         return False
-    if shortest < _LONG and _DIGIT.search(value) is not None:
-        return _FACT.match(value) is None
+    if shortest < _LONG:
+        if _DIGIT.search(value) is not None:
+            return _FACT.match(value) is None
+        if len(value) >= _LONGEST_WORD and value.isalpha():
+            return True
     if len(value) >= 32 and _HEX.issuperset(value) and len(_DIGIT.findall(value)) >= 4:
         return True
     return len(value) >= 16 and _class_changes(value) >= 0.3 * len(value)

@@ -15,6 +15,8 @@ from ratchet import credentials, secretforms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ratchet.records import Json
 
 LIMIT = 4000
@@ -156,7 +158,7 @@ class _Walk:
         self.nodes = _MOST_NODES
         self.characters = _MOST_CHARACTERS
 
-    def of(self, value: object, name: str, depth: int) -> Json:
+    def of(self, value: object, name: str, depth: int, under: str = "") -> Json:
         self.nodes -= 1
         if value is None or value is True or value is False:
             return value
@@ -171,7 +173,9 @@ class _Walk:
         if depth == 0 or self.nodes <= 0:
             self.problems.append(name)
             return None
-        return self._mapping(value, name, depth - 1) if isinstance(value, dict) else self._items(value, name, depth - 1)
+        if isinstance(value, dict):
+            return self._mapping(value, name, depth - 1, under)
+        return self._items(value, name, depth - 1, under)
 
     def _kept(self, value: float, fits: bool, name: str) -> Json:
         if fits:
@@ -184,32 +188,32 @@ class _Walk:
         self.characters -= len(text)
         return text
 
-    def _mapping(self, value: dict[object, object], name: str, depth: int) -> Json:
+    def _mapping(self, value: dict[object, object], name: str, depth: int, under: str) -> Json:
         kept: dict[str, Json] = {}
         for key, item in list(value.items()):
             if self.nodes <= 0 or self.characters <= 0:
                 self.problems.append(name)
                 break
             label = self._text(text_of(key))[:200]
-            kept[label] = self._named(label, item, f"{name}.{label}" if name else label, depth)
+            named = under if label == "value" else label
+            kept[label] = self._named(named, item, f"{name}.{label}" if name else label, depth)
         return kept
 
     def _named(self, label: str, item: object, name: str, depth: int) -> Json:
+        """A value under a name; the items of a list stand under the list's."""
         if isinstance(item, str | int) and not isinstance(item, bool) and credentials.is_secret_value(label, str(item)):
             return "[redacted:secret]"
-        return self.of(item, name, depth)
+        return self.of(item, name, depth, label)
 
-    def _items(
-        self, value: list[object] | tuple[object, ...] | set[object] | frozenset[object], name: str, depth: int
-    ) -> Json:
+    def _items(self, value: Iterable[object], name: str, depth: int, under: str) -> Json:
         kept: list[Json] = []
-        option = ""
+        option = under
         for index, item in enumerate(list(value)):
             if self.nodes <= 0 or self.characters <= 0:
                 self.problems.append(name)
                 break
             kept.append(self._named(option, item, f"{name}[{index}]", depth))
-            option = item if isinstance(item, str) and item.startswith("-") and len(item) < _WORD else ""
+            option = item if isinstance(item, str) and item.startswith("-") and len(item) < _WORD else under
         return kept
 
 

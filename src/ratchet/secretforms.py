@@ -55,11 +55,15 @@ def hide_personal(text: str) -> str:
 _SHORTEST_KEY = 12  # characters; every expression below asks for more
 _BODY = r"[A-Za-z0-9_-]"
 _DIGIT_SOON = r"(?=[A-Za-z_-]{0,200}[0-9])"
+_OPENAI = (
+    rf"(?<![A-Za-z0-9-])sk-(?:(?:proj|svcacct|admin|or-v1|None)-{_BODY}{{8,}}|{_DIGIT_SOON}{_BODY}{{12,}}"
+    r"|(?:[a-z]{2,8}-){0,2}[A-Za-z]{16,})"
+)
 _PROVIDERS: tuple[tuple[str, str, str], ...] = (
     ("sk-ant-", rf"sk-ant-{_BODY}{{6,}}", "anthropic"),
     (
         "sk-",
-        rf"(?<![A-Za-z0-9-])sk-(?:(?:proj|svcacct|admin|or-v1|None)-{_BODY}{{8,}}|{_DIGIT_SOON}{_BODY}{{12,}})",
+        _OPENAI,
         "openai",
     ),
     ("AIza", rf"AIza{_BODY}{{20,}}", "google"),
@@ -213,8 +217,13 @@ def _hide_authorization(text: str) -> str:
 
 def _hidden_scheme(match: re.Match[str]) -> str:
     header, scheme, gap, value = match.groups()
-    shortest = 6 if header else 8 if scheme.lower() == "bearer" else 16
-    if not (credentials.looks_random(value, shortest) or (scheme.lower() == "basic" and _is_user_password(value))):
+    if header:
+        secret = not value.isalpha() or len(value) >= _TOKEN  # `Authorization: Bearer required` is prose
+    elif scheme.lower() == "bearer":
+        secret = value.count(".") == 2 or credentials.looks_random(value, 8)
+    else:
+        secret = credentials.looks_random(value, 16)
+    if not (secret or (scheme.lower() == "basic" and _is_user_password(value))):
         return match[0]
     return f"{header or ''}{scheme}{gap}[redacted:authorization]"
 

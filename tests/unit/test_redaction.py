@@ -89,6 +89,15 @@ NAMED = [
     ("mysql -h db -u root -p%s app", "S3cret"),
     ("sshpass -p %s ssh host", "S3cret"),
     ("PGPASSWORD=%s psql", "letmein"),
+    ("API_KEY=%s", "supersecret"),
+    ("api_key='%s'", "abcdefghijklmnopqrstuvwxyz"),
+    ("token: %s", "abcdefghijklmnop"),
+    ("Authorization: Bearer %s", "abcdefghijklmnopqrstuvwxyz"),
+    ("Bearer %s", "abc.def.ghi"),
+    ("password '%s' was rejected", "hunter2"),
+    ("login failed for admin with password %s", "hunter2"),
+    ("ssh-pass: %s", "hunter2"),
+    ("key %s", "sk-" + "test-abcdefghijklmnopq"),
 ]
 
 
@@ -121,6 +130,9 @@ def test_a_value_next_to_a_name_that_says_so_is_gone(frame: str, secret: str) ->
     [
         "password: required",
         "password is required",
+        "Authorization: Bearer required",
+        "MAX_TOKENS=unlimited KEY=home",
+        "the password policy of 2024 and the secret santa list",
         "The password field must not be empty.",
         '{"password": ["This field is required."]}',
         '{"error": "invalid_token", "error_description": "The token has expired"}',
@@ -277,12 +289,23 @@ def test_nested_values_are_cleaned_under_their_names() -> None:
             "argv": ["run", "--token", "9f8e7d6c5b4a", "--verbose"],
             "note": f"the key {SECRETS['openai']} failed",
             SECRETS["github"]: 1,
+            "passwords": ["correcthorse", "battery"],
+            "token": {"value": "q1w2e3r4t5"},
             "pair": ("a", {"b"}, None, True, 1.5),
         }
     )
     assert isinstance(found, dict)
     text = json.dumps(found)
-    for secret in ("swordfish", "4f9a8b7c6d5e4f3a", "9f8e7d6c5b4a", SECRETS["openai"], SECRETS["github"]):
+    for secret in (
+        "correcthorse",
+        "battery",
+        "q1w2e3r4t5",
+        "swordfish",
+        "4f9a8b7c6d5e4f3a",
+        "9f8e7d6c5b4a",
+        SECRETS["openai"],
+        SECRETS["github"],
+    ):
         assert secret not in text
     assert found["pair"] == ["a", ["b"], None, True, 1.5]
     assert found["argv"] == ["run", "--token", "[redacted:secret]", "--verbose"]
