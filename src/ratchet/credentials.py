@@ -73,7 +73,7 @@ _PLAIN = frozenset(
     a an and any are at be but by can cannot changed default denied disabled does empty enabled error
     expected expired failed failure false field flag for found from has hidden if in incorrect input
     invalid is it may mandatory match mismatch missing must needed nil no none not null of ok on only
-    option optional or prompt provided rejected required revoked set should str string text that the
+    option optional options or prompt provided rejected required revoked set should str string text that the
     this to true type undefined unknown unset value was with wrong yes you your bytes int bool object
     number basic bearer digest
     """.split()  # noqa: SIM905
@@ -195,6 +195,8 @@ def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, qu
         return False
     if sep[0] == ",":
         return _is_option(low, match.start()) or looks_random(value, max(8, shortest))
+    if shortest >= _LONG:
+        value = value.partition(",")[0]  # of a line of comma-separated values
     if shortest > _SHORTEST_PASSWORD:
         return looks_random(value, shortest) and not (shortest >= _LONG and _UUID.search(value))
     if spoken or "is" in sep:
@@ -216,7 +218,7 @@ def _ends_line(text: str, end: int) -> bool:
 
 def _is_harmless(match: re.Match[str], value: str) -> bool:
     first = value[0]
-    if first in "$<%{(" or (first == "[" and value.startswith("[redacted:")):
+    if first in "$<%{(" or "$(" in value or "${" in value or (first == "[" and value.startswith("[redacted:")):
         return True
     rest = match["rest"]
     if rest and _ABOUT.search(rest):
