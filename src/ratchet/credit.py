@@ -21,6 +21,8 @@ PATIENCE = 8
 DEADLINE_S = 86_400.0
 """Age at which an exposure is settled though nobody said that its session ended."""
 
+_LESSONS: Where = {"due_at": None}
+"""Exposures to lessons; those of trials have a deadline and are settled by the guard."""
 _STEP_SAMPLE = 50  # recent failures that tell which step a pattern is about, where its lesson names none
 
 StepKey = tuple[str, str, str]
@@ -40,13 +42,13 @@ def settle(store: Store, *, now: float, ended: Collection[str] = (), deadline_s:
 
     Each session is one transaction; a unit is settled once and for all. Raises StoreError.
     """
-    open_ = store.find("exposures", {"settled": False}, order=("at",)).rows
+    open_ = store.find("exposures", {**_LESSONS, "settled": False}, order=("at",)).rows
     due = [row for row in open_ if row.get("session") in ended or _number(row, "at") <= now - deadline_s]
     counted = missed = 0
     for session in dict.fromkeys(_text(row, "session") for row in due):
         with store.transaction():
             units: dict[str, list[Row]] = {}
-            for row in store.find("exposures", {"session": session}, order=("at",)).rows:
+            for row in store.find("exposures", {**_LESSONS, "session": session}, order=("at",)).rows:
                 units.setdefault(_text(row, "unit"), []).append(row)
             results = store.find("outcomes", {"session": session}, order=("started_at",)).rows
             for exposures in units.values():
@@ -209,19 +211,19 @@ def by_lesson(store: Store) -> dict[str, dict[float, Counts]]:
 
 def open_units(store: Store) -> int:
     """Units that still wait for their session's end."""
-    return _distinct_units(store, {"settled": False})
+    return _distinct_units(store, {**_LESSONS, "settled": False})
 
 
 def not_attempted(store: Store) -> int:
     """Settled units that do not count."""
-    return _distinct_units(store, {"settled": True, "ok": None})
+    return _distinct_units(store, {**_LESSONS, "settled": True, "ok": None})
 
 
 def _tallies(store: Store, by: tuple[str, ...]) -> dict[str, dict[float, Counts]]:
     """Counts in order of exposure up to the first unit that is still open: were quick verdicts counted first, an arm
     that fails fast would look worse for a while, and a look just then would be misled."""
-    where: Where = {"settled": True, "ok": ("!=", None)}
-    first_open = store.find("exposures", {"settled": False}, order=("at",), limit=1).rows
+    where: Where = {**_LESSONS, "settled": True, "ok": ("!=", None)}
+    first_open = store.find("exposures", {**_LESSONS, "settled": False}, order=("at",), limit=1).rows
     if first_open:
         where = {**where, "at": ("<", first_open[0]["at"])}
     found: dict[str, dict[float, Counts]] = {}

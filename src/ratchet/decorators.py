@@ -17,7 +17,7 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from ratchet.errors import UsageError
-from ratchet.runs import Record, Run, current, log_fault
+from ratchet.runs import Record, Run, Trials, current, log_fault
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,7 +37,7 @@ class Watch:
 
     `task` may be a function of the call's arguments. `judge` is given the value returned (of a stream: the value its
     generator returned, else its last item) and may be async where the host is. Other `fields` are those of `record`
-    and go with every run. Decorates methods too, above or below `staticmethod` and `classmethod`.
+    and go with every run. `trials` tells which open trials a run was part of. Decorates methods too, above or below `staticmethod` and `classmethod`.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Watch:
         task: str | Callable[..., str] = "",
         judge: Judge | None = None,
         fields: Fields | None = None,
+        trials: Trials | None = None,
     ) -> None:
         if not isinstance(agent, str):
             raise UsageError('watch needs the agent\'s name: @ratchet.watch("name")')
@@ -56,6 +57,7 @@ class Watch:
         self.fields: Fields = {**(fields or {})}
         self._task = task if callable(task) else None
         self._judge = judge
+        self._trials = trials
         self._entered: list[Run] = []
         if isinstance(task, str) and task:
             self.fields["task"] = task
@@ -150,7 +152,7 @@ class Watch:
     # -- the kinds of runs --------------------------------------------------------------------------------------------
 
     def _begin(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Run:
-        run = Run(self.record, self.agent, self.fields)
+        run = Run(self.record, self.agent, self.fields, self._trials)
         if self._task is not None:
             try:
                 run.note(task=self._task(*args, **kwargs))
@@ -243,7 +245,7 @@ class Watch:
     # -- as a context manager -----------------------------------------------------------------------------------------
 
     def __enter__(self) -> Run:
-        run = Run(self.record, self.agent, self.fields)
+        run = Run(self.record, self.agent, self.fields, self._trials)
         run.enter()
         self._entered.append(run)
         return run

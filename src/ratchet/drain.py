@@ -188,8 +188,9 @@ class _Segment:
             newest = self.store.get("cursors", key)
             if _int(newest or {}, "revision") != _int(cursor or {}, "revision"):
                 return newest
-            taken = self.ingest(self.store, found.outcomes) if found.outcomes else None
+            # Exposures first: an outcome settles the exposure that was journalled before it.
             exposures = self.store.insert_new("exposures", found.exposures) if found.exposures else []
+            taken = self.ingest(self.store, found.outcomes) if found.outcomes else None
             self._quarantine(found.quarantined)
             moved: Row = {"source": _SOURCE, "offset": batch.offset, "lines": batch.lines, "at": self.now}
             revision = _int(newest or {}, "revision")

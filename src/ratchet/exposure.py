@@ -36,7 +36,7 @@ class Published:
 def published(home: str) -> Published:
     """What `publish` last said. A file that is missing or damaged is not an answer: `active` is None then."""
     try:
-        words = _text_of(os.path.join(home, "hook", _STATE)).split()
+        words = small_text(os.path.join(home, "hook", _STATE)).split()
         if words[0::2] == ["active", "withheld"]:
             return Published(int(words[1]), min(max(float(words[3]), 0.0), 1.0))
     except (OSError, ValueError):
@@ -53,14 +53,14 @@ def publish(home: str, *, active: int, withheld: float, effects: dict[str, float
     said = "".join(f"{effect:.4f} {lesson_id}\n" for lesson_id, effect in sorted(effects.items()))
     for name, text in ((_EFFECTS, said), (_STATE, f"active {active}\nwithheld {withheld!r}\n")):
         scratch = os.path.join(folder, f"{name}.{os.getpid()}")
-        _write_new(scratch, text)
+        write_small(scratch, text)
         os.replace(scratch, os.path.join(folder, name))
 
 
 def published_effects(home: str) -> dict[str, float]:
     """Lesson id -> measured effect ("": that of all others); a lost file only costs the order of what is offered."""
     try:
-        lines = _text_of(os.path.join(home, "hook", _EFFECTS), 1_000_000).split("\n")
+        lines = small_text(os.path.join(home, "hook", _EFFECTS), 1_000_000).split("\n")
         return {line.partition(" ")[2]: float(line.partition(" ")[0]) for line in lines if line}
     except (OSError, ValueError):
         return {}
@@ -82,10 +82,10 @@ def salt_of(home: str) -> str:
     """This home's salt: 32 hex digits, made once, whoever comes first. Raises OSError."""
     path = os.path.join(home, _SALT)
     try:
-        return _text_of(path)
+        return small_text(path)
     except FileNotFoundError:
         os.makedirs(home, mode=0o700, exist_ok=True)
-        return _settled(path, os.urandom(16).hex())
+        return settled_text(path, os.urandom(16).hex())
 
 
 def shown_share(home: str, session: str) -> float:
@@ -96,10 +96,10 @@ def shown_share(home: str, session: str) -> float:
     folder = os.path.join(home, "hook", "sessions")
     path = os.path.join(folder, hex_of(session)[:24])
     try:
-        return float(_text_of(path))
+        return float(small_text(path))
     except FileNotFoundError:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return float(_settled(path, repr(1.0 - published(home).withheld)))
+        return float(settled_text(path, repr(1.0 - published(home).withheld)))
     except ValueError:  # damaged: fall back on what is in force, the same for all who come now
         return 1.0 - published(home).withheld
 
@@ -154,12 +154,46 @@ def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str
 
 
 def concerns(lesson: Row, project: str) -> bool:
-    """Whether a lesson may be shown in a project: global ones, and those learnt in this folder, above it (the project's
-    root) or below it (an agent changes its directory). A folder as high as a home is nobody's project."""
+    """Whether a lesson may be shown in a project: global ones, those learnt in this folder, above it (the project's
+    root) or below it (an agent changes its directory), and in another worktree of the same repository. A folder as high
+    as a home is nobody's project."""
     if lesson.get("scope") == "global":
         return True
     projects = lesson.get("projects")
-    return isinstance(projects, list) and any(_nested(str(known), project) for known in projects)
+    return isinstance(projects, list) and any(_same_project(str(known), project) for known in projects)
+
+
+def _same_project(known: str, project: str) -> bool:
+    return _nested(known, project) or (bool(repository_of(known)) and repository_of(known) == repository_of(project))
+
+
+_repositories: dict[str, str] = {}  # folder -> its repository: many lessons share few folders
+
+
+def repository_of(folder: str) -> str:
+    """The main folder of the git repository that a folder or worktree belongs to, "" where there is none. Reads at most
+    one small file, and runs no git."""
+    known = _repositories.get(folder)
+    if known is None:
+        try:
+            known = _found_repository(folder)
+        except (OSError, ValueError):  # unreadable, or no path at all: then it is nobody's worktree
+            known = ""
+        _repositories[folder] = known
+    return known
+
+
+def _found_repository(folder: str) -> str:
+    here = os.path.normpath(folder) if os.path.isabs(folder) else ""
+    while here and here != os.path.dirname(here):
+        mark = os.path.join(here, ".git")
+        if os.path.isdir(mark):
+            return here
+        if os.path.isfile(mark):
+            main, found, _ = small_text(mark, 4096).removeprefix("gitdir:").strip().partition("/.git/worktrees/")
+            return main if found else here
+        here = os.path.dirname(here)
+    return ""
 
 
 def _nested(one: str, other: str) -> bool:
@@ -170,15 +204,15 @@ def _nested(one: str, other: str) -> bool:
     return below.startswith(above + "/") and not f"{os.environ.get('HOME', '')}/".startswith(above + "/")
 
 
-def _settled(path: str, text: str) -> str:
+def settled_text(path: str, text: str) -> str:
     """What stands in `path`, or `text` if nobody came before: whole from the first moment on, by linking a finished
     file into place."""
     scratch = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    _write_new(scratch, text + "\n")
+    write_small(scratch, text + "\n")
     try:
         os.link(scratch, path)
     except FileExistsError:
-        return _text_of(path)
+        return small_text(path)
     except OSError:  # a file system without links: the last writer wins, which only a race can tell from the first
         os.replace(scratch, path)
         return text
@@ -188,7 +222,7 @@ def _settled(path: str, text: str) -> str:
     return text
 
 
-def _text_of(path: str, limit_bytes: int = 200) -> str:
+def small_text(path: str, limit_bytes: int = 200) -> str:
     """The stripped text of one of our small files. (Not `open`: a text file loads a codec.)"""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -197,7 +231,7 @@ def _text_of(path: str, limit_bytes: int = 200) -> str:
         os.close(descriptor)
 
 
-def _write_new(path: str, text: str) -> None:
+def write_small(path: str, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         os.write(descriptor, text.encode())

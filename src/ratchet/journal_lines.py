@@ -115,7 +115,7 @@ _OUTCOME: _Shape = {
 }
 _EXPOSURE: _Shape = {
     **dict.fromkeys(("trial", "unit", "arm", "session", "pattern", "channel"), str),
-    **dict.fromkeys(("share", "at", "settled_at"), float),
+    **dict.fromkeys(("share", "at", "settled_at", "due_at"), float),
     **dict.fromkeys(("settled", "ok"), bool),
     "revision": int,
 }

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from ratchet.analysis.ingest import Ingested, ingest
 from ratchet.analysis.loops import loops
 from ratchet.errors import BackendError
+from ratchet.guard.settle import settle_units
 from ratchet.health import EXCUSED
 from ratchet.memory.lessons import mine_session
 from ratchet.ports import Progress, Source, Store
@@ -146,9 +147,11 @@ def _keep(
 
 
 def take(store: Store, rows: Sequence[Row]) -> Ingested:
-    """Ingest rows and remember whose sessions must be searched for resolutions. Also what a drain calls."""
+    """Ingest rows, tell the trials whose units they end, and remember whose sessions must be searched for resolutions.
+    Also what a drain calls."""
     with store.transaction():
         found = ingest(store, rows)
+        settle_units(store, found.new)
         grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
         for session in sorted(grown):
             held = store.get("sessions", session) or {}

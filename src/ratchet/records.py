@@ -177,7 +177,7 @@ class Change:
 class Trial:
     """A change being tested: written before it is applied, settled by the gate.
 
-    `mode` says how the second sample comes about: `coin` per unit, `switchback` per block of time, or `advisory`
+    `edit` is the change as its target planned it (`edits.edit_of`), `base` all that the target held then. `mode` says how the second sample comes about: `coin` per unit, `switchback` per block of time, or `advisory`
     (before and after, which proves nothing). `share` is the probability of the new arm now, `deadline_s` the age at
     which an exposure without an outcome counts as failed. `before` is (ok, total) of the agent's history. `decision` is
     what was decided, written before it is carried out. `attempt` counts trials of the same edit: each spends an alpha.
@@ -185,8 +185,9 @@ class Trial:
 
     id: str
     change: Change
-    old: Mapping[str, Json]
     state: TrialState
+    edit: Mapping[str, Json] = field(default_factory=dict)
+    base: Mapping[str, Json] = field(default_factory=dict)
     mode: TrialMode = "coin"
     unit: UnitKind = "call"
     alpha: float = 0.05
@@ -225,6 +226,24 @@ class Proposal:
     created_at: float = 0.0
     updated_at: float = 0.0
     revision: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """The live settings of an agent as they were set at one moment.
+
+    `values` holds what was set; a knob that is not among them has its declared default. Number 0 is "nothing set".
+    `applied_at` is None for a draft: a version that a trial offers to one of its arms and that may never come into force.
+    """
+
+    target: str
+    number: int
+    values: Mapping[str, Json] = field(default_factory=dict)
+    parent: int = 0
+    who: str = ""
+    why: str = ""
+    at: float = 0.0
+    applied_at: float | None = None
 
 
 class Fields(TypedDict, total=False):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ratchet.coin import CALL, MET, uuid7
+from ratchet.redaction import clean
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ratchet.records import Fields
+    from ratchet.records import Fields, Json, Version
 
+_LABEL = 200  # characters of a unit's name, as `recorder` keeps
 Deferred = TypeVar("Deferred")
 _current: ContextVar[Run | None] = ContextVar("ratchet.run", default=None)
 
@@ -22,11 +26,20 @@ class Record(Protocol):
     def __call__(self, agent: str, **given: Unpack[Fields]) -> str: ...
 
 
+class Trials(Protocol):
+    """Which trials a unit met; see `arms.OpenTrials`."""
+
+    def met_by(self, agent: str, unit: str, targets: Collection[str]) -> dict[str, Json]: ...
+
+
 class Run:
-    """One watched run under way."""
+    """One watched run under way.
+
+    `arms` holds the version of each target that the run has asked for: it is the same from the first question to the
+    end. `trials` tells, when the run ends, which trials it was a unit of.
+    """
 
     __slots__ = (
-        "_agent",
         "_began",
         "_fields",
         "_first_item",
@@ -34,17 +47,24 @@ class Run:
         "_record",
         "_started_at",
         "_token",
+        "_trials",
+        "_unit",
+        "agent",
+        "arms",
         "id",
         "last_item",
         "outer",
     )
 
-    def __init__(self, record: Record, agent: str, fields: Fields) -> None:
+    def __init__(self, record: Record, agent: str, fields: Fields, trials: Trials | None = None) -> None:
+        self.agent = agent
+        self.arms: dict[str, Version] = {}
+        self._trials = trials
+        self._unit = ""
         self.id = ""
         """The outcome's id, once the run has ended."""
         self.last_item: object = None
         self._record = record
-        self._agent = agent
         self._fields = fields
         self._noted: Fields = {}
         self._first_item: float | None = None
@@ -57,6 +77,19 @@ class Run:
     def note(self, **fields: Unpack[Fields]) -> None:
         """Say more about this run, in the words of `record`: score, cost_usd, tokens, ok, error, context, ..."""
         self._noted.update(fields)
+
+    @property
+    def unit(self) -> str:
+        """Who meets a change: the unit or else the session that is known of this run, else the run itself."""
+        if not self._unit:
+            for source in (self._noted, self._fields):
+                given = source.get("unit") or source.get("session")
+                if isinstance(given, str) and given:
+                    self._unit = clean(given, _LABEL)  # as its outcome will name it
+                    break
+            else:
+                self._unit = CALL + uuid7()
+        return self._unit
 
     def item(self, item: object) -> None:
         """A stream has yielded: the first time counts as `first_item_s`."""
@@ -98,20 +131,41 @@ class Run:
             if source:
                 fields.update(source)
                 context.update(source.get("context") or {})
+        if self._trials is not None and (self.arms or self._unit or "unit" in fields or "session" in fields):
+            self._tell_unit(fields, context)
         if context:
             fields["context"] = context
         if "error" in told:
             fields["ok"] = False  # whatever was noted before it
         self.last_item = None
         try:
-            self.id = self._record(self._agent, **fields)
+            self.id = self._record(self.agent, **fields)
         except Exception:  # noqa: BLE001  (the edge to the host, whose value must not be lost to bookkeeping)
-            log_fault("watch(%r): the run could not be recorded", self._agent)
+            log_fault("watch(%r): the run could not be recorded", self.agent)
+
+    def _tell_unit(self, fields: Fields, context: dict[str, object]) -> None:
+        """Name the unit and its trials, so that the outcome settles their exposures."""
+        assert self._trials is not None
+        met = self._trials.met_by(self.agent, self.unit, self.arms)
+        if met:
+            context[MET] = met
+            fields.setdefault("unit", self.unit)
 
 
 def current() -> Run | None:
     """The innermost run under way in this thread or task."""
     return _current.get()
+
+
+def enclosing(agent: str) -> Run | None:
+    """The run whose unit a question about this agent's settings belongs to: the outermost one of the agent, since a
+    call within a call is part of it; else the innermost of any."""
+    run = found = _current.get()
+    while run is not None:
+        if run.agent == agent:
+            found = run
+        run = run.outer
+    return found
 
 
 def _told_by(error: BaseException) -> Fields:

@@ -1,0 +1,118 @@
+"""Trials of settings that are global, where no coin can be tossed for a call.
+
+Switchback: one coin for a block of 10 calls or 5 minutes; a block gives one score, its share of successes, which bets
+by rank. Advisory: the agent's calls since the change against its history; this proves nothing, and says so: it stops
+a change that fails call after call, and never keeps one.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Literal
+
+from ratchet import coin, edits, trialgate
+from ratchet.advisory import BeforeAfter
+from ratchet.arms import CHANNEL
+from ratchet.gate import RankBet
+from ratchet.guard.history import number
+from ratchet.ports import Store, Target, Where
+from ratchet.records import Json, Row, Trial
+from ratchet.switchback import BLOCK_CALLS, BLOCK_S
+
+Looked = tuple[Literal["wait", "keep", "revert", "undecided"], str]
+SHARE = 0.5
+_MOST_CALLS = 5_000
+
+
+def turn(store: Store, trial: Trial, target: Target, *, now: float) -> None:
+    """Close the open block if it is over, begin the next one by its coin, and bring the target to the block's arm.
+
+    The block's Exposure is written before the target is touched. Raises Conflict when somebody changed the target.
+    """
+    blocks = store.find("exposures", {"trial": trial.id}, order=("-at",), limit=1).rows
+    block = blocks[0] if blocks else None
+    if block is not None and not block.get("settled"):
+        block = _closed(store, trial, block, now)
+    if block is None or block.get("settled"):
+        block = _begun(store, trial, now)
+    edit = edits.edit_of(dict(trial.edit))
+    if block.get("arm") == "new":
+        target.apply(edit)
+    else:
+        target.restore(edit)
+
+
+def look(store: Store, trial: Trial, *, now: float) -> Looked:
+    """What the blocks say, or what may be advised."""
+    return _advice(store, trial, now) if trial.mode == "advisory" else _verdict(store, trial, now)
+
+
+def _begun(store: Store, trial: Trial, now: float) -> Row:
+    unit = f"block-{int(number(store.sum_by('exposures', (), ('count:*',), {'trial': trial.id})[0], 'count:*')):06d}"
+    new = coin.toss(trial.salt, trial.id, unit, share=SHARE)
+    row: Row = {
+        "trial": trial.id,
+        "unit": unit,
+        "arm": "new" if new else "control",
+        "share": SHARE,
+        "at": now,
+        "due_at": now + BLOCK_S,
+        "channel": CHANNEL,
+        "settled": False,
+        "revision": 1,
+    }
+    store.insert_new("exposures", [row])
+    return store.get("exposures", (trial.id, unit)) or row
+
+
+def _closed(store: Store, trial: Trial, block: Row, now: float) -> Row:
+    """The block, settled if it is over. One without calls gives no evidence."""
+    calls = _calls(store, trial, number(block, "at"), BLOCK_CALLS)
+    if len(calls) < BLOCK_CALLS and now - number(block, "at") < BLOCK_S:
+        return block
+    told: Row = {**block, "settled": True, "settled_at": now, "calls": len(calls)}
+    if calls:
+        told["score"] = sum(1 for call in calls if call.get("ok")) / len(calls)
+    store.swap("exposures", (trial.id, str(block["unit"])), int(number(block, "revision")), told)
+    return {**told, "revision": number(block, "revision") + 1}
+
+
+def _calls(store: Store, trial: Trial, since: float, limit: int) -> list[Row]:
+    """The agent's calls from a moment on, in the order in which they started."""
+    where: dict[str, Json | tuple[str, Json]] = {"started_at": (">=", since)}
+    if trial.change.agent:
+        where["agent"] = trial.change.agent
+    said: Where = where
+    return store.find("outcomes", said, order=("started_at",), limit=limit).rows
+
+
+def _verdict(store: Store, trial: Trial, now: float) -> Looked:
+    harm, gain = (RankBet(share=SHARE, alpha=trial.alpha) for _ in range(2))
+    blocks = 0
+    for row in store.find("exposures", {"trial": trial.id, "settled": True}, order=("at",)).rows:
+        if row.get("score") is None:
+            continue
+        blocks += 1
+        value, new = exp(-number(row, "score")), row.get("arm") == "new"
+        harm.update(new_arm=new, value=value)
+        gain.update(new_arm=not new, value=value)
+    if harm.decision == "revert":
+        return "revert", f"proven worse by {blocks} blocks: evidence {harm.e_value:.3g}"
+    if gain.decision == "revert":
+        return "keep", f"proven better by {blocks} blocks: evidence {gain.e_value:.3g}"
+    if blocks * BLOCK_CALLS >= trialgate.MOST_UNITS or now - trial.opened_at >= trialgate.MOST_AGE_S:
+        return "undecided", f"{blocks} blocks in {(now - trial.opened_at) / 86_400:.1f} days told nothing"
+    return "wait", ""
+
+
+def _advice(store: Store, trial: Trial, now: float) -> Looked:
+    test = BeforeAfter(before=trial.before, alpha=trial.alpha)
+    calls = _calls(store, trial, trial.opened_at, _MOST_CALLS)
+    for call in calls:
+        test.update(ok=bool(call.get("ok")))
+    advice = test.advice
+    if advice.verdict == "stop":
+        return "revert", f"advisory: {advice.why}"
+    if len(calls) >= _MOST_CALLS or now - trial.opened_at >= trialgate.MOST_AGE_S:
+        return "undecided", "advisory: without a control arm nothing was proven; a person may keep it"
+    return "wait", f"advisory: {advice.verdict}; {advice.why}"

@@ -1,0 +1,392 @@
+"""Opens, moves and settles trials. Each step is written before it is carried out, so that a crash between any two
+writes leaves what `repair` can finish: a target is never changed by a trial that nobody knows of.
+
+    planned > open <> paused > kept | reverted | undecided
+
+One trial at a time holds a target: its lease moves by compare-and-set.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from typing import assert_never
+
+from ratchet import arms, coin, edits, trialgate
+from ratchet.errors import BackendError, Conflict, NotFound, RatchetError, Refused, UsageError
+from ratchet.guard import blocks
+from ratchet.guard.evidence import Evidence, count, evidence
+from ratchet.guard.history import history
+from ratchet.guard.trials import OPEN, note, row_of, trial, trials, write
+from ratchet.ports import Store, Target
+from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, UnitKind
+
+log = logging.getLogger(__name__)
+
+ALPHA = 0.05
+CALL_DEADLINE_S = 600.0
+RESUME_AFTER = 3
+"""Calls in a row that must succeed, with the old values, before a paused trial goes on."""
+_SETTINGS = "settings:"
+
+
+class Guard:
+    """Trials over one store. `target_of` gives the target of a name (NotFound for one that lives in another process);
+    `home` is where the open trials are published."""
+
+    def __init__(self, store: Store, home: str, target_of: Callable[[str], Target]) -> None:
+        self._store = store
+        self._home = home
+        self._target_of = target_of
+
+    # -- open ----------------------------------------------------------------------------------------------------------
+
+    def open(
+        self,
+        change: Change,
+        *,
+        now: float,
+        mode: TrialMode | None = None,
+        unit: UnitKind | None = None,
+        deadline_s: float | None = None,
+        alpha: float = ALPHA,
+        ramp: bool = True,
+    ) -> Trial:
+        """Open a trial of a change, and return it.
+
+        `mode` is a coin per unit for the agent's own settings, else switchback by blocks. `unit` is derived from what
+        the agent's outcomes name unless given; `deadline_s` from the unit. Raises Refused (with the remedy) while
+        another trial holds the target or its budget for neutral changes is spent; UsageError for a value that the
+        target does not take; BackendError when the target cannot be changed, which leaves it as it was.
+        """
+        planned = self._planned(change, now=now, mode=mode, unit=unit, deadline_s=deadline_s, alpha=alpha, ramp=ramp)
+        with self._store.transaction():
+            self._take_lease(planned)
+            self._store.insert_new("trials", [{**row_of(planned), "revision": 1}])
+            note(self._store, "trial", planned.id, "planned", now, target=change.target, reason=change.reason)
+        return self._begin(trial(self._store, planned.id), now)
+
+    def _planned(
+        self,
+        change: Change,
+        *,
+        now: float,
+        mode: TrialMode | None,
+        unit: UnitKind | None,
+        deadline_s: float | None,
+        alpha: float,
+        ramp: bool,
+    ) -> Trial:
+        self._refuse_second(change.target)
+        self._refuse_overspent(change, now)
+        if not change.new:
+            raise UsageError(f"the change of {change.target} names no key; give its new values")
+        target = self._target_of(change.target)
+        base = target.read()
+        edit = target.plan(change.new)
+        known = history(self._store, change.agent, now=now)
+        chosen_mode = mode or ("coin" if change.target.startswith(_SETTINGS) else "switchback")
+        chosen_unit = unit or known.unit
+        calls = known.calls_per_day if ramp and chosen_mode == "coin" else 0.0
+        share = trialgate.ramp(0, calls_per_day=calls)
+        metrics = tuple(dict.fromkeys((*known.metrics, change.metric)))
+        return Trial(
+            id="t" + coin.uuid7().replace("-", "")[:20],
+            change=change,
+            state="planned",
+            edit=edits.edit_row(edit),
+            base=dict(base.values),
+            mode=chosen_mode,
+            unit=chosen_unit,
+            alpha=alpha,
+            share=share,
+            ramp=trialgate.RAMP if share != trialgate.FULL_SHARE else (),
+            deadline_s=deadline_s or _deadline_s(chosen_unit, base.values, edit.after),
+            before=known.before,
+            metrics=metrics,
+            salt=os.urandom(8).hex(),
+            attempt=1 + self._attempts(change),
+            created_at=now,
+        )
+
+    def _refuse_second(self, target: str) -> None:
+        lease = self._store.get("leases", target)
+        holder = str((lease or {}).get("trial") or "")
+        if holder:
+            raise Refused(
+                f"{target} is under trial {holder} already, and two changes at once could not be told apart; wait for "
+                f"its decision (ratchet trials show {holder}) or end it: ratchet trials stop {holder}"
+            )
+
+    def _refuse_overspent(self, change: Change, now: float) -> None:
+        if not change.neutral_ok:
+            return
+        kept = trials(self._store, states=("kept",), target=change.target)
+        charges = [(each.closed_at, each.change.margin) for each in kept if each.change.neutral_ok]
+        left = trialgate.neutral_allowance(charges, now_s=now)
+        if change.margin > left + 1e-9:
+            raise Refused(
+                f"{change.target} may lose {left:.1%} more this quarter to changes that need only do no harm, and "
+                f"this one asks for {change.margin:.1%}; wait, lower its margin, or let it prove what it betters"
+            )
+
+    def _attempts(self, change: Change) -> int:
+        return sum(
+            1
+            for each in trials(self._store, target=change.target)
+            if edits.same(dict(each.change.new), dict(change.new))
+        )
+
+    def _take_lease(self, planned: Trial) -> None:
+        target = planned.change.target
+        lease = self._store.get("leases", target) or {}
+        revision = lease.get("revision") or 0
+        if lease.get("trial") or not self._store.swap("leases", target, int(str(revision)), {"trial": planned.id}):
+            self._refuse_second(target)
+            raise Conflict(f"somebody else opened a trial on {target} at this moment; look: ratchet trials list")
+
+    def _begin(self, planned: Trial, now: float) -> Trial:
+        """Carry out what was planned. Doing it again does nothing more."""
+        try:
+            if planned.mode != "coin":
+                self._prepare(planned, now)
+        except (BackendError, Refused, Conflict) as error:
+            self._settle(planned, "give up", f"could not be applied: {error}", now)
+            raise
+        with self._store.transaction():
+            opened = write(self._store, trial(self._store, planned.id), state="open", opened_at=now)
+            note(self._store, "trial", opened.id, "opened", now, share=opened.share, mode=opened.mode)
+        self.publish()
+        return opened
+
+    def _prepare(self, planned: Trial, now: float) -> None:
+        if planned.mode == "advisory":
+            self._target_of(planned.change.target).apply(edits.edit_of(dict(planned.edit)))
+        else:
+            blocks.turn(self._store, planned, self._target_of(planned.change.target), now=now)
+
+    # -- move ----------------------------------------------------------------------------------------------------------
+
+    def advance(self, trial_id: str, *, now: float) -> Trial:
+        """Look at a trial once and do what the gate says. Safe to repeat, and from several processes at once (the
+        slower one raises Conflict or finds it done)."""
+        held = trial(self._store, trial_id)
+        if held.state not in OPEN:
+            return held
+        if held.decision:
+            return self._carry_out(held, now)
+        if held.state == "planned":
+            return self._begin(held, now)
+        if held.mode != "coin":
+            return self._advance_global(held, now)
+        said = evidence(self._store, held, now=now)
+        if said.verdict in ("keep", "revert", "undecided"):
+            return self._decided(held, said, now)
+        if held.state == "paused":
+            return self._resumed(held, now) if self._has_recovered(held) else held
+        if said.verdict == "pause":
+            return self._paused(held, now)
+        if self._has_moved(held):
+            reason = "the settings were changed by somebody during the trial, and theirs count; propose it again"
+            return self._settle(held, "give up", reason, now, said)
+        return self._staged(held, said, now)
+
+    def _decided(self, held: Trial, said: Evidence, now: float) -> Trial:
+        match said.verdict:
+            case "keep":
+                better = "within its margin" if held.change.neutral_ok else f"better in {held.change.metric}"
+                return self._settle(held, "keep", f"proven {better}: evidence {said.toward:.3g}", now, said)
+            case "revert":
+                return self._settle(held, "revert", f"proven worse: evidence {said.against:.3g}", now, said)
+            case "undecided":
+                units = said.new.units + said.old.units
+                reason = (
+                    f"{units} units in {(now - held.opened_at) / 86_400:.1f} days told nothing; the old values stay"
+                )
+                return self._settle(held, "give up", reason, now, said)
+            case "wait" | "pause":
+                return held
+            case never:
+                assert_never(never)
+
+    def _advance_global(self, held: Trial, now: float) -> Trial:
+        target = self._target_of(held.change.target)
+        verdict, reason = blocks.look(self._store, held, now=now)
+        if verdict == "keep":
+            return self._settle(held, "keep", reason, now)
+        if verdict == "revert":
+            return self._settle(held, "revert", reason, now)
+        if verdict == "undecided":
+            return self._settle(held, "give up", reason, now)
+        if held.mode == "switchback":
+            try:
+                blocks.turn(self._store, held, target, now=now)
+            except Conflict as error:
+                return self._settle(
+                    held, "give up", f"the target was changed by somebody during the trial: {error}", now
+                )
+        elif reason and reason != held.reason:
+            with self._store.transaction():
+                held = write(self._store, held, reason=reason)
+                note(self._store, "trial", held.id, "advised", now, reason=reason)
+        return trial(self._store, held.id)
+
+    def _staged(self, held: Trial, said: Evidence, now: float) -> Trial:
+        """Raise the share of the new arm with the number of units that have started."""
+        if not held.ramp:
+            return held
+        share = next((share for until, share in held.ramp if said.exposures < until), trialgate.FULL_SHARE)
+        if share <= held.share:
+            return held
+        with self._store.transaction():
+            held = write(self._store, held, share=share)
+            note(self._store, "trial", held.id, "staged", now, share=share, units=said.exposures)
+        self.publish()
+        return held
+
+    def _paused(self, held: Trial, now: float) -> Trial:
+        reason = "both arms fail: the last 8 units of each; the cause lies elsewhere"
+        with self._store.transaction():
+            held = write(self._store, held, state="paused", paused_at=now, reason=reason)
+            note(self._store, "trial", held.id, "paused", now, reason=reason)
+        self.publish()
+        return held
+
+    def _resumed(self, held: Trial, now: float) -> Trial:
+        with self._store.transaction():
+            held = write(self._store, held, state="open", reason="")
+            note(self._store, "trial", held.id, "resumed", now)
+        self.publish()
+        return held
+
+    def _has_recovered(self, held: Trial) -> bool:
+        """Whether the agent's last calls since the pause succeeded."""
+        row = self._store.get("recents", held.change.agent) or {}
+        ran = row.get("outcomes")
+        since = (
+            [each for each in ran if isinstance(each, list) and _at(each) > held.paused_at]
+            if isinstance(ran, list)
+            else []
+        )
+        return len(since) >= RESUME_AFTER and all(each[2] for each in since[-RESUME_AFTER:])
+
+    def _has_moved(self, held: Trial) -> bool:
+        return self._target_of(held.change.target).read().version != held.edit.get("version")
+
+    # -- settle --------------------------------------------------------------------------------------------------------
+
+    def stop(self, trial_id: str, *, now: float, keep: bool = False, reason: str = "") -> Trial:
+        """End a trial by a person's word: the old values stay, or with `keep` the new ones, unproven. Raises NotFound,
+        Refused for a trial that is settled."""
+        held = trial(self._store, trial_id)
+        if held.state not in OPEN:
+            raise Refused(f"trial {trial_id} is {held.state} already; propose the change again to test it anew")
+        said = evidence(self._store, held, now=now) if held.mode == "coin" else None
+        return self._settle(held, "keep" if keep else "give up", reason or "stopped by a person", now, said)
+
+    def _settle(self, held: Trial, decision: str, reason: str, now: float, said: Evidence | None = None) -> Trial:
+        """Write the decision, then carry it out."""
+        figures: Row = figures_of(said) if said is not None else dict(held.figures)
+        with self._store.transaction():
+            held = write(self._store, held, decision=decision, reason=reason, figures=figures)
+            note(self._store, "trial", held.id, "decided", now, decision=decision, reason=reason)
+        return self._carry_out(held, now)
+
+    def _carry_out(self, held: Trial, now: float) -> Trial:
+        """Bring the target to where the decision wants it, then let go of it. Doing it again does nothing more."""
+        target = self._target_of(held.change.target)
+        edit = edits.edit_of(dict(held.edit))
+        state: TrialState = {"keep": "kept", "revert": "reverted"}.get(held.decision, "undecided")  # type: ignore[assignment]
+        reason = held.reason
+        if held.decision == "keep":
+            try:
+                target.apply(edit)
+            except Conflict as error:
+                state, reason = "undecided", f"{reason}; but not applied: {error}"
+        elif held.mode != "coin":
+            kept = target.restore(edit).kept
+            if kept:
+                reason = f"{reason}; changed by somebody meanwhile and left alone: {', '.join(sorted(kept))}"
+        with self._store.transaction():
+            done = write(self._store, held, state=state, reason=reason, closed_at=now)
+            self._let_go(done)
+            note(self._store, "trial", done.id, state, now, reason=reason, target=done.change.target)
+        self.publish()
+        arms.forget(self._home, done.id)
+        return done
+
+    def _let_go(self, done: Trial) -> None:
+        lease = self._store.get("leases", done.change.target) or {}
+        if lease.get("trial") == done.id:
+            self._store.swap("leases", done.change.target, int(str(lease.get("revision"))), {"trial": ""})
+
+    # -- start ---------------------------------------------------------------------------------------------------------
+
+    def repair(self, *, now: float) -> list[str]:
+        """Finish what a crash left half done, and publish what is open; return the trials that were touched.
+
+        A target that lives in another process is left to that process.
+        """
+        touched = []
+        for held in trials(self._store, states=OPEN):
+            if held.decision or held.state == "planned":
+                try:
+                    self.advance(held.id, now=now)
+                    touched.append(held.id)
+                except (NotFound, Conflict):
+                    continue
+                except RatchetError:
+                    log.exception("trial.repair_failed", extra={"trial": held.id})
+        self.publish()
+        return touched
+
+    def publish(self) -> None:
+        """Tell this home's processes which trials are open. Raises OSError."""
+        arms.publish(self._home, [each for each in trials(self._store, states=("open", "paused")) if not each.decision])
+
+    def evidence(self, trial_id: str, *, now: float) -> Evidence:
+        """Where a trial stands. Raises NotFound."""
+        return evidence(self._store, trial(self._store, trial_id), now=now)
+
+    def exposures(self, trial_id: str) -> int:
+        return count(self._store, trial_id)
+
+
+def figures_of(said: Evidence) -> Row:
+    """The figures of a decision, kept with the trial."""
+    effect = said.effect
+    return {
+        "new": {"units": said.new.units, "ok": said.new.ok},
+        "old": {"units": said.old.units, "ok": said.old.ok},
+        "exposures": said.exposures,
+        "against": _finite(said.against),
+        "toward": _finite(said.toward),
+        "threshold": said.threshold,
+        "estimate": effect.estimate,
+        "low": effect.low,
+        "high": effect.high,
+    }
+
+
+def _finite(value: float) -> float:
+    return min(value, 1e300)
+
+
+def _at(ran: list[Json]) -> float:
+    return float(ran[0]) if isinstance(ran[0], int | float) else 0.0
+
+
+def _deadline_s(unit: UnitKind, base: object, after: object) -> float:
+    """600 s for a call, or the longest timeout set in either arm with all its retries; a day for what has several."""
+    if unit != "call":
+        return arms.LASTING_DEADLINE_S
+    longest = 0.0
+    values: dict[str, Json] = {}
+    for part in (base, after):
+        if isinstance(part, dict):
+            values.update(part)
+            timeout_s, tries = values.get("timeout_s"), values.get("max_retries", 0)
+            if isinstance(timeout_s, int | float) and isinstance(tries, int | float):
+                longest = max(longest, float(timeout_s) * (1 + max(0, float(tries))))
+    return longest or CALL_DEADLINE_S
