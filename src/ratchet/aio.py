@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ratchet.analysis.health import Health
     from ratchet.config import Tunables
     from ratchet.decorators import Judge, Watch
+    from ratchet.knobs.agent_settings import AgentSettings
+    from ratchet.knobs.knob import Knob
     from ratchet.learning import Learned
     from ratchet.lessonbook import LessonBook
     from ratchet.memory.portable import Imported, Synced
@@ -65,7 +67,8 @@ class AsyncLessonBook:
         """Write a lesson: when an error like `when` occurs, do `do`, word for word. `project` is the working directory
         unless given.
 
-        Raises UsageError for an empty text, Refused for advice that switches a check off.
+        Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
+        UsageError for an empty text.
         """
         return await asyncio.to_thread(
             lambda: self._held().add(when=when, do=do, scope=scope, state=state, project=project)
@@ -94,6 +97,10 @@ class AsyncLessonBook:
     async def load(self, file: Path) -> Imported:
         """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""
         return await asyncio.to_thread(lambda: self._held().load(file))
+
+    async def load_reviewed(self, project: Path) -> Imported:
+        """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
+        return await asyncio.to_thread(lambda: self._held().load_reviewed(project))
 
 
 class AsyncRatchet:
@@ -138,6 +145,13 @@ class AsyncRatchet:
         `fields` are further fields of `record` that go with every run, such as `{"session": ..., "model": ...}`.
         """
         return self._held().watch(agent, task=task, judge=judge, fields=fields)
+
+    def settings(self, agent: str, **knobs: Knob) -> AgentSettings:
+        """Live settings of an agent: each knob a `Choice(...)`, a `Range(low, high)` or a `Knob` of your own.
+
+        Costs nothing until it is used, so it may stand at the top of a module. Raises UsageError for what is no knob.
+        """
+        return self._held().settings(agent, **knobs)
 
     async def outcomes(
         self,

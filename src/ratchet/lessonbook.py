@@ -29,7 +29,7 @@ class LessonBook:
         """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""
         store = self._reading()
         if project is not None:
-            portable.load_reviewed(store, project)
+            self.load_reviewed(Path(project))
         states: tuple[LessonState, ...] = lessons.STATES if state is None else (state,)
         return lessons.listed(store, states=states, project=project)
 
@@ -72,7 +72,9 @@ class LessonBook:
 
     def sync(self, file: Path, *, project: str | None = None) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays."""
-        return portable.sync(self._reading(), file, project=project or str(file.absolute().parent))
+        where = project or str(file.absolute().parent)
+        self.load_reviewed(Path(where))
+        return portable.sync(self._reading(), file, project=where)
 
     def export(self) -> str:
         """Active and candidate lessons as JSON lines, with their provenance."""
@@ -87,7 +89,8 @@ class LessonBook:
     def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
         loaded = portable.load_reviewed(self._writing(), project)
-        self._changed()
+        if (project / portable.REVIEWED).is_file():
+            self._changed()
         return loaded
 
     def _told(self, lesson: Lesson) -> Lesson:

@@ -298,7 +298,10 @@ class Runtime:
         """
         if not self.exists:
             raise NotFound(f"there is no store in {self.home}: run `ratchet learn`, or name another --home")
-        found = recall(self._read(drained=drained), text, limit=limit, project=project)
+        store = self._read(drained=drained)
+        if project is not None:
+            self.lessons.load_reviewed(Path(project))
+        found = recall(store, text, limit=limit, project=project)
         return found if session is None else self._obeying(found, session)
 
     def _obeying(self, found: Recalled, session: str) -> Recalled:
