@@ -3,8 +3,8 @@
 usage: python scripts/generate_aio.py [--check]
 
 A method becomes a coroutine that runs in a thread (each has its own connection to the store), an iterator an async
-iterator, a property that holds operations a twin of its own. `record` and `watch` run where they are called: they take
-microseconds and wait for nothing.
+iterator, a property that holds operations a twin of its own. `record`, `watch` and `settings` run where they are called: they
+take microseconds and wait for nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src/ratchet/aio.py"
 TWINS = {"Ratchet": "ratchet/client.py", "LessonBook": "ratchet/lessonbook.py"}
-HERE = ("record", "watch")
+HERE = ("record", "watch", "settings")
 
 HEAD = '''\
 """`AsyncRatchet`: what `Ratchet` does, for asyncio. What may take time runs in threads; no call blocks the loop.
@@ -125,7 +125,7 @@ def _twin(node: ast.FunctionDef) -> str:
         held = f"return Async{returns}(lambda: self._held().{node.name})"
         return f"    @property\n    def {node.name}(self) -> Async{returns}:\n{doc}\n        {held}\n"
     if node.name in HERE:
-        prefix = "" if node.name == "watch" else "async "
+        prefix = "async " if node.name == "record" else ""
         return f"    {prefix}def {signature} -> {returns}:\n{doc}\n        return {call}\n"
     if returns.startswith("Iterator["):
         yields = f"async for item in _streamed(lambda: {call}):\n            yield item"

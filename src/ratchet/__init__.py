@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ratchet.aio import AsyncRatchet
     from ratchet.classification import Classification, classify
-    from ratchet.client import Ratchet, record, watch
+    from ratchet.client import Ratchet, record, settings, watch
     from ratchet.errors import (
         BackendError,
         Conflict,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ratchet.grouping import group
+    from ratchet.knobs.knob import Choice, Knob, Range
     from ratchet.records import Exposure, Failure, Lesson, Outcome, Pattern, Step
     from ratchet.redaction import redact
 
@@ -41,6 +42,7 @@ _HOME_OF = {
     "classify": "classification",
     "Ratchet": "client",
     "record": "client",
+    "settings": "client",
     "watch": "client",
     **dict.fromkeys(
         (
@@ -57,6 +59,7 @@ _HOME_OF = {
         "errors",
     ),
     "group": "grouping",
+    **dict.fromkeys(("Choice", "Knob", "Range"), "knobs.knob"),
     **dict.fromkeys(("Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Step"), "records"),
     "redact": "redaction",
 }
@@ -64,15 +67,18 @@ _HOME_OF = {
 __all__ = [
     "AsyncRatchet",
     "BackendError",
+    "Choice",
     "Classification",
     "Conflict",
     "Exposure",
     "Failure",
+    "Knob",
     "Lesson",
     "ModelError",
     "NotFound",
     "Outcome",
     "Pattern",
+    "Range",
     "Ratchet",
     "RatchetError",
     "Refused",
@@ -85,6 +91,7 @@ __all__ = [
     "group",
     "record",
     "redact",
+    "settings",
     "watch",
 ]
 

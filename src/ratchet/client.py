@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
+from ratchet import runs
 from ratchet.decorators import Watch
 from ratchet.errors import UsageError
 from ratchet.recorder import Recorder
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from ratchet.background import Background
     from ratchet.config import Config, Settings, Tunables
     from ratchet.decorators import Judge
+    from ratchet.knobs.agent_settings import AgentSettings
+    from ratchet.knobs.knob import Knob
+    from ratchet.knobs.live import Live
     from ratchet.learning import Learned
     from ratchet.lessonbook import LessonBook
     from ratchet.memory.recall import Recalled
@@ -45,6 +49,7 @@ class Ratchet:
         self._recorder_held: Recorder | None = None
         self._runtime_held: Runtime | None = None
         self._drainer: Background | None = None
+        self._live_held: Live | None = None
         self._lock = threading.RLock()
         if settings:
             _ = self._config  # a wrong setting is said here, not at the first record
@@ -127,6 +132,25 @@ class Ratchet:
         """
         return Watch(self.record, agent, task=task, judge=judge, fields=fields)
 
+    def settings(self, agent: str, **knobs: Knob) -> AgentSettings:
+        """Live settings of an agent: each knob a `Choice(...)`, a `Range(low, high)` or a `Knob` of your own.
+
+        Costs nothing until it is used, so it may stand at the top of a module. Raises UsageError for what is no knob.
+        """
+        from ratchet.knobs.agent_settings import AgentSettings
+
+        return AgentSettings(agent, knobs, live=self._live, store=lambda: self._runtime.store, enclosing=runs.enclosing)
+
+    @property
+    def _live(self) -> Live:
+        with self._lock:
+            if self._live_held is None:
+                from ratchet.background import Background
+                from ratchet.knobs.live import Live
+
+                self._live_held = Live(lambda work, every_s: Background(work, every_s, name="ratchet-settings"))
+            return self._live_held
+
     def outcomes(
         self,
         *,
@@ -173,10 +197,13 @@ class Ratchet:
         """Release files. What was recorded is on disk already; a later call opens them again."""
         with self._lock:
             drainer, self._drainer = self._drainer, None
+            live = self._live_held
             runtime, self._runtime_held = self._runtime_held, None
             recorder, self._recorder_held = self._recorder_held, None
         if drainer is not None:
             drainer.stop()
+        if live is not None:
+            live.close()
         if runtime is not None:
             runtime.close()
         if recorder is not None:
@@ -187,6 +214,8 @@ class Ratchet:
         self._lock = threading.RLock()
         self._drainer = None
         self._runtime_held = None
+        if self._live_held is not None:
+            self._live_held.after_fork()
 
     def __enter__(self) -> Self:
         return self
@@ -234,3 +263,8 @@ def watch(
 ) -> Watch:
     """`Ratchet.watch` over the default home."""
     return Watch(record, agent, task=task, judge=judge, fields=fields)
+
+
+def settings(agent: str, **knobs: Knob) -> AgentSettings:
+    """`Ratchet.settings` over the default home."""
+    return default().settings(agent, **knobs)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
-from ratchet.records import Json, Outcome, Quarantined, Row
+from ratchet.records import Json, Outcome, Quarantined, Row, Version
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
 """Column -> value (equality), or (operator, value) with operator one of `= != < <= > >= in`. Conditions are ANDed."""
@@ -97,10 +97,115 @@ class Source(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a target holds now: the values of its keys (absent ones left out), and the version of what was read."""
+
+    values: Mapping[str, Json]
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A change of some keys of a target, complete enough to be undone by another process after a crash: write it down
+    (`edits.edit_row`) before it is applied.
+
+    A key that is missing from `before` did not exist; one missing from `after` is taken out. `version` is what the edit
+    was planned on, `result` what the target is at once it is applied, `undo` the target's own JSON for an exact way back.
+    """
+
+    target: str
+    before: Mapping[str, Json]
+    after: Mapping[str, Json]
+    version: str
+    result: str
+    undo: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What `Target.restore` did: keys put back, and keys left as a person set them since, with the value found (None
+    where the person took the key out)."""
+
+    version: str
+    restored: tuple[str, ...]
+    kept: Mapping[str, Json]
+
+
+class Target(Protocol):
+    """Something with a version that can be read, changed and put back; only its own keys are ever touched.
+
+    Everything raises BackendError where the target cannot be reached, and Refused where it has a shape that cannot be
+    edited without damage; nothing is then changed. A reader never sees half a change.
+    """
+
+    @property
+    def name(self) -> str:
+        """Identifies the target on this machine: two trials on one name exclude each other."""
+
+    def read(self) -> Held: ...
+
+    def plan(self, change: Mapping[str, Json]) -> Edit:
+        """What setting these keys to these values would do. Changes nothing that anybody reads.
+
+        Raises UsageError for a key or value that the target does not take."""
+
+    def apply(self, edit: Edit) -> None:
+        """Do it if the target is still at `edit.version` (nothing when done already). Raises Conflict."""
+
+    def restore(self, edit: Edit) -> Restored:
+        """Undo an edit, whether or not it was applied: keys that still hold what the edit gave them get back what they
+        had; a key that a person changed since keeps the person's value. Again: nothing more. Raises Conflict when the
+        target changes under its hands; then call again."""
+
+
+class Arms(Protocol):
+    """Says which version of a target a unit gets, and journals its exposure before it answers."""
+
+    def arm_of(self, target: str, unit: str) -> Version | None:
+        """None: no trial is open, the parent version counts. Called once for each watched run; must be quick and the
+        same for the life of the unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something that a person should hear of. `record` is the id of what it is about, `at` Unix seconds."""
+
+    title: str
+    text: str = ""
+    level: Literal["info", "warning", "error"] = "info"
+    record: str = ""
+    at: float = 0.0
+
+
+class Notifier(Protocol):
+    """One way to reach a person. Texts arrive redacted and capped."""
+
+    @property
+    def name(self) -> str: ...
+
+    def send(self, notice: Notice) -> None:
+        """Deliver it, within seconds. Raises BackendError without any secret in its message."""
+
+
 class Progress(Protocol):
     """Told about long work; a progress bar or nothing."""
 
     def __call__(self, done: int, total: int, what: str) -> None: ...
 
 
-__all__ = ["Page", "Progress", "Read", "Source", "Store", "Where"]
+__all__ = [
+    "Arms",
+    "Edit",
+    "Held",
+    "Notice",
+    "Notifier",
+    "Page",
+    "Progress",
+    "Read",
+    "Restored",
+    "Source",
+    "Store",
+    "Target",
+    "Where",
+]

@@ -1,0 +1,102 @@
+"""What an edit of a target's keys means: how it is written down, and how it is undone beside a person's later edits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ratchet.errors import UsageError
+from ratchet.ports import Edit
+from ratchet.records import Json, Row
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """How to undo an edit: values to `put`, keys to take `out`, and those `kept` since somebody else set them."""
+
+    put: dict[str, Json]
+    out: tuple[str, ...]
+    kept: dict[str, Json]
+
+    @property
+    def restored(self) -> tuple[str, ...]:
+        return (*self.put, *self.out)
+
+
+def way_back(edit: Edit, now: Mapping[str, Json]) -> WayBack:
+    """What undoing `edit` has to do to a target that holds `now`. A key that is as it was before needs nothing."""
+    put: dict[str, Json] = {}
+    out: list[str] = []
+    kept: dict[str, Json] = {}
+    for key in keys_of(edit):
+        if _alike(key, now, edit.before):
+            continue
+        if not _alike(key, now, edit.after):
+            kept[key] = now.get(key)
+        elif key in edit.before:
+            put[key] = edit.before[key]
+        else:
+            out.append(key)
+    return WayBack(put, tuple(out), kept)
+
+
+def keys_of(edit: Edit) -> tuple[str, ...]:
+    """The keys that an edit touches, in order."""
+    return tuple(dict.fromkeys((*edit.before, *edit.after)))
+
+
+def same(one: Json, other: Json) -> bool:
+    """Whether two values mean the same: 1 is 1.0, but neither is true; the order of an object's keys does not count."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    return one == other
+
+
+def plain_values(values: Mapping[str, object], what: str) -> dict[str, Json]:
+    """The values as JSON (tuples become lists). Raises UsageError naming `what` and the key that is none."""
+    plain: dict[str, Json] = {}
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise UsageError(f"{what}: the key {key!r} is not text; name keys by strings")
+        try:
+            plain[key] = json.loads(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UsageError(f"{what}: {key} is {type(value).__name__}, which JSON cannot hold ({error})") from error
+    return plain
+
+
+def edit_row(edit: Edit) -> Row:
+    """The edit as it is written down."""
+    row: Row = {
+        "target": edit.target,
+        "before": dict(edit.before),
+        "after": dict(edit.after),
+        "version": edit.version,
+        "result": edit.result,
+    }
+    return row if edit.undo is None else {**row, "undo": edit.undo}
+
+
+def edit_of(row: Row) -> Edit:
+    """The edit that a row holds. Raises UsageError when it holds none."""
+    before, after = row.get("before"), row.get("after")
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        raise UsageError(f"not an edit: it lacks before or after; its fields are {', '.join(sorted(row)) or 'none'}")
+    return Edit(
+        target=str(row.get("target", "")),
+        before=before,
+        after=after,
+        version=str(row.get("version", "")),
+        result=str(row.get("result", "")),
+        undo=row.get("undo"),
+    )
+
+
+def _alike(key: str, one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    """Whether both hold the same at `key`, or both nothing."""
+    return (key in one) == (key in other) and same(one.get(key), other.get(key))

@@ -1,0 +1,137 @@
+"""How long a failed call asks its caller to wait: in headers, in attributes, in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+
+DEPTH = 5  # causes that are followed
+_MOST_S = 7 * 86_400.0  # more is a time stamp or nonsense
+_SCANNED = 4_000  # characters of a message that are read
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+_PART = r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
+# Behind one of these words stands how long; gated by `_HINTS`, since nearly all messages name no wait.
+_ASKED = re.compile(
+    r"(?:(?:again|retry|retrying|reset|resets) (?:in|after)|wait(?: for)?(?: at least)?|available (?:again )?in)"
+    r"[ :]{1,3}(?:about |approximately |~ ?)?((?:" + _PART + r"[ ,]{0,2}(?:and )?){1,4})"
+)
+_NAMED = re.compile(
+    r"retry[-_ ]?(?:after|delay)(?:[-_ ](ms|seconds|s))?[\"']?\s{0,3}[:=]\s{0,3}[\"']?(\d{1,9}(?:\.\d{1,9})?)(ms|s|m)?"
+)
+_HINTS = ("again", "retry", "reset", "wait", "available")
+
+
+def named_wait_s(error: BaseException, *, now: float) -> float | None:
+    """Seconds that the failure asks to wait, or None. `now` is Unix seconds, for headers that name a date.
+
+    Headers (`retry-after-ms`, `retry-after` of RFC 9110 section 10.2.3) come before attributes (`retry_after`), these
+    before words ("try again in 1m30s", `"retryDelay": "17s"`); the exception itself before what it wraps.
+    """
+    for one in _chain(error):
+        for found in (_in_headers(one, now), _in_attributes(one), wait_in_words_s(_text_of(one))):
+            if found is not None:
+                return found
+    return None
+
+
+def wait_in_words_s(text: str) -> float | None:
+    """Seconds that a message asks to wait, or None. Linear in the text."""
+    low = text[:_SCANNED].lower()
+    if not any(hint in low for hint in _HINTS):
+        return None
+    named = _NAMED.search(low)
+    if named:
+        unit = {"ms": "ms", "m": "m"}.get(named[3] or named[1] or "", "s")
+        return _sane(float(named[2]) * _UNITS[unit])
+    asked = _ASKED.search(low)
+    if asked is None:
+        return None
+    return _sane(sum(float(number) * _unit_s(unit) for number, unit in re.findall(_PART, asked[1])))
+
+
+def _unit_s(word: str) -> float:
+    return _UNITS["ms"] if word.startswith(("ms", "milli")) else _UNITS[word[0]]
+
+
+def _in_headers(error: BaseException, now: float) -> float | None:
+    for holder in (error, _get(error, "response")):
+        headers = _get(holder, "headers")
+        metadata = holder.get("ResponseMetadata") if isinstance(holder, Mapping) else None  # botocore
+        if isinstance(metadata, Mapping):
+            headers = metadata.get("HTTPHeaders")
+        for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            value = _header(headers, name)
+            seconds = _seconds(value, unit_s, now) if value else None
+            if seconds is not None:
+                return seconds
+    return None
+
+
+def _header(headers: object, name: str) -> str:
+    for spelling in (name, name.title()):
+        try:
+            value = headers.get(spelling)  # type: ignore[attr-defined]
+        except Exception:  # noqa: BLE001  (headers of any library, or none at all)
+            return ""
+        if value is not None:
+            return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    return ""
+
+
+def _seconds(value: str, unit_s: float, now: float) -> float | None:
+    try:
+        return _sane(float(value) * unit_s)
+    except ValueError:
+        pass  # not a number: a date, or nothing we know
+    try:
+        return _sane(max(0.0, parsedate_to_datetime(value).timestamp() - now))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _in_attributes(error: BaseException) -> float | None:
+    for name in ("retry_after", "retry_after_s", "retry_delay"):
+        value = _get(error, name)
+        if isinstance(value, timedelta):
+            return _sane(value.total_seconds())
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _sane(float(value))
+        seconds = _get(value, "seconds")  # google.rpc.RetryInfo
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool):
+            return _sane(float(seconds))
+    body = _get(error, "body")
+    return wait_in_words_s(json.dumps(body, default=str)[:_SCANNED]) if isinstance(body, dict | list) else None
+
+
+def _sane(seconds: float) -> float | None:
+    return seconds if 0 <= seconds <= _MOST_S else None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    waiting, seen = [error], set[int]()
+    while waiting and len(seen) < DEPTH:
+        one = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        members = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        waiting += [inner for inner in (one.__cause__, *members) if inner is not None]
+
+
+def _get(thing: object, name: str) -> object:
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # noqa: BLE001  (properties of foreign exceptions raise: an unread response does)
+        return None
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  (a broken __str__ names no wait)
+        return ""
