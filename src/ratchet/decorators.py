@@ -37,7 +37,8 @@ class Watch:
 
     `task` may be a function of the call's arguments. `judge` is given the value returned (of a stream: the value its
     generator returned, else its last item) and may be async where the host is. Other `fields` are those of `record`
-    and go with every run. `trials` tells which open trials a run was part of. Decorates methods too, above or below `staticmethod` and `classmethod`.
+    and go with every run. `trials` tells which open trials a run was part of. Decorates methods too,
+    above or below `staticmethod` and `classmethod`.
     """
 
     def __init__(

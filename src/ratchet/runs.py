@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from ratchet.coin import CALL, MET, uuid7
 from ratchet.redaction import clean
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LABEL = 200  # characters of a unit's name, as `recorder` keeps
 Deferred = TypeVar("Deferred")
+Trials: TypeAlias = "Callable[[str, str, Collection[str]], dict[str, Json]]"
+"""(agent, unit, targets that were asked for) -> the trials that the unit met, by id: `arms.OpenTrials.met_by`."""
 _current: ContextVar[Run | None] = ContextVar("ratchet.run", default=None)
 
 
@@ -24,12 +26,6 @@ class Record(Protocol):
     """What takes a finished run: `Recorder.record`, or anything with its contract of never raising."""
 
     def __call__(self, agent: str, **given: Unpack[Fields]) -> str: ...
-
-
-class Trials(Protocol):
-    """Which trials a unit met; see `arms.OpenTrials`."""
-
-    def met_by(self, agent: str, unit: str, targets: Collection[str]) -> dict[str, Json]: ...
 
 
 class Run:
@@ -146,7 +142,7 @@ class Run:
     def _tell_unit(self, fields: Fields, context: dict[str, object]) -> None:
         """Name the unit and its trials, so that the outcome settles their exposures."""
         assert self._trials is not None
-        met = self._trials.met_by(self.agent, self.unit, self.arms)
+        met = self._trials(self.agent, self.unit, self.arms)
         if met:
             context[MET] = met
             fields.setdefault("unit", self.unit)
