@@ -23,7 +23,7 @@ check: $(READY)
 	$(BIN)/python -m pytest -q tests/unit
 
 bench: $(BENCH)
-	@for script in $(BENCHMARKS); do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	@for script in $(BENCHMARKS) page; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 BENCHMARKS := hot_path store hook grouping recall classification report
 
