@@ -16,6 +16,7 @@ from typing import assert_never
 from ratchet import arms, coin, edits, trialgate
 from ratchet.errors import BackendError, Conflict, NotFound, RatchetError, Refused, UsageError
 from ratchet.guard import blocks
+from ratchet.guard.deadline import deadline_of
 from ratchet.guard.evidence import Evidence, count, evidence
 from ratchet.guard.history import history
 from ratchet.guard.trials import OPEN, note, row_of, trial, trials, write
@@ -25,7 +26,6 @@ from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, Uni
 log = logging.getLogger(__name__)
 
 ALPHA = 0.05
-CALL_DEADLINE_S = 600.0
 RESUME_AFTER = 3
 """Calls in a row that must succeed, with the old values, before a paused trial goes on."""
 _SETTINGS = "settings:"
@@ -102,7 +102,7 @@ class Guard:
             alpha=alpha,
             share=share,
             ramp=trialgate.RAMP if share != trialgate.FULL_SHARE else (),
-            deadline_s=deadline_s or _deadline_s(chosen_unit, base.values, edit.after),
+            deadline_s=deadline_s or deadline_of(chosen_unit, self._defaults(change.target), base.values, edit.after),
             before=known.before,
             metrics=metrics,
             salt=os.urandom(8).hex(),
@@ -130,6 +130,13 @@ class Guard:
                 f"{change.target} may lose {left:.1%} more this quarter to changes that need only do no harm, and "
                 f"this one asks for {change.margin:.1%}; wait, lower its margin, or let it prove what it betters"
             )
+
+    def _defaults(self, target: str) -> dict[str, Json]:
+        """The declared defaults of an agent's knobs; nothing for other targets."""
+        declared = (self._store.get("settings", target) or {}).get("knobs")
+        if not isinstance(declared, dict):
+            return {}
+        return {name: knob.get("default") for name, knob in declared.items() if isinstance(knob, dict)}
 
     def _attempts(self, change: Change) -> int:
         return sum(
@@ -375,18 +382,3 @@ def _finite(value: float) -> float:
 
 def _at(ran: list[Json]) -> float:
     return float(ran[0]) if isinstance(ran[0], int | float) else 0.0
-
-
-def _deadline_s(unit: UnitKind, base: object, after: object) -> float:
-    """600 s for a call, or the longest timeout set in either arm with all its retries; a day for what has several."""
-    if unit != "call":
-        return arms.LASTING_DEADLINE_S
-    longest = 0.0
-    values: dict[str, Json] = {}
-    for part in (base, after):
-        if isinstance(part, dict):
-            values.update(part)
-            timeout_s, tries = values.get("timeout_s"), values.get("max_retries", 0)
-            if isinstance(timeout_s, int | float) and isinstance(tries, int | float):
-                longest = max(longest, float(timeout_s) * (1 + max(0, float(tries))))
-    return longest or CALL_DEADLINE_S

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import cast
 
-from ratchet import coin
 from ratchet.errors import Conflict, NotFound
 from ratchet.ports import Store, Where
 from ratchet.records import Change, Json, Row, Trial, TrialState
@@ -93,7 +94,14 @@ def write(store: Store, held: Trial, **changes: object) -> Trial:
 
 def note(store: Store, noun: str, record: str, verb: str, at: float, **details: Json) -> None:
     """Add one line to the timeline; call it in the transaction of what it tells."""
-    event: Row = {"id": coin.uuid7(), "noun": noun, "record": record, "verb": verb, "at": at}
+    # Ids that sort by the moment of writing: several events may share one `at`.
+    event: Row = {
+        "id": f"e{time.time_ns():016x}{os.urandom(4).hex()}",
+        "noun": noun,
+        "record": record,
+        "verb": verb,
+        "at": at,
+    }
     store.insert_new(
         "events", [{**event, **{name: value for name, value in details.items() if value not in ("", None)}}]
     )
