@@ -50,6 +50,9 @@ _ECHO = (
 )
 
 
+_forms: list[re.Pattern[str]] = []  # the expressions above, compiled once they are needed
+
+
 def error_lines(text: str, limit: int = 2000) -> str:
     """The lines of an output that carry its error, in order, unmasked; at most `limit` characters (limit > 0).
 
@@ -109,7 +112,9 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     """The lines that carry an error, each once; else those that mention one; else the last."""
     lowered = text.lower()
     hints = [hint for hint in _HINTS if hint in lowered]
-    strong, echo, place, detail = (re.compile(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
+    if not _forms:
+        _forms.extend(re.compile(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
+    strong, echo, place, detail = _forms
     kept: dict[str, str] = {}
     weak: list[str] = []
     for line in lines:
