@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from ratchet.analysis.health import Health
+    from ratchet.arms import OpenTrials
     from ratchet.background import Background
     from ratchet.config import Config, Settings, Tunables
     from ratchet.decorators import Judge
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ratchet.learning import Learned
     from ratchet.lessonbook import LessonBook
     from ratchet.memory.recall import Recalled
-    from ratchet.records import Fields, Outcome, Pattern
+    from ratchet.records import Fields, Json, Outcome, Pattern
     from ratchet.report import Report
     from ratchet.runtime import Runtime
 
@@ -50,6 +51,7 @@ class Ratchet:
         self._runtime_held: Runtime | None = None
         self._drainer: Background | None = None
         self._live_held: Live | None = None
+        self._trials_held: OpenTrials | None = None
         self._lock = threading.RLock()
         if settings:
             _ = self._config  # a wrong setting is said here, not at the first record
@@ -130,7 +132,7 @@ class Ratchet:
 
         `fields` are further fields of `record` that go with every run, such as `{"session": ..., "model": ...}`.
         """
-        return Watch(self.record, agent, task=task, judge=judge, fields=fields)
+        return Watch(self.record, agent, task=task, judge=judge, fields=fields, trials=self._met_by)
 
     def settings(self, agent: str, **knobs: Knob) -> AgentSettings:
         """Live settings of an agent: each knob a `Choice(...)`, a `Range(low, high)` or a `Knob` of your own.
@@ -149,7 +151,21 @@ class Ratchet:
                 from ratchet.knobs.live import Live
 
                 self._live_held = Live(lambda work, every_s: Background(work, every_s, name="ratchet-settings"))
+                self._live_held.arms = self._open_trials
             return self._live_held
+
+    @property
+    def _open_trials(self) -> OpenTrials:
+        with self._lock:
+            if self._trials_held is None:
+                from ratchet.arms import OpenTrials
+
+                self._trials_held = OpenTrials(str(self._home()), lambda row: self._recorder.append(row))
+            return self._trials_held
+
+    def _met_by(self, agent: str, unit: str, targets: Collection[str]) -> dict[str, Json]:
+        """The trials that a unit of a watched call met. Who never asked for settings met none."""
+        return {} if self._trials_held is None else self._trials_held.met_by(agent, unit, targets)
 
     def outcomes(
         self,
@@ -231,7 +247,7 @@ _instances: WeakSet[Ratchet] = WeakSet()
 
 def _after_fork() -> None:
     global _default_lock
-    _default_lock = threading.Lock()
+    _default_lock = threading.RLock()
     for instance in _instances:
         instance._after_fork()
 
@@ -240,12 +256,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 _default: Ratchet | None = None
-_default_lock = threading.Lock()
+_default_lock = threading.RLock()
 
 
 def default() -> Ratchet:
     """The instance behind `ratchet.record` and `ratchet.watch`, over the home that the environment names."""
     global _default
+    if _default is not None:
+        return _default
     with _default_lock:
         if _default is None:
             _default = Ratchet()
@@ -262,7 +280,11 @@ def watch(
     agent: str, *, task: str | Callable[..., str] = "", judge: Judge | None = None, fields: Fields | None = None
 ) -> Watch:
     """`Ratchet.watch` over the default home."""
-    return Watch(record, agent, task=task, judge=judge, fields=fields)
+    return Watch(record, agent, task=task, judge=judge, fields=fields, trials=_met_by)
+
+
+def _met_by(agent: str, unit: str, targets: Collection[str]) -> dict[str, Json]:
+    return default()._met_by(agent, unit, targets)
 
 
 def settings(agent: str, **knobs: Knob) -> AgentSettings:

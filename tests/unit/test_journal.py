@@ -351,7 +351,7 @@ def test_a_segment_of_many_batches_is_drained_in_order(home: Path, store: Sqlite
 
 def test_a_drain_that_dies_after_a_batch_repeats_nothing(home: Path, store: SqliteStore) -> None:
     journal = Journal(str(home))
-    for number in range(2000):
+    for number in range(5000):
         journal.append(outcome(str(number), task="x" * 1000))
     batches: list[int] = []
 
@@ -365,7 +365,7 @@ def test_a_drain_that_dies_after_a_batch_repeats_nothing(home: Path, store: Sqli
     with pytest.raises(StoreError):
         drain(store, str(home), dies, NOW)
     assert len(ids(store)) == batches[0]
-    assert drained(store, home).outcomes == 2000 - batches[0]
+    assert drained(store, home).outcomes == 5000 - batches[0]
 
 
 def test_a_store_that_is_down_loses_nothing_and_hinders_nobody(home: Path, store: SqliteStore) -> None:

@@ -52,7 +52,7 @@ def values_of(table: Table, row: Row) -> list[Json]:
         nested = row.get(parent)
         values += map(nested.get, fields) if isinstance(nested, dict) else (None,) * len(fields)
     known = table.known
-    rest = {name: value for name, value in row.items() if name not in known}
+    rest = {} if known.issuperset(row) else {name: value for name, value in row.items() if name not in known}
     if table.body:
         values.append(_encode(rest) if rest else None)
     elif rest:
