@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from ratchet.records import Json, Outcome, Quarantined, Row, Version
+from ratchet.records import Json, Metric, Outcome, Quarantined, Row, Version
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
 """Column -> value (equality), or (operator, value) with operator one of `= != < <= > >= in`. Conditions are ANDed."""
@@ -110,8 +110,9 @@ class Edit:
     """A change of some keys of a target, complete enough to be undone by another process after a crash: write it down
     (`edits.edit_row`) before it is applied.
 
-    A key that is missing from `before` did not exist; one missing from `after` is taken out. `version` is what the edit
-    was planned on, `result` what the target is at once it is applied, `undo` the target's own JSON for an exact way back.
+    A key that is missing from `before` did not exist; one missing from `after` is taken out. `version` is what the
+    edit was planned on, `result` what the target is at once it is applied, `undo` the target's own JSON for an exact
+    way back.
     """
 
     target: str
@@ -168,6 +169,51 @@ class Arms(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What keeps failing, as a proposer is asked about it.
+
+    `count` failures of this pattern in the last `window_s`, of `calls` calls. `values` are the agent's settings in
+    force and `knobs` what they may be (`Knob.described`); both are empty for an agent without live settings. `tried`
+    holds the new values that trials of this target have tried already, with what became of them.
+    """
+
+    agent: str
+    kind: str
+    pattern: str
+    template: str
+    count: int
+    calls: int
+    window_s: float
+    values: Mapping[str, Json]
+    knobs: Mapping[str, Mapping[str, Json]]
+    tried: tuple[tuple[Mapping[str, Json], str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """What a proposer suggests. Without `new` it is advice for a person.
+
+    `fix` is its class: `retry_logic`, `routing_config` and `threshold_tuning` may start by themselves. `target` is the
+    agent's settings unless named. `metric`, `trade` and `neutral_ok` are those of a Change.
+    """
+
+    title: str
+    fix: str
+    new: Mapping[str, Json] = field(default_factory=dict)
+    target: str = ""
+    metric: Metric = "success"
+    trade: Mapping[str, float] = field(default_factory=dict)
+    neutral_ok: bool = False
+
+
+class Proposer(Protocol):
+    """Suggests fixes: rules, a model, a function. What it suggests is data; only the gate decides what stays."""
+
+    def __call__(self, problem: Problem) -> Iterable[Fix]:
+        """The best first; nothing when it has no idea. May raise: that is noted, and the others are asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """Something that a person should hear of. `record` is the id of what it is about, `at` Unix seconds."""
 
@@ -197,11 +243,14 @@ class Progress(Protocol):
 __all__ = [
     "Arms",
     "Edit",
+    "Fix",
     "Held",
     "Notice",
     "Notifier",
     "Page",
+    "Problem",
     "Progress",
+    "Proposer",
     "Read",
     "Restored",
     "Source",

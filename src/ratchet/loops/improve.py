@@ -1,0 +1,208 @@
+"""observe -> analyze -> fix -> verify: the loop over live agents.
+
+`tick` may be called at any time, by any number of processes, and be killed at any moment: every step looks at the store
+and does what is due there. What one tick could not finish the next one does; a fault costs its step, becomes an event,
+and the others run.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from ratchet.errors import Conflict, NotFound, RatchetError, Refused
+from ratchet.guard.guard import Guard
+from ratchet.guard.trials import OPEN, note, trials
+from ratchet.loops import lesson_trials, proposals, rules
+from ratchet.loops.looking import problems, subsided
+from ratchet.loops.telling import tell
+from ratchet.ports import Fix, Notice, Problem, Proposer, Store
+from ratchet.records import Proposal, Trial
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+MOST_SUGGESTIONS = 20  # of one proposer for one problem: a model's list may be endless
+
+
+@dataclass(slots=True)
+class Ticked:
+    """What one tick did: ids of the trials opened and settled, of proposals made and closed, of lessons retired, and
+    the steps that failed, with why."""
+
+    opened: list[str] = field(default_factory=list)
+    settled: list[str] = field(default_factory=list)
+    proposed: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+    retired: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+class Improve:
+    """The improve loop over one store.
+
+    `observe` brings what was recorded into the store. `proposers` are asked in order, before the built-in rules. With
+    `auto_fix`, safe fixes start by themselves. `send` delivers a notice and never raises or hangs. `published` tells
+    the hooks that lessons changed.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        guard: Guard,
+        *,
+        observe: Callable[[], object],
+        proposers: Sequence[Proposer] = (),
+        auto_fix: bool = False,
+        send: Callable[[Notice], object] | None = None,
+        published: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._guard = guard
+        self._observe = observe
+        self._proposers = (*proposers, rules.propose)
+        self._auto_fix = auto_fix
+        self._send = send
+        self._published = published
+
+    def tick(self, now: float | None = None) -> Ticked:
+        """Go round once. `now` is Unix seconds."""
+        at = time.time() if now is None else now
+        done = Ticked()
+        steps: tuple[tuple[str, Callable[[float, Ticked], None]], ...] = (
+            ("observe", self._drain),
+            ("repair", self._repair),
+            ("verify", self._verify),
+            ("analyze", self._analyze),
+            ("fix", self._fix),
+            ("lessons", self._lessons),
+            ("tell", self._tell),
+        )
+        for name, step in steps:
+            try:
+                step(at, done)
+            except Exception as fault:  # noqa: BLE001  (the edge of the loop: the next step and the next tick run)
+                self._failed(name, fault, at, done)
+        return done
+
+    # -- the steps -----------------------------------------------------------------------------------------------------
+
+    def _drain(self, now: float, done: Ticked) -> None:
+        del now, done
+        self._observe()
+
+    def _repair(self, now: float, done: Ticked) -> None:
+        del done
+        self._guard.repair(now=now)
+        proposals.catch_up(self._store, now=now)
+
+    def _verify(self, now: float, done: Ticked) -> None:
+        """Let the gate look at every open trial."""
+        for held in trials(self._store, states=OPEN):
+            moved = self._tried(lambda held=held: self._guard.advance(held.id, now=now), f"trial {held.id}", now, done)  # type: ignore[misc]
+            if moved is not None and moved.closed_at:
+                done.settled.append(moved.id)
+        proposals.catch_up(self._store, now=now)
+
+    def _analyze(self, now: float, done: Ticked) -> None:
+        """Find what keeps failing, ask for fixes, and close what is over."""
+        for problem in problems(self._store, now=now):
+            suggested = list(self._suggested(problem, now, done))
+            made = self._tried(
+                lambda problem=problem, suggested=suggested: proposals.put_forward(  # type: ignore[misc]
+                    self._store, problem, suggested, now=now
+                ),
+                f"pattern {problem.pattern}",
+                now,
+                done,
+            )
+            if made is not None:
+                done.proposed.append(made.id)
+        for held in proposals.proposals(self._store, states=("open",)):
+            reason = subsided(self._store, held, now=now)
+            if reason:
+                proposals.close(self._store, held, now=now, reason=reason)
+                done.closed.append(held.id)
+
+    def _fix(self, now: float, done: Ticked) -> None:
+        """Start safe fixes by themselves, one at a time for each target."""
+        if not self._auto_fix:
+            return
+        for held in reversed(proposals.proposals(self._store, states=("open",))):
+            if held.change is None or held.fix not in rules.SAFE:
+                continue
+            opened = self._tried(lambda held=held: self._started(held, now), f"proposal {held.id}", now, done)  # type: ignore[misc]
+            if opened is not None:
+                done.opened.append(opened.id)
+
+    def _started(self, held: Proposal, now: float) -> Trial | None:
+        assert held.change is not None
+        try:
+            opened = self._guard.open(held.change, now=now)
+        except Refused:  # another trial holds the target: this one's turn comes
+            return None
+        proposals.begun(self._store, held, opened, now)
+        return opened
+
+    def _lessons(self, now: float, done: Ticked) -> None:
+        retired = lesson_trials.settle(self._store, now=now)
+        if retired:
+            done.retired.extend(retired)
+            self._published()
+
+    def _tell(self, now: float, done: Ticked) -> None:
+        del done
+        if self._send is not None:
+            tell(self._store, self._send, now=now)
+
+    # -- what may fail -------------------------------------------------------------------------------------------------
+
+    def _suggested(self, problem: Problem, now: float, done: Ticked) -> Iterable[Fix]:
+        for proposer in self._proposers:
+            try:
+                yield from _few(proposer(problem))
+            except Exception as fault:  # noqa: BLE001  (a model or a user's function: the others are asked)
+                self._failed(f"proposer {_name_of(proposer)}", fault, now, done)
+
+    def _tried(self, work: Callable[[], Result], what: str, now: float, done: Ticked) -> Result | None:
+        """One piece of a step; its fault costs itself. A conflict means that another process was quicker."""
+        try:
+            return work()
+        except Conflict:
+            return None
+        except NotFound as missing:
+            log.debug("improve.elsewhere", extra={"what": what, "why": str(missing)})
+            return None
+        except Exception as fault:  # noqa: BLE001  (one broken target must not hold up the others)
+            self._failed(what, fault, now, done)
+            return None
+
+    def _failed(self, what: str, fault: Exception, now: float, done: Ticked) -> None:
+        log.error("improve.failed", extra={"step": what}, exc_info=fault)
+        done.faults.append(f"{what}: {fault}")
+        try:
+            note(
+                self._store,
+                "loop",
+                "improve",
+                "failed",
+                now,
+                step=what,
+                reason=f"{type(fault).__name__}: {fault}"[:500],
+            )
+        except RatchetError:
+            log.exception("improve.unnoted", extra={"step": what})
+
+
+def _few(suggested: Iterable[Fix] | None) -> Iterable[Fix]:
+    for position, fix in enumerate(suggested or ()):
+        if position >= MOST_SUGGESTIONS:
+            return
+        yield replace(fix)  # a copy raises here when it is no Fix, where its proposer is to blame
+
+
+def _name_of(proposer: Proposer) -> str:
+    return str(getattr(proposer, "__qualname__", type(proposer).__qualname__))
