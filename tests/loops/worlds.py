@@ -6,11 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
-import pytest
-
-from ratchet import arms, learning
+from ratchet import learning
 from ratchet.arms import OpenTrials
 from ratchet.coin import CALL
 from ratchet.guard.guard import Guard
@@ -107,17 +104,6 @@ class World:
 
     def change(self, **new: object) -> Change:
         return Change(target=target_of(self.agent), new=new, agent=self.agent)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[World], None]:
-    """Let watched calls live on a world's clock."""
-
-    def use(world: World) -> None:
-        ticking = SimpleNamespace(time=lambda: world.now, monotonic=lambda: world.now)
-        monkeypatch.setattr(arms, "time", ticking)
-
-    return use
 
 
 def rates(old: float, new: float, *, key: str = "max_retries", seconds: float = 1.0) -> Behaviour:

@@ -1,0 +1,21 @@
+"""Fixtures of the loops' tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from worlds import World
+
+from ratchet import arms
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """One agent whose watched calls live on the world's own clock."""
+    made = World(tmp_path / "home")
+    monkeypatch.setattr(arms, "time", SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now))
+    yield made
+    made.store.close()

@@ -1,0 +1,219 @@
+"""Trials: opened once for a target, settled by the gate, the same whoever looks and whenever they crash."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from worlds import AGENT, START, World, rates, verbs
+
+from ratchet.arms import FILE, OpenTrials
+from ratchet.coin import CALL
+from ratchet.errors import Refused, UsageError
+from ratchet.guard.evidence import evidence
+from ratchet.guard.trials import events, trial, trials
+from ratchet.records import Row, Trial
+
+
+def opened(world: World, **new: object) -> Trial:
+    world.run(rates(0.8, 0.8), 150)
+    return world.guard.open(world.change(**(new or {"max_retries": 3})), now=world.now)
+
+
+def test_a_better_change_is_kept_and_put_in_force(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.6, 0.96), 3_000, trial_id=held.id)
+    done = trial(world.store, held.id)
+    assert done.state == "kept"
+    assert world.settings(AGENT).current().values == {"max_retries": 3}
+    assert verbs(events(world.store, held.id)) == ["planned", "opened", "staged", "decided", "kept"]
+
+
+def test_a_worse_change_is_reverted_and_was_never_in_force_for_all(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.9, 0.5), 3_000, trial_id=held.id)
+    done = trial(world.store, held.id)
+    assert done.state == "reverted"
+    assert done.reason.startswith("proven worse")
+    assert world.settings(AGENT).current().number == 0
+
+
+def test_a_slower_change_that_declares_the_trade_is_kept(world: World) -> None:
+    world.run(rates(0.8, 0.8), 150)
+    change = world.change(max_retries=3)
+    held = world.guard.open(replace_trade(change), now=world.now)
+
+    def slow(version: object, draw: float) -> tuple[bool, float]:
+        new = bool(getattr(version, "values", None))
+        return draw < (0.96 if new else 0.6), 2.5 if new else 1.0
+
+    world.run(slow, 3_000, trial_id=held.id)
+    assert trial(world.store, held.id).state == "kept"
+
+
+def replace_trade(change: object) -> object:
+    from dataclasses import replace
+
+    return replace(change, trade={"latency": 3.0})  # type: ignore[type-var]
+
+
+def test_what_tells_nothing_ends_undecided_and_the_old_values_stay(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.9, 0.9), 300, trial_id=held.id)
+    world.now += 15 * 86_400
+    done = world.guard.advance(held.id, now=world.now)
+    assert done.state == "undecided"
+    assert world.settings(AGENT).current().number == 0
+
+
+def test_a_second_trial_on_a_target_is_refused_with_the_remedy(world: World) -> None:
+    held = opened(world)
+    with pytest.raises(Refused, match=f"ratchet trials stop {held.id}"):
+        world.guard.open(world.change(backoff_s=2.0), now=world.now)
+    world.guard.stop(held.id, now=world.now)
+    assert world.guard.open(world.change(backoff_s=2.0), now=world.now).state == "open"
+
+
+def test_a_value_out_of_bounds_opens_nothing(world: World) -> None:
+    with pytest.raises(UsageError, match="max_retries"):
+        world.guard.open(world.change(max_retries=99), now=world.now)
+    assert trials(world.store) == []
+
+
+def test_an_outage_in_both_arms_pauses_the_trial_and_it_goes_on_afterwards(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.9, 0.9), 800, trial_id=held.id)
+    before = evidence(world.store, held, now=world.now)
+    assert before.new.ok
+    assert before.old.ok
+    world.run(rates(0.0, 0.0), 60)
+    world.now += 700
+    world.drain()
+    paused = world.guard.advance(held.id, now=world.now)
+    assert paused.state == "paused"
+    assert world.trials.arm_of("settings:" + AGENT, f"{CALL}while-paused") is None
+    world.run(rates(1.0, 1.0), 20)
+    resumed = world.guard.advance(held.id, now=world.now)
+    assert resumed.state == "open"
+    assert verbs(events(world.store, held.id))[-2:] == ["paused", "resumed"]
+
+
+def test_an_exposure_without_an_outcome_is_a_failure_from_its_deadline_on(world: World) -> None:
+    held = opened(world)
+
+    def hangs(version: object, draw: float) -> tuple[bool, float]:
+        new = bool(getattr(version, "values", None))
+        return draw < 0.95, 1e9 if new else 1.0  # ends long after its deadline
+
+    world.run(hangs, 3_000, trial_id=held.id)
+    done = trial(world.store, held.id)
+    assert done.state == "reverted"
+    assert done.figures["new"] == {"units": done.figures["new"]["units"], "ok": 0}  # type: ignore[index, call-overload]
+
+
+def test_the_gate_reads_only_exposures_older_than_their_deadline(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.0, 0.0), 50)
+    said = evidence(world.store, held, now=world.now)
+    assert said.waiting == said.exposures == 50
+    assert said.new.units + said.old.units == 0
+    later = evidence(world.store, held, now=world.now + held.deadline_s)
+    assert later.new.units + later.old.units == 50
+
+
+def test_counts_add_up_to_the_exposures_journalled(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.9, 0.9), 700)
+    said = evidence(world.store, held, now=world.now)
+    assert said.exposures == 700
+    assert said.new.units + said.old.units + said.waiting == 700
+    assert sum(sum(cells) for cells in said.counts.values()) == said.new.units + said.old.units
+
+
+def test_a_unit_keeps_its_arm_for_life_whatever_the_ramp_does_and_in_every_process(world: World) -> None:
+    held = opened(world)
+    target = "settings:" + AGENT
+    world_trials = world.trials
+    row = json.loads((world.home / FILE).read_text())
+    row["trials"][0] |= {"unit": "session", "sticky": True}
+    (world.home / FILE).write_text(json.dumps(row))
+    world.now += 2
+    first = {f"s{i}": world_trials.arm_of(target, f"s{i}") for i in range(200)}
+    row["trials"][0]["share"] = 0.5
+    (world.home / FILE).write_text(json.dumps(row) + " ")
+    world.now += 2
+    other = OpenTrials(str(world.home), world.append)
+    assert held.share == 0.1
+    assert {unit: world_trials.arm_of(target, unit) for unit in first} == first
+    assert {unit: other.arm_of(target, unit) for unit in first} == first
+    new = sum(bool(other.arm_of(target, f"later{i}").values) for i in range(200))  # type: ignore[union-attr]
+    assert new > 60
+
+
+def test_the_exposure_is_journalled_before_the_arm_is_known_and_without_a_journal_there_is_none(world: World) -> None:
+    opened(world)
+    target = "settings:" + AGENT
+    lost: list[Row] = []
+
+    def refuse(row: Row) -> bool:
+        lost.append(row)
+        return False
+
+    blind = OpenTrials(str(world.home), refuse)
+    assert blind.arm_of(target, f"{CALL}1") is None
+    assert len(lost) == 1
+
+
+def test_a_damaged_file_of_open_trials_means_that_none_is_open(world: World) -> None:
+    opened(world)
+    (world.home / FILE).write_text("{")
+    world.now += 2
+    assert world.trials.arm_of("settings:" + AGENT, f"{CALL}1") is None
+    (world.home / FILE).unlink()
+    world.guard.repair(now=world.now)
+    world.now += 2
+    assert world.trials.arm_of("settings:" + AGENT, f"{CALL}1") is not None
+
+
+def test_settings_that_a_person_changes_during_the_trial_win(world: World) -> None:
+    held = opened(world)
+    world.settings(AGENT).change({"timeout_s": 10.0}, who="person")
+    done = world.guard.advance(held.id, now=world.now)
+    assert done.state == "undecided"
+    assert "changed by somebody" in done.reason
+    assert world.settings(AGENT).current().values == {"timeout_s": 10.0}
+
+
+def test_neutral_changes_are_charged_to_a_budget_of_their_target(world: World) -> None:
+    from dataclasses import replace
+
+    for number, margin in enumerate((0.02, 0.02)):
+        change = replace(world.change(backoff_s=2.0 + number), neutral_ok=True, margin=margin)
+        held = world.guard.open(change, now=world.now)
+        world.guard.stop(held.id, now=world.now, keep=True)
+    with pytest.raises(Refused, match=r"1\.0%"):
+        world.guard.open(replace(world.change(backoff_s=9.0), neutral_ok=True, margin=0.02), now=world.now)
+    world.now += 92 * 86_400
+    assert world.guard.open(replace(world.change(backoff_s=9.0), neutral_ok=True, margin=0.02), now=world.now)
+
+
+def test_a_retry_of_a_reverted_change_is_counted_as_another_attempt(world: World) -> None:
+    first = world.guard.open(world.change(max_retries=3), now=world.now)
+    world.guard.stop(first.id, now=world.now)
+    second = world.guard.open(world.change(max_retries=3), now=world.now)
+    assert (first.attempt, second.attempt) == (1, 2)
+
+
+def test_the_same_rows_say_the_same_in_another_process(world: World, tmp_path: Path) -> None:
+    held = opened(world)
+    world.run(rates(0.8, 0.85), 900)
+    other = World(world.home, now=world.now)
+    assert evidence(other.store, held, now=world.now) == evidence(world.store, held, now=world.now)
+    other.store.close()
+
+
+def test_deadlines_follow_the_timeouts_that_are_set(world: World) -> None:
+    assert START < world.now + 1
+    held = world.guard.open(world.change(timeout_s=5.0, max_retries=1), now=world.now)
+    assert held.deadline_s == max(30.0, 5.0 * 2 + 300)
