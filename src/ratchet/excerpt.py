@@ -24,25 +24,28 @@ _TOOL_ERROR = "<tool_use_error>"
 _HINTS = (
     *("error", "fail", "fatal", "panic", "exception", "denied", "not found", "cannot", "can't", "no such", "unable"),
     *("abort", "reject", "killed", "fault", "not ok", "refused", "timed out", "conflict", "expected", "received:"),
-    *("***", "** (", "undefined", "ignored by", "not formatted", "\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
+    *("***", "** (", "undefined", "ignored by", "not formatted", "err!", "no test"),
+    *("\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
 )
 _PLACE = r"^[ \t]{0,8}[\w./@\-]{1,200}\.[a-z]{1,5}[:(]\d{1,6}[:,)](?!.{0,80}(?:\bwarning\b|\(test\)))"
 _STRONG = (
     r"\berror(?:\[E\d{4}\]| (?:TS|CS|C|LNK)\d{4,5}|:|!)",
     r"^[ \t]{0,8}(?:ERROR|FATAL|CRITICAL|Error|Fatal)\b[: ]|^[ \t]{1,8}\d{1,6}:\d{1,5} {1,9}error ",
     r"\[(?:ERROR|error|FATAL)\]",
-    r"^(?:[\w$]{1,60}[.:]){0,9}[A-Z]\w{1,60}(?:Error|Exception|Exit|Interrupt)\b",
+    r"^[ \t]{0,8}(?:[\w$]{1,60}[.:]){0,9}[A-Z]\w{1,60}(?:Error|Exception|Exit|Interrupt)\b",
     r"^fatal: |\bfatal error\b|npm (?:ERR!|error) |^panic: |panicked at|Exception in thread|^Caused by: ",
     r"--- FAIL: |^FAILED |^FAIL +\S|^E {1,8}\S|^not ok \d|BUILD FAIL|Failure/Error: |Assertion with",
     "^ {0,8}[\u2717\u2715\u2716\u25cf\u00d7] |[\u2502\u2503] \\[[A-Z]\\] ",
     r"[Ss]egmentation fault|command not found|: not found$|[Nn]o such file|[Pp]ermission denied",
     r"CONFLICT \(|rejected\]|[Aa]ssertion .{0,80}failed|^[ \t]{0,8}\*\* \(|[Tt]imed out|undefined reference",
-    r"[Cc]onnection refused|^The following paths are ignored|not formatted|would be overwritten",
+    r"[Cc]onnection refused|^[Nn]o tests? (?:found|ran|files)",
+    r"^The following paths are ignored|not formatted|would be overwritten",
 )
 # Belongs to a strong line above it.
 _DETAIL = r"^[ \t]{0,12}(?:Expected|Received|left|right|expected|actual|got|want) {0,8}: "
 # Says again that something failed, not what: kept only where nothing better stands.
 _ECHO = (
+    r"^Found \d{1,6} errors? in \d|Test suite failed to run|^npm (?:ERR!|error) (?:To see a list| {1,4}npm run)",
     r"\b0 (?:errors?|fail)|\b[Nn]o errors?\b|complete log of this run|^FAIL(?:\t|$)|^error: script",
     r"\berror: (?:aborting due|process didn't exit|could not compile)|For more information about this error",
     r"make(?:\[\d\])?: \*\*\*|errno \d+$|^(?:error )?Command failed with exit code|ERROR task failed",
@@ -117,7 +120,7 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     strong, echo, place, detail = _forms
     kept: dict[str, str] = {}
     weak: list[str] = []
-    for line in lines:
+    for at, line in enumerate(lines):
         low = line.lower()
         at_place = place.match(line) is not None
         if not (kept and detail.match(line)):
@@ -128,6 +131,8 @@ def _carrying(lines: list[str], text: str) -> list[str]:
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)
+        if "validation error" in low:
+            kept.update((below.strip(), below) for below in lines[at + 1 : at + 1 + TAIL])
         if len(kept) >= LINES:
             break
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]

@@ -20,13 +20,14 @@ from __future__ import annotations
 import re
 from math import exp, sqrt
 
+from ratchet.containment import LEAST_WHOLE, found_in, message_in
+from ratchet.weighing import ANNOUNCES, FILLERS, WORDS_OF, blanked, parts_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from re import Match
 
-    Bag = dict[str, float]
-    Part = tuple[Bag, float]
+    from ratchet.weighing import Bag, Part
 
 THRESHOLD = 0.84
 """Below it a text is not the remembered one. The lowest at which at most 1 % of the benchmark's log queries, their own
@@ -55,69 +56,43 @@ _STREWN = 0.6  # what is left of a question whose words stand in different lines
 _LEAST_PART = 2.0  # weight of words below which a text is too little to be looked for inside another
 _LEAST_CLAUSES = 2.5
 _LEAST_HEAD = 3.0
+_LEAST_SENTENCE = 4.0  # of a first sentence, behind which others only tell what to do
 _QUESTION_WORDS = 24
 
-_BLANK = "#"
-# It starts only where a run of its characters does: from within one, a long run would be read once per character.
-_ATOM = re.compile(
-    r"(?<![\w$@/+\-])(?<![\w$@/+\-]\.)(?:[\w.\-]+[=~!<>]=)?"
-    r"(?:[\w$@/+\-]|\.(?!\.))*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*"
-)
-_REDACTED = re.compile(r"\[redacted[\w:.\-]*\]")
-_WORD = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
 _PIECE = re.compile(r"\w{2,}")
 _CLAUSE = re.compile(r"[.:;][\"'`)\]}]*(?:\s+|$)")
 _HEAD = re.compile(r"[\w.$# ]*(?:Error|Exception|Warning)\b|# \w+: ")
+_SENTENCE = re.compile(r".{8,400}?[^.][.!?](?=\s+[A-Z])")
 _MACHINE = re.compile(r"[#=(){}\[\]<>|\\]|\w[._/$]\w")
-_CLASS_ENDS = ("Error", "Exception", "Warning")
-
-_FILLER_WORDS = (
-    "a an the of in on at to for from by with is are was were be been it its this that these those as and or has have "
-    "had into your you please if when while then there here will would should may any some"
-)
 _ASKING_WORDS = (
     "how do does did i my me we why what which where can fix get getting got error errors fail fails failed failing "
     "failure issue problem help solve says said keep keeps after trying so because but not"
 )
-# After these a name follows, which differs from run to run.
-_NAMING_WORDS = (
-    "user branch module named host class table column key package file command image service container database schema "
-    "directory remote endpoint script pod namespace deployment bucket queue topic tag target"
-)
-_ERRNO_WORDS = (
-    "eacces eaddrinuse eagain ebusy econnaborted econnrefused econnreset eexist eisdir emfile enoent enomem enospc "
-    "enotdir enotempty enotfound eperm epipe eresolve erofs etimedout exdev"
-)
-_ERRNOS = frozenset(_ERRNO_WORDS.split())
-_DIGITS = frozenset("0123456789")
-_STATE_WORDS = "not no does did cannot can could must down up full busy exists exist missing already only"
 _ENDINGS = ("ing", "ion", "ed", "es", "s", "e")
-_STATE_ENDS = ("ed", "ing", "able", "ible")
-_STATES = frozenset(_STATE_WORDS.split())
-_FILLERS = frozenset(_FILLER_WORDS.split())
-_UNASKED = _FILLERS.union(_ASKING_WORDS.split())
-_NAMING = frozenset(_NAMING_WORDS.split())
-_GENERIC = frozenset(("error", "err", "errors", "failed", "fatal", "failure", "exception", "warning"))
-_OPENING = frozenset(("'", '"', "`", "="))  # what stands before a quoted name or a value
-_CONSTANTS = frozenset(("true", "false", "null", "none", "nil", "yes", "nan"))
+_UNASKED = FILLERS.union(_ASKING_WORDS.split())
 
 
 class Text:
     """A masked text made ready for comparison."""
 
-    __slots__ = ("bag", "clauses", "grams", "headed", "lines", "question", "weight")
+    __slots__ = ("bag", "clauses", "core", "first", "grams", "headed", "lines", "question", "weight")
 
     def __init__(self, masked: str) -> None:
-        blanked = _blanked(masked)
-        lines = blanked.split("\n")[:LINES]
-        self.lines: list[Part] = _parts(lines)
-        self.clauses: list[Part] = _parts([clause for line in lines for clause in _CLAUSE.split(line)][:LINES])
-        self.bag: Bag = _merged([bag for bag, _ in self.lines])
+        text = blanked(masked[:LENGTH])
+        lines = text.split("\n")[:LINES]
+        self.lines: list[Part] = parts_of(lines)
+        self.clauses: list[Part] = parts_of([clause for line in lines for clause in _CLAUSE.split(line)][:LINES])
+        told = message_in(text)
+        self.core: list[Part] = parts_of([told]) if told else self.lines
+        sentence = _SENTENCE.match(lines[0])
+        self.first: list[Part] = parts_of([sentence[0]]) if sentence else []
+        self.bag: Bag = _merged([part[0] for part in self.lines])
         self.weight = sum(self.bag.values())
-        self.grams = trigrams(blanked)
-        headed = _HEAD.match(blanked) is not None
-        self.headed = headed and bool(self.lines) and self.lines[0][1] >= _LEAST_HEAD
-        plain = len(self.lines) == 1 and len(self.bag) <= _QUESTION_WORDS and not _MACHINE.search(blanked)
+        self.grams = trigrams(text)
+        headed = _HEAD.match(text) is not None
+        tells = bool(self.lines) and self.lines[0][1] >= _LEAST_HEAD and not ANNOUNCES.search(lines[0])
+        self.headed = headed and tells and "caus" not in text[len(lines[0]) :].lower()
+        plain = len(self.lines) == 1 and len(self.bag) <= _QUESTION_WORDS and not _MACHINE.search(text)
         self.question = plain and not headed
 
 
@@ -129,7 +104,7 @@ def trigrams(text: str) -> set[str]:
 
 def words(masked: str) -> list[str]:
     """The words by which to search for candidates, lower case, those that tell most first; at most `WORDS`."""
-    bag = _merged([bag for bag, _ in _parts(_blanked(masked).split("\n")[:LINES])])
+    bag = _merged([part[0] for part in parts_of(blanked(masked[:LENGTH]).split("\n")[:LINES])])
     telling = sorted(bag, key=lambda word: (-min(bag[word], 1.0), -len(word), word))
     return list(dict.fromkeys([piece for word in telling for piece in _PIECE.findall(word)]))[:WORDS]
 
@@ -210,46 +185,58 @@ def compare(query: Text, memory: Text, advice: str = "") -> float:
     grams = common / (len(query.grams) + len(memory.grams) - common)
     if not query.weight or not memory.weight:
         return min(grams, _UNEQUAL)
-    overlap, discord = _shared((query.bag, query.weight), (memory.bag, memory.weight))
+    overlap, discord = _shared(query.bag, query.weight, memory.bag, memory.weight)
     whole = (_TRIGRAM_SHARE * grams + (1.0 - _TRIGRAM_SHARE) * overlap) * discord
     scores = [whole]
     small, large = (query, memory) if query.weight <= memory.weight else (memory, query)
     if small.weight >= _LEAST_PART:
-        if len(large.lines) > 1:
-            scores.append(_IN_LINES * _contained(small.lines, large.lines))
+        scores.append(_IN_LINES * _contained(small.lines, large.lines, several=len(large.lines) > 1))
+        if small.core is not small.lines or large.core is not large.lines:
+            scores.append(_IN_LINES * max(_contained(*pair, several=False) for pair in _cores(query, memory)))
         if len(large.clauses) > len(large.lines) and small.weight >= _LEAST_CLAUSES:
-            scores.append(_IN_CLAUSES * _contained(small.clauses, large.clauses))
+            scores.append(_IN_CLAUSES * _contained(small.clauses, large.clauses, several=True))
     if query.headed and memory.headed:
-        scores.append(_SAME_HEAD * _contained(query.lines[:1], memory.lines[:1]))
+        scores.append(_SAME_HEAD * _contained(query.lines[:1], memory.lines[:1], several=True))
+    if query.first and memory.first and min(query.first[0][1], memory.first[0][1]) >= _LEAST_SENTENCE:
+        scores.append(_IN_CLAUSES * _contained(query.first, memory.first, several=False))
     if query.question:
         scores.append(_IN_LINES * _answered(query, memory, advice))
     # Of two memories that hold the text, the one that holds less else is nearer.
     return min(_UNEQUAL, (1.0 - _WHOLE_SHARE) * max(scores) + _WHOLE_SHARE * whole)
 
 
-def _shared(one: Part, other: Part) -> tuple[float, float]:
+def _cores(query: Text, memory: Text) -> list[tuple[list[Part], list[Part]]]:
+    """What a provider's JSON says in either text, to be found in the other."""
+    one, other = query.core, memory.core
+    return [(one, other), (other, one)]
+
+
+def _shared(one: Bag, weight: float, other: Bag, other_weight: float) -> tuple[float, float]:
     """(weighted Jaccard of two bags of words, what the sum of their differing words leaves of it)."""
-    known = other[0]
-    common = sum([min(weight, known[word]) for word, weight in one[0].items() if word in known])
-    left, right = one[1] - common, other[1] - common
+    common = sum([min(own, other[word]) for word, own in one.items() if word in other])
+    left, right = weight - common, other_weight - common
     if left > right:
         left, right = right, left
-    if right < _NOTHING and list(one[0]) != list(known):
+    if right < _NOTHING and list(one) != list(other):
         return _REORDERED, 1.0
     return common / (common + left + right), exp(-_SUBSTITUTED_COST * left - _ADDED_COST * (right - left))
 
 
-def _contained(small: Sequence[Part], large: Sequence[Part]) -> float:
-    """How surely each part of the smaller text stands somewhere in the larger one, by the weight of the parts."""
+def _contained(small: Sequence[Part], large: Sequence[Part], *, several: bool) -> float:
+    """How surely each part of the smaller text stands somewhere in the larger one, by the weight of the parts: whole
+    inside a part or, where there are `several`, much like one."""
     found = total = 0.0
-    for part in small:
+    for bag, weight, line in small:
         best = 0.0
-        for other in large:
-            overlap, discord = _shared(part, other)
-            best = max(best, overlap * discord)
-        found += part[1] * best
-        total += part[1]
-    return found / total
+        for other, other_weight, other_line in large:
+            if several:
+                overlap, discord = _shared(bag, weight, other, other_weight)
+                best = max(best, overlap * discord)
+            if best < _IN_LINES:
+                best = max(best, found_in(line, other_line, LEAST_WHOLE if len(small) == 1 else 1.0))
+        found += weight * best
+        total += weight
+    return found / total if total else 0.0
 
 
 def _answered(question: Text, memory: Text, advice: str) -> float:
@@ -258,8 +245,8 @@ def _answered(question: Text, memory: Text, advice: str) -> float:
     total = sum(asked.values())
     if total < _LEAST_PART:
         return 0.0
-    advised = set(map(_stem, map(str.lower, _WORD.findall(advice))))
-    lines = [advised.union(map(_stem, line)) for line, _ in memory.lines]
+    advised = set(map(_stem, map(str.lower, WORDS_OF.findall(advice))))
+    lines = [advised.union(map(_stem, part[0])) for part in memory.lines]
     told = lines[0].union(*lines)
     missing = sum([weight for word, weight in asked.items() if word not in told])
     together = max([sum([weight for word, weight in asked.items() if word in line]) for line in lines])
@@ -273,70 +260,6 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
-
-
-def _blanked(masked: str) -> str:
-    text = masked[:LENGTH]
-    if "[redacted" in text:
-        text = _REDACTED.sub("<secret>", text)
-    return _ATOM.sub(_blank, text)
-
-
-def _blank(match: Match[str]) -> str:
-    """A word that holds a placeholder varies; only the name of a class at its end says what happened."""
-    last = match[0].rpartition(".")[2]
-    return f"{_BLANK} {last}" if last.isalpha() and last[0].isupper() else _BLANK
-
-
-def _parts(texts: Iterable[str]) -> list[Part]:
-    """The bags of those texts that have words, each with its weight."""
-    return [(bag, sum(bag.values())) for bag in map(_bag, texts) if bag]
-
-
-def _bag(line: str) -> Bag:
-    """The words of one line with their weights."""
-    bag: Bag = {}
-    scale = 0.3 if line.startswith("in ") and line.endswith(")") else 1.0  # a frame: where, not what
-    before = ""
-    for found in _WORD.finditer(line):
-        word = found[0]
-        if word.endswith(_CLASS_ENDS):
-            word = word.rpartition(".")[2]
-        start = found.start()
-        low = word.lower()
-        weight = _weight(word, low)
-        if line[max(0, start - 1) : start] in _OPENING:
-            weight *= 0.4
-        elif "-> " in line[max(0, start - 3) : found.end() + 4] or (before in _NAMING and not _says(low)):
-            weight *= 0.1
-        bag[low] = bag.get(low, 0.0) + weight * scale
-        before = low
-    return bag
-
-
-def _says(word: str) -> bool:
-    """Whether a word after a noun tells what became of it, rather than which one it is."""
-    return word in _STATES or word.endswith(_STATE_ENDS)
-
-
-def _weight(word: str, low: str) -> float:
-    """How likely a word names the cause and not a parameter; `low` is the word in lower case."""
-    if low in _CONSTANTS:
-        return 0.1
-    if low in _FILLERS:
-        return 0.3
-    if low in _GENERIC:
-        return 0.5
-    if word.endswith(_CLASS_ENDS) or low in _ERRNOS or (word[-1] in _DIGITS and word.isupper()):
-        return 2.0
-    weight = 1.0
-    if "." in word or "/" in word or "@" in word:
-        weight = 0.3 if "/" in word or word.count(".") > 1 else 0.6
-    elif "-" in word:
-        weight = 0.7 if word.count("-") == 1 else 1.5  # two hyphens make a sentence of a word
-    elif "_" in word and low == word:
-        weight = 0.6
-    return weight
 
 
 def _merged(bags: Sequence[Bag]) -> Bag:

@@ -9,6 +9,7 @@ Placeholders: `<num>`, `<hex>`, `<id>` (UUIDs, random identifiers), `<time>`, `<
 
 from __future__ import annotations
 
+import json
 import re
 
 from ratchet.digest import hex_of
@@ -89,6 +90,7 @@ _DRIVE = r"(?<![A-Za-z0-9])[A-Z]:\\"
 _WRAPPED = r"(?s)\A<([a-z_]{3,40})>(.*)</\1>\s*\Z"  # <tool_use_error>
 _EXIT = r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?\s*\n(?=.*\S)"
 _ECHOES = ("\nString: ", "the user said:\n")  # what follows repeats the caller's own words
+_SOUGHT = r"(?s)(Failed to find (?:expected lines|context)[^\n]{0,300}):\n.*"  # what a patch looked for
 _TRACES = ('", line ', "\n\tat ", "\n    at ", "\n  at ", "panicked at", "goroutine ")
 
 
@@ -158,6 +160,8 @@ def _error_of(text: str) -> tuple[str, list[str]]:
     """The part of a text that carries its error, and the in-project frames of a traceback."""
     if len(text) > TEXT_LIMIT:
         text = text[: TEXT_LIMIT // 2] + "\n" + text[-TEXT_LIMIT // 2 :]
+    if text[:11] == '{"output":"':
+        text = _output_of(text)
     if text[:1] == "<":
         text = re.sub(_WRAPPED, r"\2", text)
     if "\n" not in text and (text.count("\\n") < 2 or re.search(_DRIVE, text)):
@@ -173,7 +177,18 @@ def _error_of(text: str) -> tuple[str, list[str]]:
             return said, frames
     for echo in _ECHOES:
         text = text.partition(echo)[0]
+    if "Failed to find " in text:
+        text = re.sub(_SOUGHT, r"\1", text)
     return error_lines(text), []
+
+
+def _output_of(text: str) -> str:
+    """What a shell printed, out of the JSON in which some agents keep it."""
+    try:
+        said = json.loads(text)["output"]
+    except (ValueError, RecursionError):
+        return text
+    return said if isinstance(said, str) and said.strip() else text
 
 
 def sign(kind: str, template: str) -> str:
@@ -273,7 +288,7 @@ def _mask_parts(core: str) -> str:
     for part in parts:
         if kept and kept[-1] in ("<path>", "<host>") and part.replace("-", "").isdigit():
             continue
-        kept.append(_mask_core(part) if part and not part.isalpha() else part)
+        kept.append(_mask_core(part) if part and (part == "localhost" or not part.isalpha()) else part)
     return ":".join(kept)
 
 

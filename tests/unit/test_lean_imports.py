@@ -18,7 +18,8 @@ from ratchet.store.sqlite import SqliteStore
 SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
     "redaction", "credentials", "secretforms", "programs", "kinds", "kind_rules", "kind_words", "excerpt", "unflagged",
-    "reports", "frames", "signature", "intent", "ranking", "coin", "digest", "fence", "journal", "hookpath", "exposure",
+    "reports", "frames", "signature", "intent",
+    "ranking", "weighing", "containment", "coin", "digest", "fence", "journal", "hookpath", "exposure",
     "lookup", "detached", "toolcall", "reviewed",
 }  # fmt: skip
 # `json` needs `re`, and `re` needs `enum`: what Python's own modules load cannot be helped. Ours add none of these.
