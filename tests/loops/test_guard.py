@@ -176,13 +176,28 @@ def test_a_damaged_file_of_open_trials_means_that_none_is_open(world: World) -> 
     assert world.trials.arm_of("settings:" + AGENT, f"{CALL}1") is not None
 
 
-def test_settings_that_a_person_changes_during_the_trial_win(world: World) -> None:
+def test_a_key_that_a_person_changes_during_the_trial_is_theirs(world: World) -> None:
     held = opened(world)
-    world.settings(AGENT).change({"timeout_s": 10.0}, who="person")
+    world.settings(AGENT).change({"max_retries": 7}, who="person")
     done = world.guard.advance(held.id, now=world.now)
     assert done.state == "undecided"
-    assert "changed by somebody" in done.reason
-    assert world.settings(AGENT).current().values == {"timeout_s": 10.0}
+    assert "somebody changed the same keys" in done.reason
+    assert world.settings(AGENT).current().values == {"max_retries": 7}
+
+
+def test_another_key_that_a_person_changes_holds_in_both_arms_and_the_trial_goes_on(world: World) -> None:
+    held = opened(world)
+    world.settings(AGENT).change({"timeout_s": 10.0}, who="person")
+    assert world.guard.advance(held.id, now=world.now).state == "open"
+    world.now += 2
+    got = [world.trials.arm_of("settings:" + AGENT, f"{CALL}{i}") for i in range(100)]
+    assert {tuple(sorted(version.values.items())) for version in got if version} == {
+        (("timeout_s", 10.0),),
+        (("max_retries", 3), ("timeout_s", 10.0)),
+    }
+    world.run(rates(0.6, 0.97), 3_000, trial_id=held.id)
+    assert trial(world.store, held.id).state == "kept"
+    assert world.settings(AGENT).current().values == {"timeout_s": 10.0, "max_retries": 3}
 
 
 def test_neutral_changes_are_charged_to_a_budget_of_their_target(world: World) -> None:

@@ -9,26 +9,23 @@ One trial at a time holds a target: its lease moves by compare-and-set.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from typing import assert_never
 
-from ratchet import arms, coin, edits, trialgate
-from ratchet.errors import BackendError, Conflict, NotFound, RatchetError, Refused, UsageError
+from ratchet import arms, edits, trialgate
+from ratchet.errors import BackendError, Conflict, NotFound, RatchetError, Refused
 from ratchet.guard import blocks
-from ratchet.guard.deadline import deadline_of
 from ratchet.guard.evidence import Evidence, count, evidence
-from ratchet.guard.history import history
+from ratchet.guard.planning import ALPHA, Asked, plan, release, take_lease
 from ratchet.guard.trials import OPEN, note, row_of, trial, trials, write
 from ratchet.ports import Store, Target
 from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, UnitKind
 
 log = logging.getLogger(__name__)
 
-ALPHA = 0.05
 RESUME_AFTER = 3
 """Calls in a row that must succeed, with the old values, before a paused trial goes on."""
-_SETTINGS = "settings:"
+_OVERTAKEN = "somebody changed the same keys during the trial, and theirs count; propose it again if it is still wanted"
 
 
 class Guard:
@@ -60,98 +57,13 @@ class Guard:
         another trial holds the target or its budget for neutral changes is spent; UsageError for a value that the
         target does not take; BackendError when the target cannot be changed, which leaves it as it was.
         """
-        planned = self._planned(change, now=now, mode=mode, unit=unit, deadline_s=deadline_s, alpha=alpha, ramp=ramp)
+        asked = Asked(mode=mode, unit=unit, deadline_s=deadline_s, alpha=alpha, ramp=ramp)
+        planned = plan(self._store, change, asked, self._target_of, now=now)
         with self._store.transaction():
-            self._take_lease(planned)
+            take_lease(self._store, planned)
             self._store.insert_new("trials", [{**row_of(planned), "revision": 1}])
             note(self._store, "trial", planned.id, "planned", now, target=change.target, reason=change.reason)
         return self._begin(trial(self._store, planned.id), now)
-
-    def _planned(
-        self,
-        change: Change,
-        *,
-        now: float,
-        mode: TrialMode | None,
-        unit: UnitKind | None,
-        deadline_s: float | None,
-        alpha: float,
-        ramp: bool,
-    ) -> Trial:
-        self._refuse_second(change.target)
-        self._refuse_overspent(change, now)
-        if not change.new:
-            raise UsageError(f"the change of {change.target} names no key; give its new values")
-        target = self._target_of(change.target)
-        base = target.read()
-        edit = target.plan(change.new)
-        known = history(self._store, change.agent, now=now)
-        chosen_mode = mode or ("coin" if change.target.startswith(_SETTINGS) else "switchback")
-        chosen_unit = unit or known.unit
-        calls = known.calls_per_day if ramp and chosen_mode == "coin" else 0.0
-        share = trialgate.ramp(0, calls_per_day=calls)
-        metrics = tuple(dict.fromkeys((*known.metrics, change.metric)))
-        return Trial(
-            id="t" + coin.uuid7().replace("-", "")[:20],
-            change=change,
-            state="planned",
-            edit=edits.edit_row(edit),
-            base=dict(base.values),
-            mode=chosen_mode,
-            unit=chosen_unit,
-            alpha=alpha,
-            share=share,
-            ramp=trialgate.RAMP if share != trialgate.FULL_SHARE else (),
-            deadline_s=deadline_s or deadline_of(chosen_unit, self._defaults(change.target), base.values, edit.after),
-            before=known.before,
-            metrics=metrics,
-            salt=os.urandom(8).hex(),
-            attempt=1 + self._attempts(change),
-            created_at=now,
-        )
-
-    def _refuse_second(self, target: str) -> None:
-        lease = self._store.get("leases", target)
-        holder = str((lease or {}).get("trial") or "")
-        if holder:
-            raise Refused(
-                f"{target} is under trial {holder} already, and two changes at once could not be told apart; wait for "
-                f"its decision (ratchet trials show {holder}) or end it: ratchet trials stop {holder}"
-            )
-
-    def _refuse_overspent(self, change: Change, now: float) -> None:
-        if not change.neutral_ok:
-            return
-        kept = trials(self._store, states=("kept",), target=change.target)
-        charges = [(each.closed_at, each.change.margin) for each in kept if each.change.neutral_ok]
-        left = trialgate.neutral_allowance(charges, now_s=now)
-        if change.margin > left + 1e-9:
-            raise Refused(
-                f"{change.target} may lose {left:.1%} more this quarter to changes that need only do no harm, and "
-                f"this one asks for {change.margin:.1%}; wait, lower its margin, or let it prove what it betters"
-            )
-
-    def _defaults(self, target: str) -> dict[str, Json]:
-        """The declared defaults of an agent's knobs; nothing for other targets."""
-        declared = (self._store.get("settings", target) or {}).get("knobs")
-        if not isinstance(declared, dict):
-            return {}
-        return {name: knob.get("default") for name, knob in declared.items() if isinstance(knob, dict)}
-
-    def _attempts(self, change: Change) -> int:
-        return sum(
-            1
-            for each in trials(self._store, target=change.target)
-            if edits.same(dict(each.change.new), dict(change.new))
-        )
-
-    def _take_lease(self, planned: Trial) -> None:
-        target = planned.change.target
-        lease = self._store.get("leases", target) or {}
-        revision = lease.get("revision") or 0
-        if lease.get("trial") or not self._store.swap("leases", target, int(str(revision)), {"trial": planned.id}):
-            self._refuse_second(target)
-            raise Conflict(f"somebody else opened a trial on {target} at this moment; look: ratchet trials list")
 
     def _begin(self, planned: Trial, now: float) -> Trial:
         """Carry out what was planned. Doing it again does nothing more."""
@@ -194,10 +106,10 @@ class Guard:
             return self._resumed(held, now) if self._has_recovered(held) else held
         if said.verdict == "pause":
             return self._paused(held, now)
-        if self._has_moved(held):
-            reason = "the settings were changed by somebody during the trial, and theirs count; propose it again"
-            return self._settle(held, "give up", reason, now, said)
-        return self._staged(held, said, now)
+        rebased = self._rebased(held, now)
+        if rebased is None:
+            return self._settle(held, "give up", _OVERTAKEN, now, said)
+        return self._staged(rebased, said, now)
 
     def _decided(self, held: Trial, said: Evidence, now: float) -> Trial:
         match said.verdict:
@@ -278,8 +190,25 @@ class Guard:
         )
         return len(since) >= RESUME_AFTER and all(each[2] for each in since[-RESUME_AFTER:])
 
-    def _has_moved(self, held: Trial) -> bool:
-        return self._target_of(held.change.target).read().version != held.edit.get("version")
+    def _rebased(self, held: Trial, now: float) -> Trial | None:
+        """The trial, planned anew where somebody changed other keys of its target meanwhile; None where they changed
+        its own, which then count."""
+        target = self._target_of(held.change.target)
+        edit = edits.edit_of(dict(held.edit))
+        found = target.read()
+        if found.version == edit.version:
+            return held
+        own = {key: value for key, value in found.values.items() if key in edits.keys_of(edit)}
+        if held.mode != "coin" and edits.same(own, dict(edit.after)):
+            return held
+        if not edits.same(own, dict(edit.before)):
+            return None
+        anew = edits.edit_row(target.plan(held.change.new))
+        with self._store.transaction():
+            held = write(self._store, held, edit=anew, base=dict(found.values))
+            note(self._store, "trial", held.id, "rebased", now, target=held.change.target)
+        self.publish()
+        return held
 
     # -- settle --------------------------------------------------------------------------------------------------------
 
@@ -303,30 +232,32 @@ class Guard:
     def _carry_out(self, held: Trial, now: float) -> Trial:
         """Bring the target to where the decision wants it, then let go of it. Doing it again does nothing more."""
         target = self._target_of(held.change.target)
-        edit = edits.edit_of(dict(held.edit))
         state: TrialState = {"keep": "kept", "revert": "reverted"}.get(held.decision, "undecided")  # type: ignore[assignment]
         reason = held.reason
         if held.decision == "keep":
-            try:
-                target.apply(edit)
-            except Conflict as error:
-                state, reason = "undecided", f"{reason}; but not applied: {error}"
+            rebased = None if self._is_applied(held) else self._rebased(held, now)
+            if rebased is not None:
+                held = rebased
+                target.apply(edits.edit_of(dict(held.edit)))
+            elif not self._is_applied(held):
+                state, reason = "undecided", f"{reason}; but not applied: {_OVERTAKEN}"
         elif held.mode != "coin":
-            kept = target.restore(edit).kept
+            kept = target.restore(edits.edit_of(dict(held.edit))).kept
             if kept:
                 reason = f"{reason}; changed by somebody meanwhile and left alone: {', '.join(sorted(kept))}"
         with self._store.transaction():
             done = write(self._store, held, state=state, reason=reason, closed_at=now)
-            self._let_go(done)
+            release(self._store, done)
             note(self._store, "trial", done.id, state, now, reason=reason, target=done.change.target)
         self.publish()
         arms.forget(self._home, done.id)
         return done
 
-    def _let_go(self, done: Trial) -> None:
-        lease = self._store.get("leases", done.change.target) or {}
-        if lease.get("trial") == done.id:
-            self._store.swap("leases", done.change.target, int(str(lease.get("revision"))), {"trial": ""})
+    def _is_applied(self, held: Trial) -> bool:
+        edit = edits.edit_of(dict(held.edit))
+        found = self._target_of(held.change.target).read()
+        own = {key: value for key, value in found.values.items() if key in edits.keys_of(edit)}
+        return edits.same(own, dict(edit.after))
 
     # -- start ---------------------------------------------------------------------------------------------------------
 
