@@ -1,0 +1,77 @@
+"""TOML, edited by tomlkit, which writes back every byte that it was not asked to change."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any, cast
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from ratchet.errors import Refused
+from ratchet.records import Json
+from ratchet.targets.trees import Path
+
+
+class TomlText:
+    """`trees.Format` for TOML."""
+
+    name = "toml"
+
+    def load(self, text: str) -> dict[str, object]:
+        try:
+            return tomllib.loads(text.removeprefix("\ufeff"))
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"it is not valid TOML ({error}); it is left as it is: mend it first") from error
+
+    def put(self, text: str, path: Path, value: Json) -> str:
+        if _has_null(value):
+            raise Refused("TOML has no null; take the key out instead")
+        document = _parsed(text)
+        at: Any = document
+        for step in path[:-1]:
+            if isinstance(at, dict) and step not in at:
+                at[step] = tomlkit.table()
+            at = at[int(step)] if isinstance(at, list) else at[step]
+        key: Any = int(path[-1]) if isinstance(at, list) else path[-1]
+        at[key] = _item(value)
+        return _written(document, text)
+
+    def remove(self, text: str, path: Path) -> str:
+        document = _parsed(text)
+        at: Any = document
+        for step in path[:-1]:
+            at = at[int(step)] if isinstance(at, list) else at[step]
+        del at[path[-1]]
+        return _written(document, text)
+
+
+def _parsed(text: str) -> tomlkit.TOMLDocument:
+    try:
+        document = tomlkit.parse(text)
+    except (TOMLKitError, RecursionError) as error:
+        raise Refused(f"it cannot be edited ({error}); edit it by hand") from error
+    if tomlkit.dumps(document) != text:
+        raise Refused("it cannot be written back as it is; edit it by hand")
+    return document
+
+
+def _written(document: tomlkit.TOMLDocument, before: str) -> str:
+    text = tomlkit.dumps(document)
+    if "\r\n" in before and not re.search(r"(?<!\r)\n", before):
+        text = re.sub(r"(?<!\r)\n", "\r\n", text)
+    return text
+
+
+def _item(value: Json) -> Any:
+    """A text of several lines reads better as such, where it survives that."""
+    if isinstance(value, str) and "\n" in value.strip("\n") and "\r" not in value and not value.startswith("\n"):
+        return tomlkit.string(value, multiline=True)
+    return tomlkit.item(cast("Any", value))
+
+
+def _has_null(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_null, value.values()))
+    return any(map(_has_null, value)) if isinstance(value, list) else value is None
