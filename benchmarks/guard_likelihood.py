@@ -2,8 +2,8 @@
 
 If Q is the law of the labels under which the bets win, and P the null at its edge (each label new with probability of
 the share, whatever the outcome), then P(a test ever fires) = E_Q[1{fires} / (dQ/dP at that time)]. Under Q it fires in
-most runs, so a thousand draws give the tiny probability to a twentieth of a point. The likelihood ratio is computed here
-from the definition and not taken from the gate: a gate whose evidence is too large would fire too early, and show.
+most runs, so a thousand draws give the tiny probability to a twentieth of a point. The likelihood ratio is computed
+here from the definition and not taken from the gate: one whose evidence is too large would fire too early, and show.
 """
 
 from __future__ import annotations

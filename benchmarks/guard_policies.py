@@ -75,10 +75,10 @@ def installed_rule() -> Callable[[dict[str, float], dict[str, float]], Verdict] 
         from self_improving_loop.rollback import AutoRollback
     except ImportError:
         return None
-    folder = tempfile.TemporaryDirectory()
-    rollback = AutoRollback(folder.name)
+    with tempfile.TemporaryDirectory() as folder:
+        rollback = AutoRollback(folder)  # it makes a folder for its backups, which judging does not need
 
-    def rule(before: dict[str, float], after: dict[str, float], _keep: object = folder) -> Verdict:
+    def rule(before: dict[str, float], after: dict[str, float]) -> Verdict:
         reverts, why = rollback.should_rollback("agent", "change", before, after)
         return bool(reverts), str(why)
 
