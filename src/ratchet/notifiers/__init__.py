@@ -1,0 +1,53 @@
+"""Ways to reach a person, and the outbox that keeps them away from the host.
+
+Which ones are used is read from the environment, and nowhere else: their addresses are secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ratchet.errors import UsageError
+from ratchet.notifiers.email import EmailNotifier
+from ratchet.notifiers.log import LogNotifier
+from ratchet.notifiers.web import SlackNotifier, TelegramNotifier, WebhookNotifier
+from ratchet.ports import Notifier
+
+PREFIX = "RATCHET_NOTIFY_"
+VARIABLES = {
+    f"{PREFIX}WEBHOOK_URL": "an https address that is sent each notice as JSON",
+    f"{PREFIX}SLACK_URL": "the address of a Slack incoming webhook",
+    f"{PREFIX}TELEGRAM_TOKEN": "the token of a Telegram bot; needs RATCHET_NOTIFY_TELEGRAM_CHAT",
+    f"{PREFIX}TELEGRAM_CHAT": "the id of the chat that the bot writes to",
+    f"{PREFIX}SMTP_URL": "a mail server, smtp://user:password@host:587 (STARTTLS) or smtps://...; needs _EMAIL_TO",
+    f"{PREFIX}EMAIL_TO": "who gets the mail, several separated by commas",
+    f"{PREFIX}EMAIL_FROM": "the sender; by default the first recipient",
+}
+"""Every variable, with its meaning."""
+
+
+def from_environment(environ: Mapping[str, str]) -> list[Notifier]:
+    """The notifiers that the environment names, the log first.
+
+    Raises UsageError naming the variable that is wrong or missing, never its value.
+    """
+    given = {name.removeprefix(PREFIX): value.strip() for name, value in environ.items() if name.startswith(PREFIX)}
+    found: list[Notifier] = [LogNotifier()]
+    if given.get("WEBHOOK_URL"):
+        found.append(WebhookNotifier(given["WEBHOOK_URL"]))
+    if given.get("SLACK_URL"):
+        found.append(SlackNotifier(given["SLACK_URL"]))
+    if _together(given, "TELEGRAM_TOKEN", "TELEGRAM_CHAT"):
+        found.append(TelegramNotifier(given["TELEGRAM_TOKEN"], given["TELEGRAM_CHAT"]))
+    if _together(given, "SMTP_URL", "EMAIL_TO"):
+        recipients = [each.strip() for each in given["EMAIL_TO"].split(",") if each.strip()]
+        found.append(EmailNotifier(given["SMTP_URL"], recipients, sender=given.get("EMAIL_FROM", "")))
+    return found
+
+
+def _together(given: Mapping[str, str], *names: str) -> bool:
+    held = [name for name in names if given.get(name)]
+    missing = [name for name in names if not given.get(name)]
+    if held and missing:
+        raise UsageError(f"{PREFIX}{held[0]} is set, but {PREFIX}{missing[0]} is not; set both or neither")
+    return bool(held)
