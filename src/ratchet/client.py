@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from ratchet.knobs.live import Live
     from ratchet.learning import Learned
     from ratchet.lessonbook import LessonBook
+    from ratchet.loops.improve import Ticked
     from ratchet.memory.recall import Recalled
+    from ratchet.ports import Proposer, Target
     from ratchet.records import Fields, Json, Outcome, Pattern
     from ratchet.report import Report
     from ratchet.runtime import Runtime
+    from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
 
 class Ratchet:
@@ -52,6 +55,7 @@ class Ratchet:
         self._drainer: Background | None = None
         self._live_held: Live | None = None
         self._trials_held: OpenTrials | None = None
+        self._loop: Background | None = None
         self._lock = threading.RLock()
         if settings:
             _ = self._config  # a wrong setting is said here, not at the first record
@@ -205,12 +209,64 @@ class Ratchet:
         """Read histories: files and folders, or the usual homes of Claude Code and Codex. Again adds nothing."""
         return self._runtime.learn(paths)
 
+    @property
+    def trials(self) -> TrialBook:
+        """Changes on trial: list, show, open, stop."""
+        return self._runtime.trials
+
+    @property
+    def proposals(self) -> ProposalBook:
+        """Fixes that were thought of: list, show, approve, reject."""
+        return self._runtime.proposals
+
+    @property
+    def pulses(self) -> Pulses:
+        """When each agent is looked at: list, set, clear."""
+        return self._runtime.pulses
+
+    def add_target(self, target: Target) -> None:
+        """Let trials change this target in this process: a file's keys, an environment, a pair of functions."""
+        self._runtime.targets.add(target)
+
+    def tick(self, *, auto_fix: bool | None = None, proposers: Sequence[Proposer] = ()) -> Ticked:
+        """Go round the improve loop once; what `ratchet loop` does every minute. `proposers` are asked for fixes before
+        the built-in rules. Raises UsageError, StoreError."""
+        return self._runtime.tick(auto_fix=auto_fix, proposers=proposers)
+
+    def start_background(
+        self, interval_s: float | None = None, *, auto_fix: bool | None = None, proposers: Sequence[Proposer] = ()
+    ) -> None:
+        """Run the improve loop in a thread of this process, every `interval_s` seconds (default: `loop_interval_s`).
+
+        A fault is logged and the next turn comes. Starting again replaces the thread. Raises UsageError.
+        """
+        from ratchet.background import Background
+
+        every_s = self._config.loop_interval_s if interval_s is None else interval_s
+        if not every_s > 0:
+            raise UsageError(f"interval_s is {interval_s!r}: use seconds above 0")
+        self.stop_background()
+        work = Background(
+            lambda: self._runtime.tick(auto_fix=auto_fix, proposers=proposers), every_s, name="ratchet-loop"
+        )
+        with self._lock:
+            self._loop = work
+
+    def stop_background(self) -> None:
+        """Stop the thread after its turn under way. Nothing happens when there is none."""
+        with self._lock:
+            work, self._loop = self._loop, None
+        if work is not None:
+            work.stop()
+
     def report(self) -> Report:
         """Whether the lessons help, measured against their withheld control."""
         return self._runtime.report()
 
     def close(self) -> None:
-        """Release files. What was recorded is on disk already; a later call opens them again."""
+        """Release files and stop the background. What was recorded is on disk already; a later call opens them
+        again."""
+        self.stop_background()
         with self._lock:
             drainer, self._drainer = self._drainer, None
             live = self._live_held
@@ -229,6 +285,7 @@ class Ratchet:
         """A child has neither the parent's threads nor its connections; what it needs it opens anew."""
         self._lock = threading.RLock()
         self._drainer = None
+        self._loop = None
         self._runtime_held = None
         if self._live_held is not None:
             self._live_held.after_fork()

@@ -29,12 +29,19 @@ class Config:
     """How often a recording process moves its journal into the store in the background; 0 = only before reads."""
     window_days: float = 14.0
     """How far back `patterns` looks for what recurs, from the newest outcome."""
+    auto_fix: bool = False
+    """Whether the improve loop starts safe fixes by itself, each as a trial; else it proposes them."""
+    loop_interval_s: float = 60.0
+    """How often `ratchet loop` goes round. 1 second to a day."""
+    proposers: str = ""
+    """Who is asked for fixes besides the built-in rules: names or `package.module:function`, separated by commas."""
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
         _check_range("proven_withheld_share", self.proven_withheld_share, 0.0, 0.9)
         _check_range("drain_interval_s", self.drain_interval_s, 0.0, 86_400.0)
         _check_range("window_days", self.window_days, 0.01, 3_650.0)
+        _check_range("loop_interval_s", self.loop_interval_s, 1.0, 86_400.0)
 
 
 class Tunables(TypedDict, total=False):
@@ -44,6 +51,9 @@ class Tunables(TypedDict, total=False):
     proven_withheld_share: float | None
     drain_interval_s: float | None
     window_days: float | None
+    auto_fix: bool | None
+    loop_interval_s: float | None
+    proposers: str | None
 
 
 class Settings(Tunables, total=False):
@@ -131,8 +141,26 @@ def _known(key: str, where: str) -> None:
     raise UsageError(f"unknown setting {key!r} in {where}: {hint}")
 
 
+_DEFAULTS = {field.name: field.default for field in fields(Config)}
+_SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _switch(key: str, value: object) -> bool:
+    found = value if isinstance(value, bool) else _SWITCHES.get(str(value).strip().lower())
+    if found is None:
+        raise UsageError(f"{key} is {value!r}: use true or false")
+    return found
+
+
 def _converted(key: str, value: object) -> object:
     if key == "home":
+        return value
+    default = _DEFAULTS[key]
+    if isinstance(default, bool):
+        return _switch(key, value)
+    if isinstance(default, str):
+        if not isinstance(value, str):
+            raise UsageError(f"{key} is {value!r}: use a text")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise UsageError(f"{key} is {value!r}: use a number")

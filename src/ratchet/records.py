@@ -177,10 +177,11 @@ class Change:
 class Trial:
     """A change being tested: written before it is applied, settled by the gate.
 
-    `edit` is the change as its target planned it (`edits.edit_of`), `base` all that the target held then. `mode` says how the second sample comes about: `coin` per unit, `switchback` per block of time, or `advisory`
-    (before and after, which proves nothing). `share` is the probability of the new arm now, `deadline_s` the age at
-    which an exposure without an outcome counts as failed. `before` is (ok, total) of the agent's history. `decision` is
-    what was decided, written before it is carried out. `attempt` counts trials of the same edit: each spends an alpha.
+    `edit` is the change as its target planned it (`edits.edit_of`), `base` all that the target held then. `mode` says
+    how the second sample comes about: `coin` per unit, `switchback` per block of time, or `advisory` (before and after,
+    which proves nothing). `share` is the probability of the new arm now, `deadline_s` the age at which an exposure
+    without an outcome counts as failed. `before` is (ok, total) of the agent's history. `decision` is what was decided,
+    written before it is carried out. `attempt` counts trials of the same edit: each spends an alpha.
     """
 
     id: str

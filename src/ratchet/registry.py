@@ -8,9 +8,10 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from ratchet.errors import UsageError
-from ratchet.ports import Source
+from ratchet.ports import Proposer, Source
 
 SOURCES = "ratchet.sources"
+PROPOSERS = "ratchet.proposers"
 
 
 def named(group: str, name: str) -> object:
@@ -35,3 +36,18 @@ def plugin_sources() -> Iterator[Source]:
     for point in entry_points(group=SOURCES):
         if not point.value.startswith("ratchet."):
             yield cast("type[Source]", point.load())()
+
+
+def proposers(names: str) -> tuple[Proposer, ...]:
+    """The proposers of a list of names separated by commas: functions, or classes that are called without arguments.
+
+    Raises UsageError for a name that leads nowhere, or to nothing that can be called.
+    """
+    found = []
+    for name in filter(None, (part.strip() for part in names.split(","))):
+        value = named(PROPOSERS, name)
+        proposer = value() if isinstance(value, type) else value
+        if not callable(proposer):
+            raise UsageError(f"proposer {name!r} cannot be called; name a function of a Problem that yields Fixes")
+        found.append(cast("Proposer", proposer))
+    return tuple(found)

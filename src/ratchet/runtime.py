@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -23,12 +23,16 @@ from ratchet.config import Config, Settings
 from ratchet.doctor import Check, examine
 from ratchet.drain import Drained, drain
 from ratchet.errors import NotFound
+from ratchet.guard.guard import Guard
+from ratchet.improving import Targets
 from ratchet.install import Installed, InstallScope
 from ratchet.learning import Learned
 from ratchet.lessonbook import LessonBook
+from ratchet.loops.improve import Improve, Ticked
 from ratchet.memory import lessons
 from ratchet.memory.recall import Recalled, recall
-from ratchet.ports import Progress, Store
+from ratchet.patternview import PatternDetail, detail
+from ratchet.ports import Progress, Proposer, Store
 from ratchet.recorder import Recorder
 from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of, to_row
 from ratchet.report import Report, report
@@ -36,25 +40,15 @@ from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
 from ratchet.store.sqlite import SqliteStore
+from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
 STORE_NAME = "ratchet.db"
 DAY_S = 86_400.0
-EXAMPLES = 3
 PAGE_ROWS = 1_000  # rows read at once while iterating
 
 
 def unwatched(done: int, total: int, what: str) -> None:
     """The Progress of work that nobody watches."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatternDetail:
-    """One pattern with what it is made of."""
-
-    pattern: Pattern
-    signatures: tuple[str, ...]
-    examples: tuple[str, ...]
-    correlated: tuple[Correlation, ...]
 
 
 class Runtime:
@@ -66,6 +60,8 @@ class Runtime:
         self._store: Store | None = None
         self._recorder = recorder
         self._lock = threading.Lock()
+        self.targets = Targets(lambda: self.store)
+        """What trials may change in this process."""
 
     @classmethod
     def open(cls, **given: Unpack[Settings]) -> Self:
@@ -121,6 +117,41 @@ class Runtime:
     def lessons(self) -> LessonBook:
         """What was learnt, and what people decided about it."""
         return LessonBook(reading=self._read, writing=lambda: self.store, changed=self._publish)
+
+    # -- improve it ------------------------------------------------------------------------------------------------
+
+    @property
+    def guard(self) -> Guard:
+        """Opens, moves and settles trials."""
+        return Guard(self.store, str(self.home), self.targets)
+
+    @property
+    def trials(self) -> TrialBook:
+        """Changes on trial."""
+        return TrialBook(reading=self._read, guard=lambda: self.guard)
+
+    @property
+    def proposals(self) -> ProposalBook:
+        """Fixes that were thought of."""
+        return ProposalBook(reading=self._read, guard=lambda: self.guard)
+
+    @property
+    def pulses(self) -> Pulses:
+        """When each agent is looked at."""
+        return Pulses(reading=self._read)
+
+    def tick(self, *, auto_fix: bool | None = None, proposers: Sequence[Proposer] = ()) -> Ticked:
+        """Go round the improve loop once: look at open trials, find what keeps failing, propose or start fixes, retire
+        lessons that do not help. Safe to repeat, to kill, and to run in several processes. Raises UsageError for an
+        unknown proposer in the configuration, StoreError when there is no store to look at."""
+        return Improve(
+            self.store,
+            self.guard,
+            observe=self.drain,
+            proposers=(*proposers, *registry.proposers(self.config.proposers)),
+            auto_fix=self.config.auto_fix if auto_fix is None else auto_fix,
+            published=self._publish,
+        ).tick()
 
     def drain(self) -> Drained:
         """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this
@@ -249,15 +280,7 @@ class Runtime:
 
     def pattern(self, pattern_id: str) -> PatternDetail:
         """One pattern whole. Raises NotFound."""
-        store = self._read()
-        found = patterned.pattern(store, pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S)
-        signatures = tuple(patterned.members(store, found.id))
-        return PatternDetail(
-            pattern=replace(found, lessons=lessons.by_pattern(store).get(found.id, ())),
-            signatures=signatures,
-            examples=tuple(_examples(store, signatures)),
-            correlated=tuple(correlations(store, pattern=found.id)),
-        )
+        return detail(self._read(), pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S)
 
     def correlations(self) -> list[Correlation]:
         """Patterns of different agents that come together more often than chance, the surest first."""
@@ -341,12 +364,3 @@ class Runtime:
     def doctor(self) -> list[Check]:
         """What is set up, what is wrong, and what to do about it. Changes nothing."""
         return list(examine(self.config, STORE_NAME, os.environ, Path.cwd()))
-
-
-def _examples(store: Store, signatures: Sequence[str]) -> Iterator[str]:
-    """The newest message of each of the first signatures, as it was recorded (redacted)."""
-    for signature in signatures[:EXAMPLES]:
-        for row in store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=1).rows:
-            failure = outcome_of(row).failure
-            if failure is not None:
-                yield failure.message

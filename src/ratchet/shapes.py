@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ratchet.learning import Learned
     from ratchet.memory.portable import Imported
     from ratchet.memory.recall import Found, Recalled
+    from ratchet.patternview import PatternDetail
     from ratchet.report import LessonEffect, Report
-    from ratchet.runtime import PatternDetail
     from ratchet.sources.watch_dir import Polled
 
 Shape = dict[str, Json]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ratchet.learning import Learned
     from ratchet.memory.recall import Recalled
     from ratchet.report import Report
-    from ratchet.runtime import PatternDetail
+    from ratchet.patternview import PatternDetail
     from ratchet.sources.watch_dir import Polled
 
 KIND_STYLE = "cyan"
