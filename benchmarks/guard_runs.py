@@ -78,7 +78,6 @@ class Trials:
     units: int = 10_000
     changes: int = 1
     points: float = 0.0
-    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +115,8 @@ def settled(job: Trials) -> Settled:
 
 def _trial(world: World, chance: Random, job: Trials) -> tuple[str, int]:
     history = world.history(chance, 100)
-    plan = job.plan or Plan(deadline_s=60.0)
-    gate = TrialGate(replace(plan, before=(sum(unit.ok for unit in history), 100)), share=ramp_share(0))
+    plan = Plan(deadline_s=60.0, before=(sum(unit.ok for unit in history), 100), most_units=job.units)
+    gate = TrialGate(plan, share=ramp_share(0))
     return _run(gate, world.units(chance, share=FULL_SHARE, ramp=True), job.units)
 
 

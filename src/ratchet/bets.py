@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import exp, inf, isfinite, log, log1p
 from operator import index
+from typing import NamedTuple
 
 from ratchet.errors import UsageError
 
@@ -29,7 +30,17 @@ Counts = tuple[int, int, int, int]
 Factors = tuple[float, float, float, float]
 """The logarithm by which one unit of each cell of `Counts` multiplies the wealth of a bet."""
 
-Table = tuple[Factors, ...]
+
+class Table(NamedTuple):
+    """The bets of a mixture at one share, and the most that any of them gains from a unit of each cell."""
+
+    bets: tuple[Factors, ...]
+    gains: Factors
+
+
+def _table(bets: list[Factors]) -> Table:
+    fail_new, fail_old, ok_new, ok_old = (max(column) for column in zip(*bets, strict=True))
+    return Table(tuple(bets), (fail_new, fail_old, ok_new, ok_old))
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +52,7 @@ def label_table(share: float, worse_is_new: bool) -> Table:
     gains on average (Turner, Ly, Grunwald, arXiv 2106.02693, with the arm instead of the outcome drawn by chance).
     """
     pi = share if worse_is_new else 1 - share  # share of the arm that is called worse
-    return tuple(_label_bet(pi, good, bad, worse_is_new) for good, bad in GRID)
+    return _table([_label_bet(pi, good, bad, worse_is_new) for good, bad in GRID])
 
 
 def _label_bet(pi: float, good: float, bad: float, worse_is_new: bool) -> Factors:
@@ -60,7 +71,7 @@ def margin_table(share: float, margin: float) -> Table:
     They are on Z = (A / share - (1 - A) / (1 - share)) 1[failed], A = 1 on the new arm, whose mean is the failure rate
     of new minus old; each unit multiplies by 1 - bet (Z - margin).
     """
-    return tuple(_margin_bet(share, margin, size) for size in MARGIN_BETS)
+    return _table([_margin_bet(share, margin, size) for size in MARGIN_BETS])
 
 
 def _margin_bet(share: float, margin: float, size: float) -> Factors:

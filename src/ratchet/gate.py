@@ -69,7 +69,7 @@ class _ArmTest:
         """
         self._share = inside("share", share)
         self._cells = self._counts.setdefault(self._share, [0, 0, 0, 0])
-        self._gains = [max(column) for column in zip(*self._table(self._share), strict=True)]
+        self._gains = self._table(self._share).gains
 
     def update(self, *, new_arm: bool, ok: bool) -> None:
         """Count the outcome of one unit that got its arm at the current share."""
@@ -126,9 +126,12 @@ class _ArmTest:
         """The same for the same counts, in whatever order they came: the shares are summed from the smallest."""
         logs: list[float] = []
         for share in sorted(self._counts):
-            a, b, c, d = self._counts[share]
-            here = [a * w + b * x + c * y + d * z for w, x, y, z in self._table(share)]
-            logs = [one + more for one, more in zip(logs, here, strict=True)] if logs else here
+            a, b, c, d = cells = self._counts[share]
+            if any(cells):
+                here = [a * w + b * x + c * y + d * z for w, x, y, z in self._table(share).bets]
+                logs = [one + more for one, more in zip(logs, here, strict=True)] if logs else here
+        if not logs:
+            return 0.0
         return log_mean(logs) if self._weights is None else log_mixture(logs, self._weights)
 
     def _asked(self) -> tuple[object, ...]:

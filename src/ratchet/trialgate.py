@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp
 from typing import Literal, get_args
 
 from ratchet.bets import positive, real, truth, whole
@@ -59,9 +59,9 @@ class Plan:
     """What a trial was opened for. Frozen: weights, margins and horizon never change while data come in.
 
     `metrics`: those whose values exist at open; success always does. `purpose`: the metric that must be proven better
-    for a keep. `neutral_margin`: for a change declared neutral, the success it may lose (at most .02) instead. `margins`:
-    a declared trade, e.g. {"latency": 3.0} for a change that buys success with time. `deadline_s` is the latency of a
-    failed unit. `before`: (ok, total) of the old arm.
+    for a keep. `neutral_margin`: for a change declared neutral, the success it may lose (at most .02) instead.
+    `margins`: a declared trade, e.g. {"latency": 3.0} for a change that buys success with time. `deadline_s` is the
+    latency of a failed unit. `before`: (ok, total) of the old arm.
     """
 
     deadline_s: float
@@ -162,8 +162,8 @@ class TrialGate:
         return None if latency_s is None else min(positive("latency_s", latency_s), deadline_s)
 
     def _decide(self) -> None:
-        if self._settled != "wait":
-            return
+        if self._settled != "wait" or self._units > self.plan.most_units:
+            return  # what comes after the horizon decides nothing, however late it is looked at
         if self._is_harmful():
             self._settled = "revert"
         elif self.is_better and not self._is_blocked():
@@ -232,6 +232,7 @@ def _poorness(succeeded: bool, score: float | None) -> float | None:
     """A score in [0, 1] as a value that is worse when higher and whose logarithm is the score's negative."""
     if score is None:
         return None if succeeded else 1.0
-    if not (isfinite(score) and 0 <= score <= 1):
+    number = real("score", score)
+    if not 0 <= number <= 1:
         raise UsageError(f"score is {score!r}: use a number from 0 to 1")
-    return exp(-score)
+    return exp(-number)

@@ -199,6 +199,13 @@ def test_a_trial_that_tells_nothing_ends_undecided() -> None:
     assert gate.verdict() == "undecided"
 
 
+def test_what_comes_after_the_horizon_decides_nothing() -> None:
+    gate = TrialGate(Plan(deadline_s=1.0, most_units=10), share=0.5)
+    feed(gate, 5, new={"ok": True}, old={"ok": True})
+    feed(gate, 50, new={"ok": False}, old={"ok": True})
+    assert (gate.canary.decision, gate.verdict()) == ("revert", "undecided")
+
+
 def test_the_ramps_share_reaches_every_test() -> None:
     gate = TrialGate(Plan(deadline_s=1.0, metrics=("success", "latency"), purpose="latency"), share=0.1)
     gate.stage(0.25)
