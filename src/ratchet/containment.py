@@ -54,7 +54,9 @@ class Line:
                 gap += "#" if role == PARAMETER else ":"
                 continue
             if self.words:
-                self.closes.append(gap.strip() != "" and _closes(gap))
+                self.closes.append(
+                    (gap.strip() != "" and _closes(gap)) or _is_status(self.words[-1])
+                )  # a reason phrase
             if role == CLASS:
                 self.classes.add(low)
             self.words.append(low)
@@ -118,9 +120,7 @@ def found_in(small: Line, large: Line, least: float = LEAST_WHOLE) -> float:
         if alone or small.weight >= _LEAST_AMONG_OTHERS:
             return WHOLE
     # The same words of another exception are another cause, unless they are many.
-    least_core = (
-        _LEAST_OF_ANY if small.classes and large.classes.isdisjoint(small.classes) and large.classes else _LEAST_CORE
-    )
+    least_core = _LEAST_OF_ANY if _differ(small.classes, large.classes) else _LEAST_CORE
     left = small.weight
     for at in range(1, len(small.words)):
         left -= small.weights[at - 1]
@@ -134,6 +134,20 @@ def found_in(small: Line, large: Line, least: float = LEAST_WHOLE) -> float:
             if large.wraps(place) and _agree(small.speakers(at), large.speakers(place)):
                 return CORE
     return 0.0
+
+
+def _is_status(word: str) -> bool:
+    return word[:4] == "http" and word[4:].isdigit()
+
+
+def _differ(one: set[str], other: set[str]) -> bool:
+    """Whether both name an exception, or both an HTTP status, and not the same."""
+    for of_status in (True, False):
+        mine = {name for name in one if _is_status(name) == of_status}
+        theirs = {name for name in other if _is_status(name) == of_status}
+        if mine and theirs and mine.isdisjoint(theirs):
+            return True
+    return False
 
 
 def _agree(one: set[str], other: set[str]) -> bool:

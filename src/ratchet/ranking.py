@@ -191,6 +191,8 @@ def compare(query: Text, memory: Text, advice: str = "") -> float:
     small, large = (query, memory) if query.weight <= memory.weight else (memory, query)
     if small.weight >= _LEAST_PART:
         scores.append(_IN_LINES * _contained(small.lines, large.lines, several=len(large.lines) > 1))
+        if len(large.lines) == 1 == len(small.lines):
+            scores.append(_IN_LINES * _contained(large.lines, small.lines, several=False))
         if small.core is not small.lines or large.core is not large.lines:
             scores.append(_IN_LINES * max(_contained(*pair, several=False) for pair in _cores(query, memory)))
         if len(large.clauses) > len(large.lines) and small.weight >= _LEAST_CLAUSES:

@@ -57,6 +57,11 @@ _HEX = re.compile(r"0[xX][0-9a-fA-F]+|(?=[a-f]{0,40}\d)[0-9a-f]{6,128}|(?=[A-F]{
 _EMAIL = r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+"
 # A compiler's or linter's code (TS2345, E0308, ORA-00942) names the cause: it is a word, not a number.
 _CODE = r"[A-Z]{1,5}-?\d{3,5}"
+# So does an HTTP status, where a text calls it one: it becomes such a code.
+_STATUS = (
+    r"(?i)\b((?:status code|response (?:code|status)|error code|(?:api|returned) error"
+    r"|http(?:/[\d.]{1,3})?(?: error)?)(?: of)?[:=]? )([45]\d\d)\b(?!\.\d)"
+)
 _DIGIT = re.compile(r"[0-9]")
 _SEGMENT = re.compile(r"[A-Za-z0-9]+")
 _DIGITS = re.compile(r"(?:(?<=[_:=#])[-+])?\d+(?:\.\d+)*")
@@ -123,6 +128,8 @@ def mask(text: str) -> str:
     for quote, pattern in _QUOTED.items():
         if quote in text:
             text = re.sub(pattern, _mask_quoted, text)
+    if "rror" in text or "tatus" in text or "HTTP" in text or "esponse" in text:
+        text = re.sub(_STATUS, r"\1HTTP\2", text).replace("HTTP HTTP", "HTTP")
     known = _MEMO.__getitem__
     if "\n" in text:
         text = "\n".join([" ".join(map(known, line.split())) for line in text.split("\n")])

@@ -103,7 +103,8 @@ def _part(line: str) -> Part:
         start = found.start()
         low = word.lower()
         weight = _weight(word, low)
-        role = LEVEL if low in _LEVELS else CLASS if word.endswith(_CLASS_ENDS) else WORD
+        named = word.endswith(_CLASS_ENDS) or (low.startswith("http") and low[4:].isdigit())
+        role = LEVEL if low in _LEVELS else CLASS if named else WORD
         opening = line[max(0, start - 1) : start]
         if opening == "=" or (opening in _QUOTES and not line[max(0, start - 2) : start - 1].isalnum()):
             weight *= 0.4
