@@ -36,6 +36,7 @@ from ratchet.ports import Progress, Proposer, Store
 from ratchet.recorder import Recorder
 from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of, to_row
 from ratchet.report import Report, report
+from ratchet.settingsbook import SettingsBook
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
@@ -152,6 +153,11 @@ class Runtime:
             auto_fix=self.config.auto_fix if auto_fix is None else auto_fix,
             published=self._publish,
         ).tick()
+
+    @property
+    def settings(self) -> SettingsBook:
+        """Live settings of agents, as people see and set them."""
+        return SettingsBook(lambda: self.store)
 
     def drain(self) -> Drained:
         """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this

@@ -5,19 +5,23 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from ratchet.records import Json, Lesson, Pattern, Quarantined
+from ratchet.records import Json, Lesson, Pattern, Proposal, Quarantined, Trial, Version
 
 if TYPE_CHECKING:
     from ratchet.analysis.correlation import Correlation
     from ratchet.analysis.health import Health
     from ratchet.classification import Classification
     from ratchet.effects import Effect
+    from ratchet.guard.evidence import Arm
     from ratchet.learning import Learned
+    from ratchet.loops.improve import Ticked
     from ratchet.memory.portable import Imported
     from ratchet.memory.recall import Found, Recalled
     from ratchet.patternview import PatternDetail
     from ratchet.report import LessonEffect, Report
+    from ratchet.settingsbook import SettingsView
     from ratchet.sources.watch_dir import Polled
+    from ratchet.trialbook import TrialDetail, Watched
 
 Shape = dict[str, Json]
 
@@ -200,4 +204,127 @@ def _lesson_effect(each: LessonEffect) -> Shape:
         "shown_ok": each.counts.shown_ok,
         "withheld": each.counts.withheld,
         "withheld_ok": each.counts.withheld_ok,
+    }
+
+
+def settings(found: SettingsView) -> Shape:
+    return {
+        "agent": found.agent,
+        "version": found.version.number,
+        "knobs": [
+            {"name": knob.name, "value": knob.value, "set": knob.is_set, "bounds": knob.bounds} for knob in found.knobs
+        ],
+    }
+
+
+def version(found: Version) -> Shape:
+    return {
+        "target": found.target,
+        "number": found.number,
+        "values": dict(found.values),
+        "parent": found.parent,
+        "who": found.who,
+        "why": found.why,
+        "at": found.at,
+        "applied_at": found.applied_at,
+    }
+
+
+def trial(each: Trial) -> Shape:
+    return {
+        "id": each.id,
+        "target": each.change.target,
+        "agent": each.change.agent,
+        "state": each.state,
+        "mode": each.mode,
+        "unit": each.unit,
+        "new": dict(each.change.new),
+        "old": each.edit.get("before") or {},
+        "metric": each.change.metric,
+        "fix": each.change.fix,
+        "reason": each.reason,
+        "why": each.change.reason,
+        "share": each.share,
+        "alpha": each.alpha,
+        "deadline_s": each.deadline_s,
+        "attempt": each.attempt,
+        "created_at": each.created_at,
+        "opened_at": each.opened_at,
+        "closed_at": each.closed_at or None,
+    }
+
+
+def trial_detail(found: TrialDetail) -> Shape:
+    said = found.evidence
+    return {
+        **trial(found.trial),
+        "arms": {"new": _arm(said.new), "old": _arm(said.old)},
+        "exposures": said.exposures,
+        "waiting": said.waiting,
+        "evidence": {
+            "keep": _finite(said.toward),
+            "revert": _finite(said.against),
+            "threshold": said.threshold,
+            "against_by_metric": {name: _finite(value) for name, value in said.metrics.items()},
+        },
+        "counts": [
+            {"share": share, "fail_new": c[0], "fail_old": c[1], "ok_new": c[2], "ok_old": c[3]}
+            for share, c in sorted(said.counts.items())
+        ],
+        "effect": {"estimate": said.effect.estimate, "low": said.effect.low, "high": said.effect.high},
+        "events": [{"at": event.get("at"), "verb": event.get("verb")} for event in found.events],
+    }
+
+
+def _arm(each: Arm) -> Shape:
+    return {
+        "units": each.units,
+        "ok": each.ok,
+        "latency_s": each.latency_s,
+        "cost_usd": each.cost_usd,
+        "score": each.score,
+    }
+
+
+def _finite(value: float) -> Json:
+    return value if isfinite(value) else None
+
+
+def proposal(each: Proposal) -> Shape:
+    return {
+        "id": each.id,
+        "agent": each.agent,
+        "pattern": each.pattern,
+        "kind": each.kind,
+        "title": each.title,
+        "fix": each.fix,
+        "state": each.state,
+        "target": each.change.target if each.change else "",
+        "new": dict(each.change.new) if each.change else {},
+        "trial": each.trial,
+        "reason": each.reason,
+        "evidence": dict(each.evidence),
+        "created_at": each.created_at,
+        "updated_at": each.updated_at,
+    }
+
+
+def watched(each: Watched) -> Shape:
+    return {
+        "agent": each.agent,
+        "failures": each.pulse.failures,
+        "window_s": each.pulse.window_s,
+        "cooldown_s": each.pulse.cooldown_s,
+        "why": each.pulse.why,
+    }
+
+
+def ticked(done: Ticked) -> Shape:
+    return {
+        "proposed": [*done.proposed],
+        "opened": [*done.opened],
+        "settled": [*done.settled],
+        "closed": [*done.closed],
+        "retired": [*done.retired],
+        "faults": [*done.faults],
     }
