@@ -41,6 +41,7 @@ _PLACEHOLDER = re.compile(r"<[a-z]{2,5}>")
 _TRUTH = re.compile(
     r"\b(?:true|false|True|False|TRUE|FALSE)\b|(?<=[=:])\s?(?:null|None|nil|NULL|undefined|[nN]/[aA])\b"
 )
+_OF_TELLING = re.compile(rf"\b(?:{_TELLING})\s?[:=]\s?\Z")
 _DOTS = re.compile(r"\.{2,}")  # leaders ("depth......4") glue nothing
 # blk_*, core.*, eth*:, attempt_*_m_*; hosts listed as node-[*], a pin or unit of a numbered thing as *[B]
 _GLUED = re.compile(r"(?<![\w.\-/#@$%+~&\\])[\w.\-/#@$%+~&\\]*\x00[\w.\-/#@$%+~&\\\x00]*")
@@ -102,7 +103,8 @@ def key_of(template: str) -> tuple[str, ...]:
 
 def _parameter(found: re.Match[str]) -> str:
     name: str = found[0]
-    return name if _CAUSE.search(name) else ANY
+    before = found.string[max(0, found.start() - 20) : found.start()]
+    return name if _CAUSE.search(name) or _OF_TELLING.search(before) else ANY
 
 
 def slots_of(key: Sequence[str]) -> Iterator[tuple[int, int, int]]:

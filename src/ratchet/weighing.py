@@ -29,6 +29,7 @@ _ATOM = re.compile(
     r"(?:[\w$@/+\-]|\.(?!\.))*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*"
 )
 _BETWEEN = re.compile(r"\bbetween [\w./<>\-]{1,80} and [\w./<>\-]{1,80}")
+_WHOM = re.compile(r"\b(for|by) (?!the\b)[A-Za-z_][\w.\-]*(?= (?:from|by|via)\b| \[)")  # "password for bob from"
 _REDACTED = re.compile(r"\[redacted[\w:.\-]*\]")
 WORDS_OF = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
 _ENDED = re.compile(r"(?i)exit(?:ed with)? (?:code|status)\b")  # that something failed, not what
@@ -74,6 +75,8 @@ def blanked(masked: str) -> str:
         text = _REDACTED.sub("<secret>", text)
     if " between " in text:
         text = _BETWEEN.sub(rf"between {_BLANK} and {_BLANK}", text)
+    if " from " in text or " via " in text or " [" in text:
+        text = _WHOM.sub(rf"\1 {_BLANK}", text)
     return _ATOM.sub(_blank, text)
 
 
@@ -95,12 +98,16 @@ def _part(line: str) -> Part:
     frame = line.startswith("in ") and line.endswith(")")  # where, not what
     scale = 0.3 if frame or _ENDED.search(line) else 1.0
     before = ""
+    stop = 0
     last, end = line.rfind(": ") + 2, len(line.rstrip(" .)]>"))  # where a clause of one word would stand
     for found in WORDS_OF.finditer(line):
         word = found[0]
         if word.endswith(_CLASS_ENDS):
             word = word.rpartition(".")[2]
         start = found.start()
+        if _BLANK in line[stop:start]:
+            before = ""  # the name that it announced is there
+        stop = found.end()
         low = word.lower()
         weight = _weight(word, low)
         named = word.endswith(_CLASS_ENDS) or (low.startswith("http") and low[4:].isdigit())
