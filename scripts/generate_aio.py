@@ -16,7 +16,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src/ratchet/aio.py"
-TWINS = {"Ratchet": "ratchet/client.py", "LessonBook": "ratchet/lessonbook.py"}
+TWINS = {
+    "Ratchet": "ratchet/client.py",
+    "LessonBook": "ratchet/lessonbook.py",
+    "TrialBook": "ratchet/trialbook.py",
+    "ProposalBook": "ratchet/trialbook.py",
+    "Pulses": "ratchet/trialbook.py",
+}
 HERE = ("record", "watch", "settings")
 
 HEAD = '''\
@@ -28,7 +34,7 @@ Written by scripts/generate_aio.py from `Ratchet`; change that, then run `python
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Self, TypeVar
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     )
     from ratchet.grouping import group
     from ratchet.knobs.knob import Choice, Knob, Range
-    from ratchet.records import Exposure, Failure, Lesson, Outcome, Pattern, Step
+    from ratchet.ports import Fix, Problem
+    from ratchet.records import Change, Exposure, Failure, Lesson, Outcome, Pattern, Proposal, Step, Trial
     from ratchet.redaction import redact
 
 __version__ = "0.1.0"
@@ -60,24 +61,31 @@ _HOME_OF = {
     ),
     "group": "grouping",
     **dict.fromkeys(("Choice", "Knob", "Range"), "knobs.knob"),
-    **dict.fromkeys(("Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Step"), "records"),
+    **dict.fromkeys(("Fix", "Problem"), "ports"),
+    **dict.fromkeys(
+        ("Change", "Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Proposal", "Step", "Trial"), "records"
+    ),
     "redact": "redaction",
 }
 
 __all__ = [
     "AsyncRatchet",
     "BackendError",
+    "Change",
     "Choice",
     "Classification",
     "Conflict",
     "Exposure",
     "Failure",
+    "Fix",
     "Knob",
     "Lesson",
     "ModelError",
     "NotFound",
     "Outcome",
     "Pattern",
+    "Problem",
+    "Proposal",
     "Range",
     "Ratchet",
     "RatchetError",
@@ -85,6 +93,7 @@ __all__ = [
     "SandboxError",
     "Step",
     "StoreError",
+    "Trial",
     "UsageError",
     "__version__",
     "classify",

@@ -6,7 +6,7 @@ Written by scripts/generate_aio.py from `Ratchet`; change that, then run `python
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -25,10 +25,28 @@ if TYPE_CHECKING:
     from ratchet.knobs.knob import Knob
     from ratchet.learning import Learned
     from ratchet.lessonbook import LessonBook
+    from ratchet.loops.improve import Ticked
+    from ratchet.loops.pulse import Pulse
     from ratchet.memory.portable import Imported, Synced
     from ratchet.memory.recall import Recalled
-    from ratchet.records import Fields, Lesson, LessonState, Outcome, Pattern, Scope
+    from ratchet.ports import Proposer, Target
+    from ratchet.records import (
+        Fields,
+        Json,
+        Lesson,
+        LessonState,
+        Metric,
+        Outcome,
+        Pattern,
+        Proposal,
+        ProposalState,
+        Scope,
+        Trial,
+        TrialMode,
+        TrialState,
+    )
     from ratchet.report import Report
+    from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
 Item = TypeVar("Item")
 _CHUNK = 200  # items fetched a trip to a thread
@@ -39,6 +57,110 @@ async def _streamed(begin: Callable[[], Iterator[Item]]) -> AsyncIterator[Item]:
     while chunk := await asyncio.to_thread(lambda: list(islice(items, _CHUNK))):
         for item in chunk:
             yield item
+
+
+class AsyncPulses:
+    """When each agent is looked at: by its measured calls, unless a person said otherwise."""
+
+    def __init__(self, held: Callable[[], Pulses]) -> None:
+        self._held = held
+
+    async def list(self) -> list[Watched]:
+        """Every agent that ever ran, with the thresholds that hold for it."""
+        return await asyncio.to_thread(lambda: self._held().list())
+
+    async def set(
+        self,
+        agent: str,
+        *,
+        critical: bool | None = None,
+        failures: int | None = None,
+        window_s: float | None = None,
+        cooldown_s: float | None = None,
+    ) -> Pulse:
+        """Set an agent's own thresholds, or mark it as critical; what is None stays. Raises UsageError, Conflict."""
+        return await asyncio.to_thread(
+            lambda: self._held().set(
+                agent, critical=critical, failures=failures, window_s=window_s, cooldown_s=cooldown_s
+            )
+        )
+
+    async def clear(self, agent: str) -> Pulse:
+        """Go back to the thresholds by measured calls. Raises NotFound for an agent that never ran, Conflict."""
+        return await asyncio.to_thread(lambda: self._held().clear(agent))
+
+
+class AsyncProposalBook:
+    """The fixes proposed in one store."""
+
+    def __init__(self, held: Callable[[], ProposalBook]) -> None:
+        self._held = held
+
+    async def list(self, *, state: ProposalState | None = None, agent: str | None = None) -> list[Proposal]:
+        """Proposals, newest first; of one state, or of one agent."""
+        return await asyncio.to_thread(lambda: self._held().list(state=state, agent=agent))
+
+    async def show(self, proposal_id: str) -> Proposal:
+        """One proposal. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().show(proposal_id))
+
+    async def approve(self, proposal_id: str) -> Proposal:
+        """Start its trial; advice without a change is closed as taken. Raises NotFound, Refused, Conflict,
+        UsageError.
+        """
+        return await asyncio.to_thread(lambda: self._held().approve(proposal_id))
+
+    async def reject(self, proposal_id: str, *, reason: str = "") -> Proposal:
+        """Do not do it, and do not propose it for this pattern again. Raises NotFound, Refused, Conflict."""
+        return await asyncio.to_thread(lambda: self._held().reject(proposal_id, reason=reason))
+
+
+class AsyncTrialBook:
+    """The trials of one store."""
+
+    def __init__(self, held: Callable[[], TrialBook]) -> None:
+        self._held = held
+
+    async def list(
+        self, *, state: TrialState | None = None, agent: str | None = None, limit: int | None = None
+    ) -> list[Trial]:
+        """Trials, newest first; of one state, or of one agent."""
+        return await asyncio.to_thread(lambda: self._held().list(state=state, agent=agent, limit=limit))
+
+    async def show(self, trial_id: str) -> TrialDetail:
+        """One trial with both arms and the evidence as of now. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().show(trial_id))
+
+    async def open(
+        self,
+        target: str,
+        new: Mapping[str, Json],
+        *,
+        agent: str = "",
+        reason: str = "",
+        metric: Metric = "success",
+        trade: Mapping[str, float] | None = None,
+        mode: TrialMode | None = None,
+        deadline_s: float | None = None,
+    ) -> Trial:
+        """Try new values of a target (`settings:AGENT`, or one that this process registered) beside the old ones.
+
+        `agent` is whose outcomes tell (that of the settings unless given), `metric` what is to become better;
+        `trade` names what may become worse, by which factor at most: {"latency": 3.0}. `mode` and `deadline_s` are
+        derived unless given. Raises Refused while another trial holds the target, UsageError for a value that it does
+        not take, NotFound for an unknown target.
+        """
+        return await asyncio.to_thread(
+            lambda: self._held().open(
+                target, new, agent=agent, reason=reason, metric=metric, trade=trade, mode=mode, deadline_s=deadline_s
+            )
+        )
+
+    async def stop(self, trial_id: str, *, keep: bool = False, reason: str = "") -> Trial:
+        """End a trial at once: the old values stay, or with `keep` the new ones, which nothing has proven then. Raises
+        NotFound, Refused for one that is settled.
+        """
+        return await asyncio.to_thread(lambda: self._held().stop(trial_id, keep=keep, reason=reason))
 
 
 class AsyncLessonBook:
@@ -198,10 +320,52 @@ class AsyncRatchet:
         """Read histories: files and folders, or the usual homes of Claude Code and Codex. Again adds nothing."""
         return await asyncio.to_thread(lambda: self._held().learn(*paths))
 
+    @property
+    def trials(self) -> AsyncTrialBook:
+        """Changes on trial: list, show, open, stop."""
+        return AsyncTrialBook(lambda: self._held().trials)
+
+    @property
+    def proposals(self) -> AsyncProposalBook:
+        """Fixes that were thought of: list, show, approve, reject."""
+        return AsyncProposalBook(lambda: self._held().proposals)
+
+    @property
+    def pulses(self) -> AsyncPulses:
+        """When each agent is looked at: list, set, clear."""
+        return AsyncPulses(lambda: self._held().pulses)
+
+    async def add_target(self, target: Target) -> None:
+        """Let trials change this target in this process: a file's keys, an environment, a pair of functions."""
+        await asyncio.to_thread(lambda: self._held().add_target(target))
+
+    async def tick(self, *, auto_fix: bool | None = None, proposers: Sequence[Proposer] = ()) -> Ticked:
+        """Go round the improve loop once; what `ratchet loop` does every minute. `proposers` are asked for fixes before
+        the built-in rules. Raises UsageError, StoreError.
+        """
+        return await asyncio.to_thread(lambda: self._held().tick(auto_fix=auto_fix, proposers=proposers))
+
+    async def start_background(
+        self, interval_s: float | None = None, *, auto_fix: bool | None = None, proposers: Sequence[Proposer] = ()
+    ) -> None:
+        """Run the improve loop in a thread of this process, every `interval_s` seconds (default: `loop_interval_s`).
+
+        A fault is logged and the next turn comes. Starting again replaces the thread. Raises UsageError.
+        """
+        await asyncio.to_thread(
+            lambda: self._held().start_background(interval_s, auto_fix=auto_fix, proposers=proposers)
+        )
+
+    async def stop_background(self) -> None:
+        """Stop the thread after its turn under way. Nothing happens when there is none."""
+        await asyncio.to_thread(lambda: self._held().stop_background())
+
     async def report(self) -> Report:
         """Whether the lessons help, measured against their withheld control."""
         return await asyncio.to_thread(lambda: self._held().report())
 
     async def close(self) -> None:
-        """Release files. What was recorded is on disk already; a later call opens them again."""
+        """Release files and stop the background. What was recorded is on disk already; a later call opens them
+        again.
+        """
         await asyncio.to_thread(lambda: self._held().close())

@@ -12,7 +12,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from ratchet import config as configuration
 from ratchet import credit, deliver, install, learning, registry
@@ -43,6 +43,9 @@ from ratchet.sources.watch_dir import Polled, poll
 from ratchet.store.sqlite import SqliteStore
 from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
+if TYPE_CHECKING:
+    from ratchet.notifiers.outbox import Outbox
+
 STORE_NAME = "ratchet.db"
 DAY_S = 86_400.0
 PAGE_ROWS = 1_000  # rows read at once while iterating
@@ -60,6 +63,7 @@ class Runtime:
         self.home = config.home
         self._store: Store | None = None
         self._recorder = recorder
+        self._outbox: Outbox | None = None
         self._lock = threading.Lock()
         self.targets = Targets(lambda: self.store)
         """What trials may change in this process."""
@@ -74,6 +78,9 @@ class Runtime:
         with self._lock:
             recorder, self._recorder = self._recorder, None
             store, self._store = self._store, None
+            outbox, self._outbox = self._outbox, None
+        if outbox is not None:
+            outbox.close()
         if recorder is not None:
             recorder.close()
         if store is not None:
@@ -151,8 +158,20 @@ class Runtime:
             observe=self.drain,
             proposers=(*proposers, *registry.proposers(self.config.proposers)),
             auto_fix=self.config.auto_fix if auto_fix is None else auto_fix,
+            send=self.outbox.tell,
             published=self._publish,
         ).tick()
+
+    @property
+    def outbox(self) -> Outbox:
+        """Where notices go: to the log, and to the notifiers that the environment names; none of them is waited for."""
+        with self._lock:
+            if self._outbox is None:
+                from ratchet.notifiers import from_environment  # mail and the web, which few commands need
+                from ratchet.notifiers.outbox import Outbox
+
+                self._outbox = Outbox(from_environment(os.environ))
+            return self._outbox
 
     @property
     def settings(self) -> SettingsBook:

@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ratchet.aio import AsyncLessonBook, AsyncRatchet
+from ratchet.aio import AsyncLessonBook, AsyncProposalBook, AsyncPulses, AsyncRatchet, AsyncTrialBook
 from ratchet.client import Ratchet
 from ratchet.lessonbook import LessonBook
+from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,7 +22,14 @@ def test_the_module_is_what_the_generator_writes() -> None:
 
 
 def test_every_public_operation_has_a_twin_with_the_same_parameters() -> None:
-    for sync, twin in ((Ratchet, AsyncRatchet), (LessonBook, AsyncLessonBook)):
+    pairs = (
+        (Ratchet, AsyncRatchet),
+        (LessonBook, AsyncLessonBook),
+        (TrialBook, AsyncTrialBook),
+        (ProposalBook, AsyncProposalBook),
+        (Pulses, AsyncPulses),
+    )
+    for sync, twin in pairs:
         for name, member in vars(sync).items():
             if name.startswith("_"):
                 continue

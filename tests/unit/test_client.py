@@ -14,11 +14,15 @@ import ratchet
 from ratchet.background import Background
 
 PUBLIC = {
-    "AsyncRatchet", "BackendError", "Classification", "Conflict", "Exposure", "Failure", "Lesson", "ModelError",
-    "NotFound", "Outcome", "Pattern", "Ratchet", "RatchetError", "Refused", "SandboxError", "Step", "StoreError",
-    "UsageError", "__version__", "classify", "group", "record", "redact", "watch",
+    "AsyncRatchet", "BackendError", "Change", "Choice", "Classification", "Conflict", "Exposure", "Failure", "Fix",
+    "Knob", "Lesson", "ModelError", "NotFound", "Outcome", "Pattern", "Problem", "Proposal", "Range", "Ratchet",
+    "RatchetError", "Refused", "SandboxError", "Step", "StoreError", "Trial", "UsageError", "__version__", "classify",
+    "group", "record", "redact", "settings", "watch",
 }  # fmt: skip
-RATCHET = {"record", "watch", "outcomes", "patterns", "health", "recall", "lessons", "learn", "report", "close"}
+RATCHET = {
+    "add_target", "close", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses", "recall",
+    "record", "report", "settings", "start_background", "stop_background", "tick", "trials", "watch",
+}  # fmt: skip
 LESSONS = {"add", "list", "show", "approve", "retire", "quarantine", "sync", "export", "load", "load_reviewed"}
 
 

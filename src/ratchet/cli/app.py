@@ -18,9 +18,14 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Start": {"demo": "start", "init": "start", "learn": "start", "doctor": "keep"},
     "See what keeps failing": {"patterns": "see", "health": "see", "classify": "see"},
     "Get the fix": {"recall": "see", "lessons": "lessons"},
-    "Improve it": {"loop": "trials", "proposals": "trials", "trials": "trials", "pulse": "trials"},
+    "Change it, and keep what is proven": {
+        "loop": "trials",
+        "proposals": "trials",
+        "trials": "trials",
+        "settings": "settings",
+        "pulse": "trials",
+    },
     "Hand it to an agent": {"install": "deliver", "uninstall": "deliver", "hook": "deliver", "report": "see"},
-    "Change it, and keep what is proven": {"settings": "settings"},
     "Feed it": {"record": "start", "watch-dir": "start"},
     "About": {"version": "keep"},
 }

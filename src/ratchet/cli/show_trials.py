@@ -1,0 +1,213 @@
+"""Draws trials and proposals for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from math import log
+from typing import TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from ratchet.cli.show import ago, console, plain, seconds
+from ratchet.guard.trials import OPEN
+
+if TYPE_CHECKING:
+    from ratchet.guard.evidence import Arm, Evidence
+    from ratchet.loops.improve import Ticked
+    from ratchet.loops.pulse import Pulse
+    from ratchet.records import Change, Proposal, Row, Trial
+    from ratchet.trialbook import TrialDetail, Watched
+
+STYLE = {
+    "open": "cyan",
+    "trial": "cyan",
+    "paused": "yellow",
+    "kept": "green",
+    "reverted": "red",
+    "undecided": "yellow",
+    "rejected": "red",
+}
+WIDTH = 40  # characters of a bar
+
+
+def trials(found: Sequence[Trial]) -> None:
+    out = console()
+    if not found:
+        out.print(
+            "No trials yet. Next: [b]ratchet proposals list[/b], or [b]ratchet trials open AGENT --set KNOB=VALUE[/b]."
+        )
+    for each in found:
+        line = Text(f"{each.state:<9}", STYLE.get(each.state, "default"))
+        line.append(f" {_labelled(each)}{each.change.target}  ", "default").append_text(plain(_values(each), 100))
+        out.print(line.append(f"  {each.id}", "dim"))
+        if each.reason:
+            out.print(Text("  ").append_text(plain(each.reason, 200)))
+
+
+def trial(detail: TrialDetail) -> None:
+    out = console()
+    held, said = detail.trial, detail.evidence
+    out.print(Text(f"{held.id}  ", "bold").append(held.state, STYLE.get(held.state, "default")))
+    out.print(Text(f"{_labelled(held)}{held.change.target}: ").append_text(plain(_values(held), 200)))
+    for what in (held.change.reason, held.reason):
+        if what:
+            out.print(Text("  ").append_text(plain(what, 300)))
+    if held.attempt > 1:
+        out.print(f"  attempt {held.attempt} of the same edit: each spends an alpha of {held.alpha:g}")
+    if held.mode == "advisory":
+        out.print(Text("advisory: there is no control arm, and nothing is proven", "yellow"))
+    else:
+        _arms(held, said)
+    out.print("")
+    for event in detail.events:
+        at = datetime.fromtimestamp(float(str(event["at"])), tz=UTC)
+        out.print(Text(f"{at:%Y-%m-%d %H:%M:%S}  {event['verb']:<9} ", "dim").append_text(_details(event)))
+
+
+def _arms(held: Trial, said: Evidence) -> None:
+    out = console()
+    out.print("")
+    _arm("new", said.new)
+    _arm("old", said.old)
+    effect = said.effect
+    if effect.estimate is not None:
+        out.print(
+            f"difference {100 * effect.estimate:+.1f} points of success; 95 % interval, valid at any time: "
+            f"{100 * effect.low:+.0f} to {100 * effect.high:+.0f}"
+        )
+    out.print(f"{said.exposures} units met the trial, {said.waiting} of them wait for their deadline", highlight=False)
+    out.print(f"share of the new arm: {held.share:.0%}", highlight=False)
+    out.print(f"\nevidence (decides at {said.threshold:g})", highlight=False)
+    _evidence("to keep", said.toward, said.threshold, "green")
+    _evidence("to revert", said.against, said.threshold, "red")
+    if len(said.metrics) > 1:
+        each = ", ".join(f"{name} {value:.3g}" for name, value in said.metrics.items())
+        out.print(Text(f"  against it by metric: {each}", "dim"))
+
+
+def _arm(name: str, arm: Arm) -> None:
+    out = console()
+    if arm.rate is None:
+        out.print(f"{name}  no unit is old enough yet")
+        return
+    line = Text(f"{name}  ").append("█" * round(arm.rate * WIDTH), "green" if name == "new" else "blue")
+    line.append("░" * (WIDTH - round(arm.rate * WIDTH)), "dim")
+    line.append(f" {arm.ok} of {arm.units} succeeded ({arm.rate:.1%})")
+    if arm.latency_s is not None:
+        line.append(f", {brief(arm.latency_s)} each")
+    if arm.cost_usd is not None:
+        line.append(f", ${arm.cost_usd:.4f} each")
+    if arm.score is not None:
+        line.append(f", score {arm.score:.2f}")
+    out.print(line)
+
+
+def brief(duration_s: float) -> str:
+    """A duration, down to milliseconds."""
+    return f"{1000 * duration_s:.0f} ms" if duration_s < 1 else seconds(duration_s)
+
+
+def _evidence(name: str, value: float, threshold: float, style: str) -> None:
+    """A bar on a logarithmic scale, from none (1) to decided."""
+    filled = min(1.0, max(0.0, log(max(value, 1e-9)) / log(threshold)))
+    bar = Text("█" * round(filled * WIDTH), style).append("·" * (WIDTH - round(filled * WIDTH)), "dim")
+    said = f"{value:.3g}" if value >= 0.01 else "almost none"
+    console().print(Text(f"  {name:<9} ").append_text(bar).append(f"| {said}"))
+
+
+def moved(held: Trial) -> None:
+    click.echo(f"{held.id} is {held.state}" + (f": {held.reason}" if held.reason else ""))
+    if held.state in OPEN:
+        click.echo(f"next: ratchet trials show {held.id}")
+
+
+def proposals(found: Sequence[Proposal]) -> None:
+    out = console()
+    if not found:
+        out.print("Nothing is proposed. [b]ratchet loop[/b] looks for what keeps failing.")
+    for each in found:
+        line = Text(f"{each.state:<9}", STYLE.get(each.state, "default")).append(f" {each.agent}  ", "default")
+        out.print(line.append(f"{each.kind}: ").append_text(plain(each.title, 120)).append(f"  {each.id}", "dim"))
+        if each.change is not None:
+            out.print(Text("  ").append_text(plain(_change(each.change), 160)))
+
+
+def proposal(each: Proposal) -> None:
+    out = console()
+    out.print(Text(f"{each.id}  ", "bold").append(each.state, STYLE.get(each.state, "default")))
+    out.print(Text(f"{each.agent}, {each.kind}: ").append_text(plain(each.title, 300)))
+    seen = each.evidence
+    if seen:
+        hours = float(str(seen["window_s"])) / 3600
+        out.print(
+            f"because of {seen['failures']} failures in {hours:g} hours and {seen['calls']} calls", highlight=False
+        )
+    out.print(f"pattern {each.pattern}; first proposed {ago(each.created_at)}", highlight=False)
+    if each.change is None:
+        out.print("advice for a person: nothing that Ratchet could change by itself")
+    else:
+        out.print(Text(f"{each.fix}: ").append_text(plain(_change(each.change), 300)))
+        for metric, factor in each.change.trade.items():
+            out.print(f"  {metric} may grow up to {factor:g} times", highlight=False)
+    if each.trial:
+        out.print(f"trial: ratchet trials show {each.trial}", highlight=False)
+    if each.reason:
+        out.print(Text("reason: ").append_text(plain(each.reason, 300)))
+
+
+def decided(each: Proposal) -> None:
+    click.echo(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
+    if each.state == "trial":
+        click.echo(f"next: ratchet trials show {each.trial}")
+
+
+def pulses(found: Sequence[Watched]) -> None:
+    if not found:
+        click.echo("No agent ever ran here.")
+    for each in found:
+        click.echo(pulse_line(each.agent, each.pulse))
+
+
+def pulse_line(agent: str, held: Pulse) -> str:
+    return (
+        f"{plain(agent, 60).plain}: {held.failures} failures in {held.window_s / 3600:g} hours, "
+        f"then not again for {held.cooldown_s / 3600:g} ({held.why})"
+    )
+
+
+def ticked(done: Ticked, *, quiet: bool) -> None:
+    said = [
+        f"{what} {', '.join(ids)}"
+        for what, ids in (
+            ("proposed", done.proposed),
+            ("opened trial", done.opened),
+            ("settled trial", done.settled),
+            ("closed proposal", done.closed),
+            ("retired lesson", done.retired),
+            ("FAILED", done.faults),
+        )
+        if ids
+    ]
+    if said or not quiet:
+        click.echo("; ".join(said) or "nothing to do")
+
+
+def _labelled(held: Trial) -> str:
+    return "" if held.mode == "coin" else f"[{held.mode}] "
+
+
+def _values(held: Trial) -> str:
+    before = held.edit.get("before")
+    old = before if isinstance(before, dict) else {}
+    return ", ".join(f"{key} {old.get(key, 'default')} -> {value}" for key, value in held.change.new.items())
+
+
+def _change(change: Change) -> str:
+    return f"{change.target}: " + ", ".join(f"{key} = {value}" for key, value in change.new.items())
+
+
+def _details(event: Row) -> Text:
+    known = ("id", "noun", "record", "verb", "at", "target")
+    return plain(", ".join(f"{name} {value}" for name, value in event.items() if name not in known), 200)
