@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
+from ratchet.confinement import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 from ratchet.records import Json, Metric, Outcome, Quarantined, Row, Version
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
@@ -224,6 +226,64 @@ class Notice:
     at: float = 0.0
 
 
+class Sandbox(Protocol):
+    """Runs a command so that it reaches nothing but its view. Safe to call from many threads."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def overlays(self) -> bool:
+        """Whether it takes views with layers."""
+
+    def run(
+        self,
+        command: Command,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> Ran:
+        """Run it to its end, or to the first limit; then nothing of it is left, whatever it started. `cancelled` is
+        asked about ten times a second; `on_output` gets ("stdout" or "stderr", bytes) as they come.
+
+        Raises SandboxError where the sandbox cannot be set up, Refused for a view that it must not be given.
+        """
+
+
+class Workspace(Protocol):
+    """Files to work on with a way back. Its project is never touched."""
+
+    @property
+    def id(self) -> str: ...
+
+    def view(self) -> View:
+        """What to hand to a sandbox. One command at a time."""
+
+    def checkpoint(self) -> str:
+        """A token for the state that the files have now."""
+
+    def restore(self, token: str) -> None:
+        """Bring the files back. Raises NotFound."""
+
+    def fork(self, token: str) -> Workspace:
+        """Another workspace that starts from a checkpoint of this one. Raises NotFound."""
+
+    def diff(self, since: str | None = None) -> list[FileChange]:
+        """What changed since a checkpoint (the beginning, unless given), by path. Raises NotFound."""
+
+    def read(self, path: str, *, limit_bytes: int = 1_048_576) -> bytes:
+        """Content of a plain file. Raises NotFound, and Refused for anything else than a plain file below the cap."""
+
+    def write(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
+        """Create or replace a plain file, its folders made. Raises Refused where the path leads elsewhere."""
+
+    def export(self, objects: Path) -> str:
+        """Write the files as git objects into an objects folder; return the tree's id."""
+
+    def close(self) -> None:
+        """Remove it, and what only it used."""
+
+
 class Notifier(Protocol):
     """One way to reach a person. Texts arrive redacted and capped."""
 
@@ -242,19 +302,29 @@ class Progress(Protocol):
 
 __all__ = [
     "Arms",
+    "Command",
     "Edit",
+    "FileChange",
     "Fix",
+    "Guarantee",
     "Held",
+    "Isolation",
+    "Killed",
+    "Limits",
     "Notice",
     "Notifier",
     "Page",
     "Problem",
     "Progress",
     "Proposer",
+    "Ran",
     "Read",
     "Restored",
+    "Sandbox",
     "Source",
     "Store",
     "Target",
+    "View",
     "Where",
+    "Workspace",
 ]

@@ -1,0 +1,1 @@
+"""Runs what nobody has read yet: sandboxes behind one port, and workspaces with checkpoints."""
