@@ -94,7 +94,7 @@ def generated() -> str:
         parts.append(_opening(classes[name]))
         parts += [_twin(node) for node in classes[name].body if isinstance(node, ast.FunctionDef)]
     body = "\n".join(part for part in parts if part)
-    imports = sorted(line for tree in trees.values() for line in _imports(tree, body))
+    imports = sorted(line for name, tree in trees.items() for line in _imports(tree, body, Path(TWINS[name]).stem))
     imports += [f"from ratchet.{Path(path).stem} import {name}" for name, path in TWINS.items() if name != "Ratchet"]
     text = HEAD.replace("{imports}", "\n".join(f"    {line}" for line in dict.fromkeys(imports))) + body
     for command in (["check", "--fix", "--quiet", "--select", "I,F401"], ["format"]):
@@ -156,8 +156,8 @@ def _forwarded(arguments: ast.arguments) -> str:
     return ", ".join(named)
 
 
-def _imports(tree: ast.Module, body: str) -> list[str]:
-    """The source's imports of names that the twin's signatures use."""
+def _imports(tree: ast.Module, body: str, module: str) -> list[str]:
+    """Imports of names that the twin's signatures use: those of the source, and classes that it defines."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     lines: list[str] = []
     for node in ast.walk(tree):
@@ -167,6 +167,11 @@ def _imports(tree: ast.Module, body: str) -> list[str]:
                 for alias in node.names
                 if alias.name in used and alias.name not in ("TYPE_CHECKING", "Self")
             ]
+    lines += [
+        f"from ratchet.{module} import {node.name}"
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name in used and node.name not in TWINS
+    ]
     return lines
 
 

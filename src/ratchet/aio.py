@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         TrialState,
     )
     from ratchet.report import Report
-    from ratchet.trialbook import ProposalBook, Pulses, TrialBook
+    from ratchet.trialbook import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
 
 Item = TypeVar("Item")
 _CHUNK = 200  # items fetched a trip to a thread
