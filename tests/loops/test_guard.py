@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from worlds import AGENT, START, World, rates, verbs
+from worlds import AGENT, World, rates, verbs
 
 from ratchet.arms import FILE, OpenTrials
 from ratchet.coin import CALL
@@ -42,7 +43,7 @@ def test_a_worse_change_is_reverted_and_was_never_in_force_for_all(world: World)
 def test_a_slower_change_that_declares_the_trade_is_kept(world: World) -> None:
     world.run(rates(0.8, 0.8), 150)
     change = world.change(max_retries=3)
-    held = world.guard.open(replace_trade(change), now=world.now)
+    held = world.guard.open(replace(change, trade={"latency": 3.0}), now=world.now)
 
     def slow(version: object, draw: float) -> tuple[bool, float]:
         new = bool(getattr(version, "values", None))
@@ -50,12 +51,6 @@ def test_a_slower_change_that_declares_the_trade_is_kept(world: World) -> None:
 
     world.run(slow, 3_000, trial_id=held.id)
     assert trial(world.store, held.id).state == "kept"
-
-
-def replace_trade(change: object) -> object:
-    from dataclasses import replace
-
-    return replace(change, trade={"latency": 3.0})  # type: ignore[type-var]
 
 
 def test_what_tells_nothing_ends_undecided_and_the_old_values_stay(world: World) -> None:
@@ -201,8 +196,6 @@ def test_another_key_that_a_person_changes_holds_in_both_arms_and_the_trial_goes
 
 
 def test_neutral_changes_are_charged_to_a_budget_of_their_target(world: World) -> None:
-    from dataclasses import replace
-
     for number, margin in enumerate((0.02, 0.02)):
         change = replace(world.change(backoff_s=2.0 + number), neutral_ok=True, margin=margin)
         held = world.guard.open(change, now=world.now)
@@ -210,7 +203,8 @@ def test_neutral_changes_are_charged_to_a_budget_of_their_target(world: World) -
     with pytest.raises(Refused, match=r"1\.0%"):
         world.guard.open(replace(world.change(backoff_s=9.0), neutral_ok=True, margin=0.02), now=world.now)
     world.now += 92 * 86_400
-    assert world.guard.open(replace(world.change(backoff_s=9.0), neutral_ok=True, margin=0.02), now=world.now)
+    held = world.guard.open(replace(world.change(backoff_s=9.0), neutral_ok=True, margin=0.02), now=world.now)
+    assert held.state == "open"
 
 
 def test_a_retry_of_a_reverted_change_is_counted_as_another_attempt(world: World) -> None:
@@ -229,6 +223,5 @@ def test_the_same_rows_say_the_same_in_another_process(world: World, tmp_path: P
 
 
 def test_deadlines_follow_the_timeouts_that_are_set(world: World) -> None:
-    assert START < world.now + 1
     held = world.guard.open(world.change(timeout_s=5.0, max_retries=1), now=world.now)
-    assert held.deadline_s == max(30.0, 5.0 * 2 + 300)
+    assert held.deadline_s == 5.0 * 2 + 300
