@@ -241,5 +241,5 @@ class AgentSettings:
         return stored
 
     def _told(self, version: Version) -> Version:
-        self._live.told(version)
+        self._live.told(version, self.stored)
         return version

@@ -72,20 +72,26 @@ class Live:
             wanted = dict(self._stored) if target is None else {target: self._stored[target]}
         try:
             for name, stored in wanted.items():
+                known = self._parents.get(name)
                 settings = stored()
                 if name not in self._declared:  # once: two releases of an agent would overwrite each other forever
                     settings.declare()
                     self._declared.add(name)
-                self._parents[name] = settings.current()
+                found = settings.current()
+                with self._lock:
+                    if self._parents.get(name) is known:  # else this process changed it meanwhile, and knows better
+                        self._parents[name] = found
             self._faulty = False
         except RatchetError:
             if not self._faulty:
                 log.exception("settings.store_down", extra={"target": target or "all"})
             self._faulty = True
 
-    def told(self, version: Version) -> None:
+    def told(self, version: Version, stored: Callable[[], StoredSettings]) -> None:
         """This process has just put a version in force."""
-        self._parents[version.target] = version
+        with self._lock:
+            self._stored[version.target] = stored
+            self._parents[version.target] = version
 
     def close(self) -> None:
         with self._lock:
