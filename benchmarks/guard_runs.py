@@ -81,6 +81,31 @@ class Trials:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slip:
+    """`changes` of -3 points one after the other under a policy; what it has not rolled back in `units` units stays."""
+
+    success: float
+    seeds: int
+    policy: MakePolicy
+    changes: int = 10
+    units: int = 2_000
+
+
+def slipped(job: Slip) -> float:
+    """Points of success lost in the end, in the mean."""
+    lost = 0.0
+    for seed in range(job.seeds):
+        chance = Random(f"slip{job.success}{seed}")
+        world = World(old=job.success, new=job.success - 0.03, with_latency=True)
+        for _ in range(job.changes):
+            at, _new_units = _one(Job(world=world, units=job.units, seeds=1, policy=job.policy), chance)
+            if at is None:
+                world = replace(world, old=world.new, new=world.new - 0.03)
+        lost += job.success - world.old
+    return lost / job.seeds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
     """Changes kept and reverted over all seeds, units a trial took in the mean, and where success ended in the mean."""
 

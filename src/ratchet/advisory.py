@@ -8,6 +8,7 @@ way is to toss for blocks of calls (`ratchet.switchback`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, exp, lgamma, log, log1p
 from typing import Literal
 
@@ -33,8 +34,11 @@ def history_needed(rate: float, drop: float, *, alpha: float = 0.05) -> int:
 def failure_bound(before: tuple[int, int], *, alpha: float = STOP_ALPHA) -> float:
     """The upper 1 - alpha bound of the failure rate after (ok, total), 1 without history (Clopper and Pearson 1934)."""
     ok, total = history(before)
-    inside("alpha", alpha)
-    failures = total - ok
+    return _bound(total - ok, total, inside("alpha", alpha))
+
+
+@lru_cache(maxsize=64)  # a long history costs milliseconds, and is asked about at every streak
+def _bound(failures: int, total: int, alpha: float) -> float:
     if failures == total:
         return 1.0
     low, high = failures / total, 1.0

@@ -94,3 +94,20 @@ def test_a_search_keeps_few_false_proposals_where_greedy_keeps_many() -> None:
     assert max(one.false_share, eight.false_share) <= 0.2
     assert min(one.gain, eight.gain) > 0.7 * rival.gain
     assert eight.runs < one.runs
+
+
+@pytest.mark.usefixtures("benchmarks")
+def test_the_table_in_short_holds_its_goals() -> None:
+    guard = import_module("guard")
+    figures = guard.measured(guard.InProcess(), 20, (guard.showcase, guard.catastrophe, guard.in_flight))
+    assert len(figures) == 4
+    assert {figure.name for figure in figures if not figure.holds} == set()
+    assert all(figure.baseline for figure in figures if "ramp" not in figure.name)
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("benchmarks")
+def test_the_whole_table_holds_its_goals() -> None:
+    guard = import_module("guard")
+    figures = guard.measured(guard.InProcess(), 100)
+    assert {figure.name for figure in figures if figure.holds is False} == set()
