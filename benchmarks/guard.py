@@ -261,7 +261,7 @@ def _beyond_oracle(workers: Workers, runs: int, drop: float, goal: int) -> Figur
 
 def catastrophe(workers: Workers, runs: int) -> list[Figure]:
     # A run has a dozen units, so many are cheap.
-    def jobs(policy: MakePolicy = Gate, seeds: int = max(15 * runs, 3_000), ramp: bool = False) -> list[Job]:
+    def jobs(policy: MakePolicy = Gate, seeds: int = 15 * runs, ramp: bool = False) -> list[Job]:
         return [
             Job(world=World(old=p, new=0.05), units=10_000, seeds=seeds, history=h, policy=policy, ramp=ramp)
             for p in (0.8, 0.95, 0.99)
