@@ -12,8 +12,6 @@ from ratchet.digest import hex_of, sha256
 
 CALL = "call:"
 """How the unit of a single call begins."""
-MET = "trials"
-"""In an outcome's context: trial id -> the unit that met it."""
 _ID_HEX = 24  # 96 bits: a collision among a billion outcomes has probability 1e-11
 _OWN_KEY_RANDOM = 16  # random characters after a provider's prefix from which on a key is unique by itself
 

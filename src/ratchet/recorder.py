@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from ratchet.coin import outcome_id, uuid7
+from ratchet.coin import CALL, outcome_id, uuid7
 from ratchet.journal import Journal
 from ratchet.redaction import clean, redact_json, text_of
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from ratchet.records import Fields, Json, Row
 
+_ID = 40  # characters of an id of ours
+_CALL_UNIT = len(CALL) + 36
 _LABEL = 200  # characters of a name (agent, model, session, ...)
 _REMEMBERED = 1024  # labels known to hold no secret: the same few names come with every call
 _MOST_MARKS = 100  # kinds of wrong calls that are logged
@@ -142,6 +144,18 @@ def _count(value: object) -> int | None:
     return whole if whole is not None and whole >= 0 else None
 
 
+def _met(value: object) -> Json:
+    """Trial -> unit. A call's own unit is our own making; any other is a name that a caller gave."""
+    if not isinstance(value, dict) or not all(isinstance(trial, str) and len(trial) <= _ID for trial in value):
+        return None
+    units = {trial: unit if _is_call(unit) else _label(unit) for trial, unit in value.items()}
+    return units if None not in units.values() else None
+
+
+def _is_call(unit: object) -> bool:
+    return isinstance(unit, str) and len(unit) == _CALL_UNIT and unit.startswith(CALL)
+
+
 _KEEP: dict[str, Callable[[object], Json]] = {
     "task": _text,
     "duration_s": _number,
@@ -154,6 +168,7 @@ _KEEP: dict[str, Callable[[object], Json]] = {
     "unit": _label,
     "project": _label,
     "source": _label,
+    "trials": _met,
 }
 # Understood together with others, below.
 _APART = frozenset(

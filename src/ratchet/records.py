@@ -252,7 +252,8 @@ class Fields(TypedDict, total=False):
 
     `ok`, `score` in [0, 1] or `quality` from 1 to 5 say how it went; `error` is a text or an exception; `id` is the
     caller's own key: the same key in the same session is the same outcome. `session`, `thread`, `unit` and `project`
-    say where it belongs, `step` which tool call it was, `context` anything else that is JSON.
+    say where it belongs, `step` which tool call it was, `context` anything else that is JSON. `trials` names the unit
+    that met each open trial; watched calls say it by themselves.
     """
 
     task: str
@@ -277,6 +278,7 @@ class Fields(TypedDict, total=False):
     source: str
     step: Step | Mapping[str, Json] | None
     context: Mapping[str, object] | None
+    trials: Mapping[str, Json]
 
 
 def to_row(outcome: Outcome) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
-from ratchet.coin import CALL, MET, uuid7
+from ratchet.coin import CALL, uuid7
 from ratchet.redaction import clean
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Run:
                 fields.update(source)
                 context.update(source.get("context") or {})
         if self._trials is not None and (self.arms or self._unit or "unit" in fields or "session" in fields):
-            self._tell_unit(fields, context)
+            self._tell_unit(fields)
         if context:
             fields["context"] = context
         if "error" in told:
@@ -139,13 +139,12 @@ class Run:
         except Exception:  # noqa: BLE001  (the edge to the host, whose value must not be lost to bookkeeping)
             log_fault("watch(%r): the run could not be recorded", self.agent)
 
-    def _tell_unit(self, fields: Fields, context: dict[str, object]) -> None:
+    def _tell_unit(self, fields: Fields) -> None:
         """Name the unit and its trials, so that the outcome settles their exposures."""
         assert self._trials is not None
         met = self._trials(self.agent, self.unit, self.arms)
         if met:
-            context[MET] = met
-            fields.setdefault("unit", self.unit)
+            fields["trials"] = met
 
 
 def current() -> Run | None:

@@ -79,7 +79,7 @@ class World:
             **more,  # type: ignore[dict-item]
         }
         if met:
-            row |= {"context": {"trials": met}, "unit": unit}
+            row |= {"trials": met}
         if not ok:
             row["failure"] = {"message": error}
         self.rows.append(row)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ratchet.arms import CHANNEL
-from ratchet.coin import MET
 from ratchet.ports import Store
 from ratchet.records import Json, Row
 
@@ -19,8 +18,7 @@ def settle_units(store: Store, outcomes: Sequence[Row]) -> int:
     """
     told = 0
     for row in outcomes:
-        context = row.get("context")
-        met = context.get(MET) if isinstance(context, dict) else None
+        met = row.get("trials")
         if isinstance(met, dict):
             for trial, unit in met.items():
                 told += _tell(store, trial, str(unit), row)
