@@ -64,6 +64,7 @@ CLASSES: tuple[tuple[str, str], ...] = (
     ("dependency_missing", "modulenotfounderror importerror noclassdeffounderror classnotfoundexception loaderror"),
     ("dependency_missing", "packagenotfounderror"),
     ("assertion", "assertionerror assertionfailederror"),
+    ("code_error", "integrityerror dataerror uniqueviolation"),
     ("loop_detected", "agentstuckinlooperror loopdetectederror"),
     ("iteration_limit", "graphrecursionerror recursionerror maxturnsexceeded maxiterationserror stackoverflowerror"),
     ("budget_exceeded", "budgetexceedederror budgetexceeded usagelimitexceeded"),
@@ -90,7 +91,7 @@ NAME_PARTS: tuple[tuple[str, str], ...] = (
     ("auth", "authentication unauthorized credential"),
     ("permission", "permission forbidden accessdenied"),
     ("tool_not_found", "toolnotfound"),
-    ("resource_missing", "notfound"),
+    ("resource_missing", "notfound noresult nosuch doesnotexist"),
     ("cascade", "circuit"),
     ("context_overflow", "contextwindow contextlength"),
     ("content_filter", "contentfilter guardrail"),
@@ -98,6 +99,7 @@ NAME_PARTS: tuple[tuple[str, str], ...] = (
     ("network", "connect socket network"),
     ("malformed_output", "pars decode validation"),
     ("assertion", "assertion"),
+    ("code_error", "violation truncation"),
 )
 
 # Says nothing beyond "an exception": the words of its message decide first.
@@ -106,6 +108,36 @@ ANY_ERRORS = _names(
     runtimeexception illegalargumentexception illegalstateexception argumenterror standarderror
     outofmemoryerror"""
 )
+
+# What APIs, clusters and databases call their errors (lower case, without underscores), where that is not what a class
+# of the same name says; SQL states by their class, the first two characters.
+CODES: dict[str, str] = {
+    name: kind
+    for kind, names in (
+        ("invalid_request", "validationerror invalid badrequest invalidparametervalue failedprecondition outofrange"),
+        ("invalid_request", "unimplemented insufficientcapabilitiesexception conflict malformedpolicydocument"),
+        ("invalid_request", "invalidparametercombination missingparameter unknownoperationexception"),
+        ("server_error", "internal internalerror internalfailure dataloss apierror servererror"),
+        ("overloaded", "overloadederror slowdown servertoobusy"),
+        ("timeout", "requesttimeout requesttimeoutexception timeout"),
+        ("auth", "unauthenticated authfailure signaturedoesnotmatch invalidclienttokenid invalidaccesskeyid 28"),
+        ("auth", "expiredtoken invalididentitytoken authenticationerror"),
+        ("permission", "accessdenied unauthorizedoperation permissionerror"),
+        ("cancelled", "canceled cancelled"),
+        ("quota_exhausted", "limitexceededexception limitexceeded insufficientquota"),
+        ("rate_limit", "throttling requestlimitexceeded throttlederror ratelimiterror toomanyrequests"),
+        ("resource_missing", "nosuchentity resourcenotfound notfounderror 3d"),
+        ("command_failed", "alreadyexists resourcealreadyexistsexception bucketalreadyexists entityalreadyexists"),
+        ("network", "08"),
+        ("code_error", "22 23"),
+        ("network", "curl5 curl6 curl7 curl16 curl18 curl35 curl55 curl56 curl60 curl92"),
+        ("timeout", "curl28"),
+        ("tool_arguments", "curl1 curl2 curl3"),
+        ("auth", "curl67"),
+        ("", "unavailable 42"),  # the words beside it decide
+    )
+    for name in names.split()
+}
 
 STATUSES: dict[int, str] = {
     400: "invalid_request",

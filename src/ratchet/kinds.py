@@ -11,7 +11,9 @@ import re
 from ratchet import programs
 from ratchet.excerpt import error_lines
 from ratchet.frames import trace_of
-from ratchet.kind_rules import ANY_ERRORS, CLASSES, EXIT_CODES, NAME_PARTS, PROGRAM_ERRORS, REASONS, STATUSES
+from ratchet.kind_codes import exit_said, name_said, status_said
+from ratchet.kind_families import family_of
+from ratchet.kind_rules import ANY_ERRORS, CLASSES, CODES, EXIT_CODES, NAME_PARTS, PROGRAM_ERRORS, STATUSES
 from ratchet.phrases import met_by, words_of
 from ratchet.reports import compiler_failed, tests_failed
 
@@ -153,14 +155,15 @@ _BEYOND_PROGRAM = {
     "typeerror": frozenset(("tool_arguments", "network")),
 }
 
-_CLASS = r"(?:Uncaught |Error: |E {1,8})?(?:[\w$]{1,80}[.:]{1,2}){0,12}([A-Z]\w{2,80})(?=[:(\s]|$)"
+_LEVELS = frozenset(("error", "fatal", "E", "npm ERR!", "npm error", "zsh", "bash", "sh"))
+_REMOTE = ("api", "http", "client", "request", "response", "service", "provider")  # classes that report another side
+_CLASS = r"(?:Uncaught |Error: |E {1,8})?((?:[\w$]{1,80}[.:]{1,2}){0,12})([A-Z]\w{2,80})(?=[:(\s]|$)"
 _NO_TOOL = (
     r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand|Action) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist"
     r"|is not (?:available|found|registered))|^\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
     r"|\bspawn \S{1,200} ENOENT"
 )
 _RUN_TOGETHER = r"\b(?:[A-Z][a-z]{1,20}){2,6}\b"
-_EXIT = r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| zero){0,4} (\d{1,3}) "
 
 
 def kind_of(
@@ -181,7 +184,7 @@ def kind_of(
         return "test_failure"
     head = text[:_HEAD]
     if not exit_code and ("xit" in head or "eturned" in head or "XIT" in head):
-        exit_code = _exit_said(words_of(head))
+        exit_code = exit_said(words_of(head))
     if len(text) > _LONG:
         text = error_lines(text, _LIMIT)
     thrown = trace_of(text)[0] if "\n" in text else ""
@@ -196,15 +199,19 @@ def kind_of(
     structure = (
         _of_classes(raised)
         or STATUSES.get(status or 0)
+        or _of_codes((name_said(said), *code.lower().replace("_", "").split()))
         or _of_classes([named] if named else [])
-        or STATUSES.get(_status_said(words, said))
-        or EXIT_CODES.get(exit_code or _exit_said(words), "")
+        or STATUSES.get(status_said(words, said))
+        or EXIT_CODES.get(exit_code or exit_said(words), "")
     )
+    if structure == "server_error" and status_said(words, said) in (503, 529):
+        structure = "overloaded"  # the SDKs raise one class for all of 5xx
     if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
         return specific
     if structure and not (structure == "tool_error" and general):
         return structure
-    return general or _by_elimination(words, hint, exit_code, raised, named or thrown, tool)
+    narrowed = general or _family(words, raised, named, tool)
+    return narrowed or _by_elimination(said, words, hint, exit_code, raised, named or thrown, tool)
 
 
 def is_transient(kind: str, text: str = "") -> bool:
@@ -244,73 +251,31 @@ def _of_classes(names: Sequence[str]) -> str:
     return next((kind for name in names for part, kind in parts if part in name), "")
 
 
+def _of_codes(names: Sequence[str]) -> str:
+    """The kind of the first code that an API, a cluster or a database is known to give."""
+    kinds = (CODES[name] if name in CODES else _of_classes([name]) for name in names if name)
+    return next((kind for kind in kinds if kind), "")
+
+
 def _class_named(text: str) -> str:
     """The exception class that a text starts with, or that its last line does: lower case, without module."""
     for line in (text.lstrip()[:300], text.rstrip().rsplit("\n", 1)[-1][:300]):
         found = re.match(_CLASS, line)
-        name = found[1].lower() if found else ""
-        if found and found[1].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
+        if not found or found[2].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
             continue
+        name = found[2].lower()
         known = name in PROGRAM_ERRORS or name in ANY_ERRORS or _listed([name])
         if known or (name.endswith(("error", "exception")) and len(name) > len("exception")):
             return name
+        if found[1] and (name == "error" or _of_classes([name])):  # with its module it is no word of a sentence
+            return name
     return ""
-
-
-_STATUS_WORDS = frozenset(map(str, STATUSES))
-_FIELD = r"""["']?\b(?:code|status|status_?[cC]ode)["']?\s{0,3}[:=]\s{0,3}["']?([45]\d\d)\b"""
-_ANY_REASON = frozenset(("client error", "server error", "status code"))
-_BEFORE = frozenset(("http", "https", "status", "statuscode", "httpstatus"))
-_BEFORE_TWO = frozenset(
-    f"{first} {second}"
-    for first, seconds in (
-        ("status", ("code", "is", "of", "was", "error")),
-        ("error", ("code", "status")),
-        ("response", ("code", "error")),
-        ("http", ("code", "error", "2", "response", "3")),
-        ("api", ("error", "returned")),
-        ("client", ("error",)),
-        ("server", ("error", "returned")),
-        ("returned", ("error", "http")),
-        ("responded", ("with",)),
-    )
-    for second in seconds
-)
-
-
-def _status_said(words: str, text: str) -> int:
-    """The HTTP status that a text names as one (0: none): after "HTTP" or "status", before its reason, as a field."""
-    said = words.split()
-    if not _STATUS_WORDS.intersection(said):
-        return 0
-    for i, word in enumerate(said):
-        if word not in _STATUS_WORDS:
-            continue
-        after = " ".join(said[i + 1 : i + 3])
-        named = after in _ANY_REASON or after.startswith(REASONS.get(word, "\n"))
-        if named or _introduces_status(said[max(0, i - 3) : i]):
-            return int(word)
-    field = re.search(_FIELD, text)
-    return int(field[1]) if field else 0
-
-
-def _introduces_status(before: list[str]) -> bool:
-    if before == ["error"]:
-        return True
-    if not before or before[-1] in _BEFORE or " ".join(before[-2:]) in _BEFORE_TWO:
-        return bool(before)
-    return before[0] == "http" and before[1:] in (["1", "1"], ["1", "0"], ["2", "0"])
 
 
 def _says_no_tool(text: str) -> bool:
     if "not found" not in text and "ENOENT" not in text and "does not exist" not in text and "is not " not in text:
         return False
     return re.search(_NO_TOOL, text, re.MULTILINE) is not None
-
-
-def _exit_said(words: str) -> int:
-    found = re.search(_EXIT, words) if " exit" in words or " returned non zero" in words else None
-    return int(found[1]) if found else 0
 
 
 def _of_program(said: str, names: Sequence[str], specific: str, general: str) -> str:
@@ -324,15 +289,38 @@ def _of_program(said: str, names: Sequence[str], specific: str, general: str) ->
     return "tool_not_found" if _says_no_tool(said) else ""
 
 
-def _by_elimination(words: str, hint: str, exit_code: int, raised: Sequence[str], named: str, tool: str) -> str:
+def _by_elimination(
+    said: str, words: str, hint: str, exit_code: int | None, raised: Sequence[str], named: str, tool: str
+) -> str:
     """No class, status or phrase says more: what is left is where it happened."""
     in_shell = "".join(c for c in tool.lower() if c.isalnum()) in programs.SHELL_TOOLS
     if named or raised:
+        if hint and _reports_another_side(raised, named):
+            return hint
         return "tool_error" if tool and not in_shell and not named else "code_error"
     if exit_code or in_shell:
         return "command_failed"
     if hint:
-        return hint
+        return "tool_arguments" if tool and hint == "invalid_request" else hint
     if not words.strip():
         return "empty_response"
-    return "tool_error" if tool else "other"
+    if tool:
+        return "tool_error"
+    return "command_failed" if _by_program(said) else "other"
+
+
+def _family(words: str, raised: Sequence[str], named: str, tool: str) -> str:
+    """What the words are about. A request is at fault, not a tool's arguments, where another side reports it."""
+    kind = family_of(words)
+    other_side = kind == "tool_arguments" and not tool and _reports_another_side(raised, named)
+    return "invalid_request" if other_side else kind
+
+
+def _reports_another_side(raised: Sequence[str], named: str) -> bool:
+    return any(part in name for name in (*raised[:1], named) for part in _REMOTE)
+
+
+def _by_program(said: str) -> bool:
+    """Whether a command line program speaks: "tar: ...", "docker: ...", "error: ...", "fatal: ..."."""
+    name, colon, rest = said.lstrip()[:40].partition(": ")
+    return bool(colon and rest) and (name in _LEVELS or name in programs.PLAIN or name in programs.TWO_LEVELS)
