@@ -48,18 +48,22 @@ class _ArmTest:
     the most that any bet gains from it. Under the null that is one look in about ten units.
     """
 
-    __slots__ = ("_alpha", "_before", "_cells", "_counts", "_gains", "_room", "_settled", "_share", "_weights")
+    __slots__ = ("_alpha", "_before", "_cells", "_counts", "_gains", "_room", "_settled", "_share")
 
-    def __init__(self, share: float, alpha: float, before: tuple[int, int], weights: Sequence[float] | None) -> None:
+    def __init__(self, *, share: float, alpha: float, before: tuple[int, int]) -> None:
         self._alpha = inside("alpha", alpha)
-        self._before = before
-        self._weights = weights  # None: all bets equal
+        self._before = history(before)
         self._counts: dict[float, list[int]] = {}
         self._room = log(1 / self._alpha)
         self._settled = False
         self.stage(share)
 
     def _table(self, share: float) -> Table:
+        """The bets at a share."""
+        raise NotImplementedError
+
+    def _mixture(self, logs: Sequence[float]) -> float:
+        """The logarithm of the bets' wealth together, given each one's."""
         raise NotImplementedError
 
     def stage(self, share: float) -> None:
@@ -130,9 +134,7 @@ class _ArmTest:
             if any(cells):
                 here = [a * w + b * x + c * y + d * z for w, x, y, z in self._table(share).bets]
                 logs = [one + more for one, more in zip(logs, here, strict=True)] if logs else here
-        if not logs:
-            return 0.0
-        return log_mean(logs) if self._weights is None else log_mixture(logs, self._weights)
+        return self._mixture(logs) if logs else 0.0
 
     def _asked(self) -> tuple[object, ...]:
         return (self._alpha, self._before)
@@ -148,11 +150,13 @@ class CanaryTest(_ArmTest):
     __slots__ = ()
 
     def __init__(self, *, share: float, alpha: float = 0.05, before: tuple[int, int] = (0, 0)) -> None:
-        before = history(before)
-        super().__init__(share, alpha, before, label_weights(before, True))
+        super().__init__(share=share, alpha=alpha, before=before)
 
     def _table(self, share: float) -> Table:
         return label_table(share, True)
+
+    def _mixture(self, logs: Sequence[float]) -> float:
+        return log_mixture(logs, label_weights(self._before, True))
 
     @property
     def decision(self) -> Literal["wait", "revert"]:
@@ -175,11 +179,13 @@ class PromoteTest(_ArmTest):
         self._margin = None if margin is None else real("margin", margin)
         if self._margin is not None and not 0 <= self._margin <= MARGIN_LIMIT:
             raise UsageError(f"margin is {margin!r}: use None (proven better) or a number from 0 to {MARGIN_LIMIT:g}")
-        before = history(before)
-        super().__init__(share, alpha, before, label_weights(before, False) if margin is None else None)
+        super().__init__(share=share, alpha=alpha, before=before)
 
     def _table(self, share: float) -> Table:
         return label_table(share, False) if self._margin is None else margin_table(share, self._margin)
+
+    def _mixture(self, logs: Sequence[float]) -> float:
+        return log_mixture(logs, label_weights(self._before, False)) if self._margin is None else log_mean(logs)
 
     @property
     def decision(self) -> Literal["wait", "keep"]:
