@@ -7,10 +7,11 @@ import inspect
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sized
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sized
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias, cast
 
 from ratchet.knobs.builtin import Policy, policy_of
@@ -141,11 +142,16 @@ class Call:
     # -- the four kinds of functions -----------------------------------------------------------------------------------
 
     def run(self) -> object:
-        """Call a plain function until it is done or given up."""
+        """Call a plain function until it is done or given up.
+
+        On an event loop's own thread it waits for no slot and no place: whoever has to make room could not run.
+        """
+        waits = not on_loop()
         while True:
-            self._hold_back()
+            if waits:
+                self._hold_back()
             try:
-                value = self._within(self._invoked)
+                value = self._within(self._invoked, waits=waits)
             except Exception as error:
                 wait_s = self._after(error)
                 if wait_s is None:
@@ -158,13 +164,20 @@ class Call:
                     return value
             self._guard.timing.sleep(wait_s)
 
-    async def run_async(self, begun: Awaitable[object] | None = None) -> object:
-        """Call a coroutine function likewise; `begun` is the first try, under way already."""
+    async def run_async(self, begun: Coroutine[object, object, object] | None = None) -> object:
+        """Call a coroutine function likewise; `begun` is the first try, made already and not yet awaited."""
+        if begun is None:
+            return await self._run_async(self._awaited)
+        try:
+            return await self._run_async(lambda: begun)
+        finally:
+            begun.close()  # where it was cancelled before it was awaited; else it has ended
+
+    async def _run_async(self, work: Callable[[], Awaitable[object]]) -> object:
+        await self._hold_back_async()
         while True:
-            if begun is None:
-                await self._hold_back_async()
             try:
-                value = await self._within_async(begun or self._awaited())
+                value = await self._within_async(work)
             except Exception as error:
                 wait_s = self._after(error)
                 if wait_s is None:
@@ -173,15 +186,18 @@ class Call:
                 wait_s = self._after_value(value)
                 if wait_s is None:
                     return value
-            begun = None
+            work = self._awaited
             await self._guard.timing.sleep_async(wait_s)
+            await self._hold_back_async()
 
     def stream(self) -> Generator[object, object, object]:
         """Begin a generator until its first item comes; from then on nothing is repeated."""
+        waits = not on_loop()
         while True:
-            self._hold_back()
+            if waits:
+                self._hold_back()
             try:
-                rest = cast("Rest", self._within(self._first))
+                rest = cast("Rest", self._within(self._first, waits=waits))
             except Exception as error:
                 wait_s = self._after(error)
                 if wait_s is None:
@@ -198,7 +214,7 @@ class Call:
             await self._hold_back_async()
             stream = cast("AsyncGenerator[object, object]", self._function(*self._args, **self._kwargs))
             try:
-                return stream, await self._within_async(self.step(stream.__anext__()))
+                return stream, await self._within_async(partial(self._opened, stream))
             except StopAsyncIteration:
                 wait_s = self._after_value(None)
                 if wait_s is None:
@@ -224,6 +240,9 @@ class Call:
         with self._trying():
             return await step
 
+    async def _opened(self, stream: AsyncGenerator[object, object]) -> object:
+        return await self.step(stream.__anext__())
+
     def _first(self) -> Rest:
         with self._trying():
             stream = cast("Generator[object, object, object]", self._function(*self._args, **self._kwargs))
@@ -233,7 +252,7 @@ class Call:
         model = self._tries.model
         return nullcontext() if model is None else self._guard.trying(model=model)
 
-    def _within(self, work: Callable[[], object]) -> object:
+    def _within(self, work: Callable[[], object], *, waits: bool = True) -> object:
         """Do it in a slot and within the time set.
 
         A thread cannot be ended from outside: work that takes too long goes on in its own thread, holding its slot, and
@@ -242,7 +261,7 @@ class Call:
         limit_s = self._policy.timeout_s
         entered = self._guard.agent not in _inside.get()
         if entered:
-            self._guard.slots.enter(self._policy.concurrency)
+            self._guard.slots.enter(self._policy.concurrency if waits else None)
         token = _inside.set(_inside.get() | {self._guard.agent})
         try:
             leave = self._guard.slots.leave if entered else _nothing
@@ -255,7 +274,7 @@ class Call:
         finally:
             _inside.reset(token)
 
-    async def _within_async(self, work: Awaitable[object]) -> object:
+    async def _within_async(self, work: Callable[[], Awaitable[object]]) -> object:
         """The same for asyncio, where what takes too long is cancelled."""
         limit_s = self._policy.timeout_s
         entered = self._guard.agent not in _inside.get()
@@ -264,7 +283,7 @@ class Call:
         token = _inside.set(_inside.get() | {self._guard.agent})
         try:
             async with asyncio.timeout(limit_s) as limit:
-                return await work
+                return await work()
         except TimeoutError as error:
             if limit_s is None or not limit.expired():
                 raise
@@ -291,7 +310,11 @@ class Call:
 
     def _after(self, error: Exception) -> float | None:
         """Seconds until the next try; None: there is none."""
-        again = self._tries.failed(error, now=self._guard.timing.wall())
+        try:
+            again = self._tries.failed(error, now=self._guard.timing.wall())
+        except Exception:  # the edge to the host, who must get the error of its own call and no other
+            log.exception("call.not_judged", extra={"agent": self._guard.agent})
+            return None
         if again is None or (again.trim and not self._trimmed()):
             return None
         return self._told(again)
@@ -343,6 +366,15 @@ def says_nothing(value: object) -> bool:
     if isinstance(value, str | bytes):
         return not value.strip()
     return value is None or (isinstance(value, Sized) and not isinstance(value, type) and len(value) == 0)
+
+
+def on_loop() -> bool:
+    """Whether this thread is running an event loop now."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _nothing() -> None:
