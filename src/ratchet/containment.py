@@ -151,8 +151,9 @@ def _differ(one: set[str], other: set[str]) -> bool:
 
 
 def _agree(one: set[str], other: set[str]) -> bool:
-    """Whether two texts may have been said by the same program; of many a short sentence means many things."""
-    return not one or not other or bool(one & other)
+    """Whether two texts may have been said by the same program about the same one: "bash: jq: command not found" is no
+    news about another command."""
+    return one <= other or other <= one
 
 
 def message_in(text: str) -> str:

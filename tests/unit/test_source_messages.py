@@ -191,10 +191,10 @@ def test_openhands_is_read_in_both_shapes(tmp_path: Path) -> None:
         },
     ]
     found = document(tmp_path / "a.json", {"history": first, "instance_id": "i-1"}).only
-    assert (found.agent, found.task, found.session, found.ok, found.duration_s) == (
+    assert (found.agent, found.task, found.session[:4], found.ok, found.duration_s) == (
         "openhands",
         "bash",
-        "i-1",
+        "i-1-",
         False,
         2.0,
     )
@@ -247,15 +247,56 @@ def test_swe_agent_is_read_with_its_steps_or_with_history_only(tmp_path: Path) -
     assert small.failure.exit_code == 2
 
 
+@pytest.mark.parametrize("named", [{"environment": "swe_main"}, {"instance_id": "django-1"}])
+def test_two_tries_at_one_task_are_two_sessions_and_a_copy_is_none(tmp_path: Path, named: Row) -> None:
+    def attempt(name: str, command: str) -> Taught:
+        look: Json = {"action": "ls", "observation": "a.py", "response": "x"}
+        run: Json = {"action": command, "observation": "done", "response": "y"}
+        return document(tmp_path / name, {"trajectory": [look, run], "history": [], "info": {}, **named})
+
+    one, other = attempt("one.traj", "python a.py"), attempt("other.traj", "python b.py")
+    assert {step.session for step in one.outcomes}.isdisjoint(step.session for step in other.outcomes)
+    assert not set(one.ids) & set(other.ids)
+    (tmp_path / "copy").mkdir()
+    assert attempt("copy/one.traj", "python a.py").ids == one.ids
+
+
+def test_gemini_tells_how_a_command_ended_in_its_report(tmp_path: Path) -> None:
+    report = (
+        "Command: {}\nDirectory: (root)\nOutput: {}\nError: (none)\nExit Code: {}\nSignal: 0\nProcess Group PGID: 7"
+    )
+
+    def ran(command: str, said: str, code: int) -> Json:
+        response: Json = {"functionResponse": {"response": {"output": report.format(command, said, code)}}}
+        call: Json = {"id": f"run_shell_command-{code}-abcdef0123456789", "name": "run_shell_command"}
+        return {**call, "args": {"command": command}, "result": [response], "status": "success"}
+
+    calls: Json = [ran("make", "boom", 2), ran("ls", "a.py", 0)]
+    failed, fine = document(
+        tmp_path / "g.json",
+        {"sessionId": "s", "projectHash": "p", "messages": [{"type": "gemini", "content": "", "toolCalls": calls}]},
+    ).outcomes
+    assert fine.ok
+    assert failed.failure is not None
+    assert (failed.failure.exit_code, failed.failure.message) == (2, "boom")
+
+
+def test_an_exit_code_behind_an_output_counts(tmp_path: Path) -> None:
+    failed = document(tmp_path / "a.json", openai("sh: 1: vitest: not found\n[exit code: 127]")).only
+    assert failed.failure is not None
+    assert failed.failure.exit_code == 127
+    assert document(tmp_path / "b.json", openai("12 passed\n[Command finished with exit code 0]", OTHER)).only.ok
+
+
 def test_tau_bench_errors_are_plain_strings(tmp_path: Path) -> None:
     runs: Json = [
         {"task_id": 3, "trial": trial, "reward": 0.0, "info": {}, "traj": openai(key=f"{KEY}{trial}")}
         for trial in (0, 1)
     ]
     taught = document(tmp_path / "results.json", runs)
-    assert [(found.agent, found.session, found.ok) for found in taught.outcomes] == [
-        ("tau-bench", "3-0", False),
-        ("tau-bench", "3-1", False),
+    assert [(found.agent, found.session[:2], found.session[-2:], found.ok) for found in taught.outcomes] == [
+        ("tau-bench", "3-", "-0", False),
+        ("tau-bench", "3-", "-1", False),
     ]
     second: Json = {
         "simulations": [

@@ -17,6 +17,11 @@ from ratchet.sources import calls, fields
 _OPENING = frozenset(("tooluse", "toolcall", "functioncall"))
 _CLOSING = frozenset(("toolresult", "functionresponse", "functioncalloutput", "toolmessage"))
 _RETURN_CODE = re.compile(r"<returncode>(-?\d{1,6})</returncode>")
+# How a shell tool tells how a command ended where it has no field for it: behind the output, or in a report around it.
+_ENDED = re.compile(
+    r"\[?(?:[\w ]{0,40}\bexit(?:ed with)? (?:code|status)|return ?code)[:=]? {0,2}(-?\d{1,3})\.?\]?\s*\Z", re.IGNORECASE
+)
+_REPORT_ENDS = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
 _FENCE = re.compile(r"```[a-z-]{0,20}\n(.*?)\n?```", re.DOTALL)
 _TOOL_ERROR = re.compile(
     r"\A\s*(?:Error|ERROR|Tool error|Error executing tool)\b ?[:(]|\A\s*\{\s*\"error\"\s*:\s*[\"{]"
@@ -137,7 +142,7 @@ def _result(record: Row, at: float | None) -> calls.Result:
         said = fields.blocks_text(error) or said
     if error or record.get("status") in ("error", "failed"):
         failed = True
-    code = _RETURN_CODE.search(said[:200])
+    code = _RETURN_CODE.search(said[:200]) or _ENDED.search(said[-120:].rpartition("\n")[2])
     details = fields.row(record.get("details"))
     exit_code = int(code[1]) if code else fields.whole(fields.first(details, ("exitCode", "exit_code")))
     return calls.Result(
@@ -177,15 +182,38 @@ def _gemini(record: Row) -> list[Event] | None:
         if status and status not in ("success", "error", "cancelled"):
             continue  # still waits for approval or runs
         said, failed = _gemini_answer(call)
+        said, exit_code = _reported(said)
         result = calls.Result(
             text=said,
             failed=True if status == "error" or failed else None,
             at=at,
+            exit_code=exit_code,
             kind="cancelled" if status == "cancelled" else "",
         )
         opens = Opens(_key(call), fields.text(call.get("name")), call.get("args"), at)
         found.append(Closes(_key(call), result, opens))
     return found
+
+
+def _reported(said: str) -> tuple[str, int | None]:
+    """(what a command printed, its exit code) out of the report in which Gemini CLI hands them over."""
+    if not said.startswith(("Command: ", "Output: ", "Stdout: ")):
+        return said, None
+    lines = said.split("\n")
+    ends: dict[str, str] = {}
+    while lines and lines[-1].startswith(_REPORT_ENDS):
+        name, _, value = lines.pop().partition(": ")
+        ends[name] = "" if value in ("(none)", "(empty)") else value
+    if not ends:
+        return said, None
+    printed = "\n".join(lines)
+    if printed.startswith("Command: "):
+        printed = printed.partition("\nDirectory: ")[2].partition("\n")[2]
+    printed, _, complained = printed.partition("\nStderr: ")
+    printed = printed.removeprefix("Output: ").removeprefix("Stdout: ")
+    parts = [part for part in (printed, complained, ends.get("Error")) if part and part not in ("(empty)", "(none)")]
+    code = ends.get("Exit Code", "")
+    return "\n".join(parts), int(code) if code.lstrip("-").isdigit() else None
 
 
 def _gemini_answer(call: Row) -> tuple[str, bool]:

@@ -33,7 +33,10 @@ _HOLDERS = (
     "transcript",
     "simulations",
 )
-_SESSION = ("sessionId", "session_id", "conversation_id", "thread_id", "instance_id", "task_id", "id", "environment")
+_SESSION = ("sessionId", "session_id", "conversation_id", "thread_id", "id")
+# A task is tried many times, by many models: its name and how a try began name the try.
+_TASK = ("instance_id", "task_id")
+_BEGINNING = 6  # messages or events; the first ones are the same in every try
 _IN_DOCUMENT = re.compile(
     rb'"(?:role|toolCalls|tool_calls|trajectory|traj|observation|projectHash)"\s*:|"kind"\s*:\s*"\w+Event"|"type"\s*:\s*"gemini"'
 )
@@ -123,6 +126,11 @@ class _Conversations:
         if not holder:
             return None
         named = fields.first(document, _SESSION)
+        held = document[holder]
+        listed: list[Json] = held if isinstance(held, list) else []
+        task = None if named else fields.first(document, _TASK)
+        if isinstance(task, str | int):
+            named = f"{task}-{_digest(listed[:_BEGINNING])}"
         trial = document.get("trial")
         about: Row = {
             "agent": _agent_of(document, holder),
@@ -133,9 +141,8 @@ class _Conversations:
         if trial is not None and about["session"]:
             about["session"] = f"{about['session']}-{trial}"
         if holder == "simulations":
-            return [step for each in fields.rows(document[holder]) for step in self._whole(each) or ()]
-        held = document[holder]
-        return self._steps(held if isinstance(held, list) else [], about)
+            return [step for each in fields.rows(held) for step in self._whole(each) or ()]
+        return self._steps(listed, about)
 
     def _steps(self, records: list[Json], about: Row) -> list[Item] | None:
         """The steps of one conversation, of messages or of pairs of them (OpenHands' oldest way)."""
