@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 from worlds import World
 
 from ratchet import arms
+from ratchet.guard import planning
 
 
 @pytest.fixture
@@ -17,5 +19,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """One agent whose watched calls live on the world's own clock."""
     made = World(tmp_path / "home")
     monkeypatch.setattr(arms, "time", SimpleNamespace(time=lambda: made.now, monotonic=lambda: made.now))
+    ids = count(1)
+    monkeypatch.setattr(planning, "new_id", lambda: f"t{next(ids):04d}")
+    monkeypatch.setattr(planning, "new_salt", lambda: "salt")
     yield made
     made.store.close()

@@ -185,7 +185,8 @@ def test_another_key_that_a_person_changes_holds_in_both_arms_and_the_trial_goes
     world.settings(AGENT).change({"timeout_s": 10.0}, who="person")
     assert world.guard.advance(held.id, now=world.now).state == "open"
     world.now += 2
-    got = [world.trials.arm_of("settings:" + AGENT, f"{CALL}{i}") for i in range(100)]
+    other = OpenTrials(str(world.home), lambda row: True)
+    got = [other.arm_of("settings:" + AGENT, f"{CALL}{i}") for i in range(100)]
     assert {tuple(sorted(version.values.items())) for version in got if version} == {
         (("timeout_s", 10.0),),
         (("max_retries", 3), ("timeout_s", 10.0)),

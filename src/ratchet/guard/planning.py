@@ -43,7 +43,7 @@ def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], 
     unit = asked.unit or known.unit
     share = trialgate.ramp(0, calls_per_day=known.calls_per_day if asked.ramp and mode == "coin" else 0.0)
     return Trial(
-        id="t" + coin.uuid7().replace("-", "")[:20],
+        id=new_id(),
         change=change,
         state="planned",
         edit=edits.edit_row(edit),
@@ -56,10 +56,20 @@ def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], 
         deadline_s=asked.deadline_s or deadline_of(unit, _defaults(store, change.target), base.values, edit.after),
         before=known.before,
         metrics=tuple(dict.fromkeys((*known.metrics, change.metric))),
-        salt=os.urandom(8).hex(),
+        salt=new_salt(),
         attempt=1 + _attempts(store, change),
         created_at=now,
     )
+
+
+def new_id() -> str:
+    """The id of a new trial; later ones sort later."""
+    return "t" + coin.uuid7().replace("-", "")[:20]
+
+
+def new_salt() -> str:
+    """What the trial's coin is tossed with: the same for every process, unknown before."""
+    return os.urandom(8).hex()
 
 
 def take_lease(store: Store, planned: Trial) -> None:
