@@ -110,7 +110,10 @@ class Ratchet:
                 interval_s = self._config.drain_interval_s
             except UsageError:  # logged by `_home`
                 interval_s = 0.0
-            self._drainer = Background(lambda: self._runtime.drain(), interval_s, name="ratchet-drain")
+            try:
+                self._drainer = Background(lambda: self._runtime.drain(), interval_s, name="ratchet-drain")
+            except RuntimeError:  # no thread may be started: the process has too many, or ends. Readers drain anyway.
+                self._drainer = Background(lambda: None, 0.0, name="ratchet-drain")
 
     def record(self, agent: str, **given: Unpack[Fields]) -> str:
         """Record one finished run of an agent; return its outcome's id. Costs microseconds and never raises.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -89,7 +89,7 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
         if key not in chosen and environ.get(name):
             chosen[key] = environ[name]
     home = home_of(chosen.get("home"), environ=environ)
-    for key, value in _from_file(cwd or Path.cwd(), home).items():
+    for key, value in _from_file([cwd or _here(), home]).items():
         chosen.setdefault(key, value)
     chosen["home"] = home
     return Config(**{key: _converted(key, value) for key, value in chosen.items()})  # type: ignore[arg-type]
@@ -114,16 +114,27 @@ def home_of(given: object, *, environ: Mapping[str, str] | None = None) -> Path:
         return path
 
 
-def _from_file(cwd: Path, home: Path) -> dict[str, object]:
-    for folder in (cwd, home):
-        path = folder / FILE_NAME
-        if not path.is_file():
+def _here() -> Path | None:
+    """The working directory; None when it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def _from_file(folders: Iterable[Path | None]) -> dict[str, object]:
+    """The settings in the first of the folders that has a file of them."""
+    for folder in folders:
+        if folder is None or not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113  (never raises, `Path.is_file` may)
             continue
+        path = folder / FILE_NAME
         import tomllib
 
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read ({error.strerror}); mend its permissions, or remove it") from error
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{path} is not valid TOML: {error}") from error
         for key in values:
             _known(key, str(path))

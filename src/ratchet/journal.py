@@ -49,7 +49,7 @@ class Journal:
         report: Callable[[str], None] | None = None,
         segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
-        self.folder = os.path.join(os.path.abspath(os.path.expanduser(home)), FOLDER)
+        self.folder = os.path.join(_absolute(home), FOLDER)
         self.lost = 0
         """Records that could not be written since this journal was made."""
         self._shared = shared
@@ -79,7 +79,9 @@ class Journal:
             try:
                 kept = self._write(line)
             except OSError as error:
-                kept = self._lose(f"the journal in {self.folder} cannot be written: {error.strerror or error}")
+                kept = self._lose(f"the journal in {self.folder[:200]} cannot be written: {error.strerror or error}")
+            except ValueError as error:  # a home that is no path: NUL in it, or a lone surrogate
+                kept = self._lose(f"the journal in {self.folder[:200]!r} cannot be written: {error}")
             why, self._untold = self._untold, ""
         if why and self._report is not None:  # outside the lock: a host's log handler may do anything
             self._report(why)
@@ -166,6 +168,15 @@ def _line(row: Row) -> bytes:
         return text.encode("utf-8", "replace") + b"\n"
 
 
+def _absolute(home: str) -> str:
+    """The home, wherever the process goes later; as it is when the working directory is gone."""
+    path = os.path.expanduser(home)
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
+
+
 def make_private(folder: str) -> None:
     """Create a folder that only its owner can enter, whatever the umask; leave an existing one as it is."""
     if not os.path.isdir(folder):
@@ -189,10 +200,10 @@ def may_be_written(name: str, now: float) -> bool:
 
 def segments(home: str) -> list[str]:
     """Paths of the segments in `home`, oldest first; empty when nothing was ever recorded there."""
-    folder = os.path.join(os.path.abspath(os.path.expanduser(home)), FOLDER)
+    folder = os.path.join(_absolute(home), FOLDER)
     try:
         names = sorted(os.listdir(folder))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [os.path.join(folder, name) for name in names if name.endswith(SUFFIX)]
 

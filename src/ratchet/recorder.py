@@ -51,7 +51,7 @@ class Recorder:
             row = row_of(agent, given)
         except Exception:  # noqa: BLE001  (the edge to the host: its values may do anything)
             _tell("a call of record() could not be understood; only that it happened is kept", exc_info=True)
-            row = {"r": "outcome", "id": uuid7(), "agent": _named(agent), "ok": given.get("ok") is not False}
+            row = {"r": "outcome", "id": uuid7(), "agent": _plainly_named(agent), "ok": _seems_ok(given)}
             row |= {"started_at": time.time(), "source": "python", "context": {"invalid": ["record"]}}
         self._journal.append(row)
         return str(row["id"])
@@ -78,7 +78,7 @@ def row_of(agent: str, given: Mapping[str, object]) -> Row:
         kept = keep(value) if keep is not None else None
         if kept is None:
             if name not in _APART:
-                invalid.append(name)
+                invalid.append(clean(name, _LABEL))
         elif kept != "":
             row[name] = kept
     _judge(row, given, invalid)
@@ -98,6 +98,11 @@ _harmless: dict[str, None] = {}
 
 def _named(agent: object) -> str:
     return _label(agent) or _NAMELESS
+
+
+def _plainly_named(agent: object) -> str:
+    """The name of an agent whose call could not be understood: it asks the value nothing."""
+    return _named(agent) if type(agent) is str else _NAMELESS
 
 
 def _label(value: object) -> str | None:
@@ -198,6 +203,12 @@ def _judge(row: Row, given: Mapping[str, object], invalid: list[str]) -> None:
 
 
 _SPEAKS = frozenset(("error", "status", "exit_code", "kind"))
+
+
+def _seems_ok(given: Mapping[str, object]) -> bool:
+    """How a run went that could not be understood: what told of a failure still does, unless the caller says."""
+    ok = given.get("ok")
+    return ok if isinstance(ok, bool) else all(given.get(name) is None for name in _SPEAKS)
 
 
 def _score(given: Mapping[str, object], invalid: list[str]) -> float | None:
