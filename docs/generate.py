@@ -9,7 +9,7 @@ import inspect
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import click
@@ -19,8 +19,10 @@ from ratchet import classify, shapes
 from ratchet.cli.app import EXIT_CODES, SECTIONS, cli
 from ratchet.cli.demo import HISTORY
 from ratchet.config import Config
+from ratchet.effects import Counts, Shrunk
 from ratchet.kinds import KINDS
 from ratchet.records import Json
+from ratchet.report import LessonEffect
 from ratchet.runtime import Runtime
 
 OUT = Path(__file__).parent / "reference"
@@ -119,23 +121,33 @@ def settings() -> Iterator[str]:
 
 def json_shapes() -> Iterator[str]:
     yield from (NOTE, "# JSON\n")
-    yield "What `--json` prints, as types: `[x]` is a list of x, `x?` may be null. More fields may come.\n"
+    yield "What `--json` prints on standard output, as types: `[x]` is a list of x, `x?` may be null. Times are Unix"
+    yield "seconds, durations end in `_s`. More fields may come. An error is one line on standard error and an"
+    yield "[exit code](command-line.md#exit-codes).\n"
+    bad: Json = {"path": "", "line": 0, "reason": ""}
     with tempfile.TemporaryDirectory() as scratch, Runtime.open(home=scratch) as runtime:
         learned = runtime.learn([HISTORY])
         patterns = runtime.patterns()
         lesson = runtime.lessons.add(when="no space left on device", do="Remove the build folder.", state="active")
         recalled = runtime.recall("no space left on device")
+        with_lessons = next(each for each in patterns if each.lessons)
+        effect = LessonEffect(
+            id="", text="", state="", counts=Counts(), effect=Shrunk(estimate=0.0, spread=0.0, weight=0.0), enough=False
+        )
         said: dict[str, Json] = {
-            "learn": {**shapes.learned(learned), "quarantined": [{"path": "", "line": 0, "reason": ""}]},
-            "watch-dir": {"processed": 0, "outcomes": 0, "rejected": [{"path": "", "line": 0, "reason": ""}]},
+            "learn": {**shapes.learned(learned), "quarantined": [bad], "notes": [bad]},
+            "watch-dir": {"processed": 0, "outcomes": 0, "rejected": [bad]},
             "record": {"id": ""},
             "classify TEXT": shapes.classification(classify("429 Too Many Requests")),
-            "patterns": [shapes.pattern(next(each for each in patterns if each.lessons))],
+            "patterns": [shapes.pattern(with_lessons)],
+            "patterns show ID": {**shapes.pattern_detail(runtime.pattern(with_lessons.id)), "correlated": []},
             "recall TEXT": shapes.recalled(recalled),
             "lessons list": [shapes.lesson(lesson)],
             "lessons show ID": shapes.lesson(lesson),
             "health": {**shapes.health(runtime.health()), "agents": {"NAME": 0.0}},
-            "report": shapes.report(runtime.report()),
+            "report": shapes.report(replace(runtime.report(), lessons=(effect,))),
+            "install AGENT": {"path": "", "changed": False, "diff": "", "backup": ""},
+            "doctor": [{"check": "", "ok": False, "found": "", "remedy": ""}],
         }
     for command, value in said.items():
         yield f"## `ratchet {command} --json`\n"

@@ -18,6 +18,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Start": {"demo": "start", "init": "start", "learn": "start", "doctor": "keep"},
     "See what keeps failing": {"patterns": "see", "health": "see", "classify": "see"},
     "Get the fix": {"recall": "see", "lessons": "lessons"},
+    "Hand it to an agent": {"install": "deliver", "uninstall": "deliver", "hook": "deliver", "report": "see"},
     "Change it, and keep what is proven": {
         "loop": "trials",
         "proposals": "trials",
@@ -25,7 +26,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "settings": "settings",
         "pulse": "trials",
     },
-    "Hand it to an agent": {"install": "deliver", "uninstall": "deliver", "hook": "deliver", "report": "see"},
     "Feed it": {"record": "start", "watch-dir": "start"},
     "About": {"version": "keep"},
 }
@@ -83,7 +83,7 @@ class Sections(click.Group):
 @click.option("--home", type=click.Path(path_type=Path), help="Where everything is kept (RATCHET_HOME; ~/.ratchet).")
 @click.pass_context
 def cli(ctx: click.Context, home: Path | None) -> None:
-    """Agents that learn from their failures and never slip back.
+    """Records what fails, learns what fixed it, and hands the fix back when it fails again.
 
     Start with `ratchet demo`, then `ratchet learn` reads the Claude Code and Codex histories on this machine.
     """
@@ -114,9 +114,13 @@ def run() -> None:
         code = cli.main(prog_name="ratchet", standalone_mode=False)
     except click.exceptions.Abort:
         code = _say("interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        code = error.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "ratchet"
-        code = _say(f"{error.format_message().rstrip('.')}; see `{path} --help`", error.exit_code)
+        said = " ".join(error.format_message().split()).rstrip(".")
+        code = _say(f"{said}; see `{path} --help`", error.exit_code)
     except click.ClickException as error:
         code = _say(error.format_message(), error.exit_code)
     except RatchetError as error:

@@ -12,7 +12,7 @@ from ratchet.install import InstallScope
 
 AGENTS = ("claude-code",)
 
-agent_argument = click.argument("agent", type=click.Choice(AGENTS))
+agent_argument = click.argument("agent", type=click.Choice(AGENTS), metavar="AGENT")
 user_option = click.option("--user", "scope", flag_value="user", default="user", help="For every project (default).")
 project_option = click.option("--project", "scope", flag_value="project", help="For the project in this folder only.")
 
@@ -28,9 +28,9 @@ project_option = click.option("--project", "scope", flag_value="project", help="
 def install(
     agent: str, scope: InstallScope, prevent: bool, dry_run: bool, command_home: Path | None, as_json: bool
 ) -> None:
-    """Add hooks to a coding agent, so that it is handed the fix in the failing turn.
+    """Hand a coding agent the fix in the failing turn.
 
-    Only Ratchet's own entries are added to the settings file; a backup is kept.
+    Adds hooks to the settings of AGENT (claude-code) and touches nothing else there; a backup is kept.
     """
     done = opened(command_home).install(agent, scope=scope, prevent=prevent, dry_run=dry_run)
     show.as_json(show.installed_fields(done)) if as_json else show.installed(done, dry_run=dry_run)
@@ -44,15 +44,24 @@ def install(
 @home_option
 @json_option
 def uninstall(agent: str, scope: InstallScope, dry_run: bool, command_home: Path | None, as_json: bool) -> None:
-    """Take the hooks out again; the settings file is restored byte for byte where nobody else changed it."""
+    """Take the hooks out again.
+
+    The settings file of AGENT (claude-code) is restored byte for byte if nobody else changed it; otherwise only the
+    hooks are taken out.
+    """
     done = opened(command_home).uninstall(agent, scope=scope, dry_run=dry_run)
-    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, dry_run=dry_run)
+    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, dry_run=dry_run, removed=True)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("event", nargs=-1, type=click.UNPROCESSED)
 def hook(event: tuple[str, ...]) -> None:
-    """What the installed hooks run; reads the event as JSON from standard input. Never fails its host."""
+    """What an installed hook does, by hand.
+
+    Reads EVENT (PostToolUseFailure, SessionStart, ...) as Claude Code's JSON from standard input. On any fault it says
+    nothing and ends with 0.
+    """
     from ratchet.hookpath import main
 
-    main(list(event))
+    home = click.get_current_context().find_root().obj
+    main([*event, "--home", str(home)] if home else list(event))

@@ -17,7 +17,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from ratchet import shapes
-from ratchet.cli import show
+from ratchet.cli import show, show_learned
 from ratchet.records import Json
 from ratchet.runtime import Runtime
 
@@ -48,24 +48,26 @@ def play(*, quiet: bool = False) -> dict[str, Json]:
         out.print(Rule("1. Learn from three coding sessions and one production log", style="cyan"))
         learned = runtime.learn([HISTORY])
         if not quiet:
-            show.learned(learned, following=False)
+            show_learned.learned(learned, following=False)
         out.print(Rule("2. What keeps failing, and what fixed it", style="cyan"))
         patterns = runtime.patterns()
         if not quiet:
-            show.patterns(patterns[:8], len(patterns))
+            show.patterns(patterns[:5], more=f"and {len(patterns) - 5} more")
         out.print(Rule("3. The same failure in a new session", style="cyan"))
         without = replay(None)
         with_lesson = replay(runtime)
         _told(out, "without Ratchet", without)
         _told(out, "with the hook", with_lesson)
-        out.print(
-            f"\n{len(without)} steps without the lesson, {len(with_lesson)} with it. "
-            "(The agent and its git are scripted here; the hook and its answer are the real ones.)"
+        out.print()
+        show.row(
+            out,
+            f"{len(without)} steps without the lesson, {len(with_lesson)} with it. "
+            "(The agent and its git are scripted here; the hook and its answer are the real ones.)",
         )
     out.print(Rule("Next, on your own histories", style="cyan"))
-    out.print("  ratchet learn                  read the Claude Code and Codex sessions on this machine")
+    out.print("  ratchet learn                  read this machine's Claude Code and Codex")
     out.print("  ratchet patterns               see what keeps failing")
-    out.print("  ratchet install claude-code    hand the fix to the agent in the failing turn (--dry-run shows how)")
+    out.print("  ratchet install claude-code    hand the agent the fix; first with --dry-run")
     return {
         "learned": shapes.learned(learned),
         "patterns": [shapes.pattern(each) for each in patterns],
@@ -129,8 +131,10 @@ def _told(out: Console, title: str, tried: list[Tried]) -> None:
     out.print(Text(f"\n{title}", "bold"))
     for each in tried:
         mark = Text("  ok    " if each.ok else "  fails ", "green" if each.ok else "red")
-        out.print(mark.append_text(show.plain(f"$ {each.command}", 90)))
+        show.row(out, show.plain(f"$ {each.command}", 90), mark)
         if not each.ok:
-            out.print(Text("          ").append_text(show.plain(each.output, 100)), style="dim")
-        if each.advice:
-            out.print(Text("\n".join("          " + line for line in each.advice.splitlines()), "yellow"))
+            said = show.plain(each.output, 100)
+            said.stylize("dim")
+            show.row(out, said, "          ")
+        for line in each.advice.splitlines():
+            show.row(out, Text(line, "yellow"), "          ")

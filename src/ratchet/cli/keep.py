@@ -15,7 +15,10 @@ from ratchet.cli.app import home_option, json_option, opened
 @home_option
 @json_option
 def doctor(command_home: Path | None, as_json: bool) -> None:
-    """What is set up, what is wrong, and what to do about it. Exit code 1 if something is wrong."""
+    """What is set up, what is wrong, and what to do.
+
+    Exit code 1 if something is wrong.
+    """
     checks = opened(command_home).doctor()
     if as_json:
         show.as_json([{"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks])

@@ -27,7 +27,10 @@ def lessons() -> None:
 def list_(state: LessonState | None, project: str | None, command_home: Path | None, as_json: bool) -> None:
     """All lessons, those with the best evidence first."""
     found = opened(command_home).lessons.list(state=state, project=project)
-    show.as_json([shapes.lesson(each) for each in found]) if as_json else show.lessons(found)
+    if as_json:
+        show.as_json([shapes.lesson(each) for each in found])
+    else:
+        show.lessons(found, narrowed=state is not None or project is not None)
 
 
 @lessons.command("show")
@@ -35,7 +38,7 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
 @home_option
 @json_option
 def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> None:
-    """One lesson whole: when, do, example, evidence."""
+    """One lesson whole: when, do, example, where it counts, evidence."""
     found = opened(command_home).lessons.show(lesson_id)
     show.as_json(shapes.lesson(found)) if as_json else show.lesson(found)
 
@@ -51,7 +54,10 @@ def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> Non
 def add(
     when: str, do: str, scope: Scope, project: str | None, active: bool, command_home: Path | None, as_json: bool
 ) -> None:
-    """Write a lesson by hand."""
+    """Write a lesson by hand.
+
+    One that switches a check off is quarantined at once, whatever was asked for.
+    """
     state: LessonState = "active" if active else "candidate"
     found = opened(command_home).lessons.add(when=when, do=do, scope=scope, project=project, state=state)
     show.as_json(shapes.lesson(found)) if as_json else show.decided(found)
@@ -63,7 +69,7 @@ def add(
 @home_option
 @json_option
 def approve(lesson_id: str, globally: bool, command_home: Path | None, as_json: bool) -> None:
-    """Make a lesson active: from now on agents are handed it."""
+    """Make a lesson active: agents are handed it."""
     _decided(opened(command_home).lessons.approve(lesson_id, globally=globally), as_json)
 
 
@@ -83,7 +89,7 @@ def retire(lesson_id: str, reason: str, command_home: Path | None, as_json: bool
 @home_option
 @json_option
 def quarantine(lesson_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
-    """Mark a lesson as harmful: never advice, not even as a candidate."""
+    """Mark a lesson as harmful: never advice."""
     _decided(opened(command_home).lessons.quarantine(lesson_id, reason=reason), as_json)
 
 
@@ -93,25 +99,31 @@ def quarantine(lesson_id: str, reason: str, command_home: Path | None, as_json: 
 @home_option
 @json_option
 def sync(file: Path, project: str | None, command_home: Path | None, as_json: bool) -> None:
-    """Keep a marked block of the project's active lessons in FILE (CLAUDE.md, AGENTS.md) for agents without hooks."""
+    """Write active lessons into an instructions file.
+
+    For agents without hooks: keeps a marked block of the project's active lessons in FILE (CLAUDE.md, AGENTS.md).
+    """
     synced = opened(command_home).lessons.sync(file, project=project)
     if as_json:
         show.as_json({"file": str(file), "lessons": synced.lessons, "changed": synced.changed})
     else:
-        click.echo(f"{file}: {synced.lessons} lessons" + ("" if synced.changed else ", unchanged"))
+        click.echo(f"{file}: {show.number(synced.lessons, 'lesson')}" + ("" if synced.changed else ", unchanged"))
 
 
 @lessons.command("export")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
 @home_option
 def export(file: Path, command_home: Path | None) -> None:
-    """Write lessons as JSON lines to FILE, or to standard output."""
+    """Write active and candidate lessons as JSON lines.
+
+    To FILE, or to standard output.
+    """
     text = opened(command_home).lessons.export()
     if str(file) == "-":
         click.echo(text, nl=False)
     else:
         file.write_text(text, encoding="utf-8")
-        click.echo(f"{file}: {len(text.splitlines())} lessons")
+        click.echo(f"{file}: {show.number(len(text.splitlines()), 'lesson')}")
 
 
 @lessons.command("import")
@@ -119,7 +131,10 @@ def export(file: Path, command_home: Path | None) -> None:
 @home_option
 @json_option
 def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
-    """Take lessons from FILE (JSON lines of `export`) as candidates, their provenance kept."""
+    """Take exported lessons in, as candidates.
+
+    FILE holds the JSON lines that `export` wrote. Where each came from is kept.
+    """
     found = opened(command_home).lessons.load(file)
     show.as_json(shapes.imported(found)) if as_json else show.imported(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -11,12 +12,15 @@ from ratchet import shapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
+from ratchet.kinds import KINDS
 
 
 @click.group(invoke_without_command=True)
 @click.option("--agent", help="Only this agent's failures.")
 @click.option("--kind", help="Only this kind, e.g. rate_limit.")
-@click.option("--all", "everything", is_flag=True, help="Also cascades, refusals and cancelled steps.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also consequences of other failures, refusals, cancelled steps."
+)
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
 @home_option
 @json_option
@@ -30,21 +34,34 @@ def patterns(
     command_home: Path | None,
     as_json: bool,
 ) -> None:
-    """Which failures keep coming back, what they cost, and what fixed each.
+    """What keeps failing, what it cost, what fixed it.
 
     The recurring ones come first. With --json, --limit does not apply unless given.
     """
     if ctx.invoked_subcommand:
         return
+    if kind is not None and kind not in KINDS:
+        raise UsageError(_unknown_kind(kind))
     given = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
     runtime = opened(command_home)
     found = runtime.patterns(
-        agent=agent, kind=kind, include_excused=everything, limit=limit if given or not as_json else None
+        agent=agent,
+        kind=kind,
+        include_excused=everything,
+        limit=None if as_json and not given else limit if as_json else limit + 1,
     )
     if as_json:
         show.as_json([shapes.pattern(each) for each in found])
-    else:
-        show.patterns(found, runtime.pattern_count())
+        return
+    narrowed = agent is not None or kind is not None
+    total = "more" if narrowed or everything else str(runtime.pattern_count())
+    more = f"{limit} of {total}; --limit {limit * 5} shows more" if len(found) > limit else ""
+    show.patterns(found[:limit], more=more, narrowed=narrowed)
+
+
+def _unknown_kind(kind: str) -> str:
+    near = get_close_matches(kind.lower().replace("-", "_"), KINDS, n=1)
+    return f"no kind {kind!r}" + (f": did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(KINDS))}")
 
 
 @patterns.command("split")
@@ -53,7 +70,10 @@ def patterns(
 @home_option
 @json_option
 def split(pattern_id: str, signature: str, command_home: Path | None, as_json: bool) -> None:
-    """Undo a merge: SIGNATURE leaves PATTERN_ID for a pattern of its own, and stays apart."""
+    """Take one signature out of a pattern, for good.
+
+    SIGNATURE (see `ratchet patterns show`) gets a pattern of its own; later failures follow it there.
+    """
     new_id = opened(command_home).split(pattern_id, signature)
     show.as_json({"pattern": new_id}) if as_json else click.echo(f"{signature} is now pattern {new_id}")
 
@@ -63,7 +83,10 @@ def split(pattern_id: str, signature: str, command_home: Path | None, as_json: b
 @home_option
 @json_option
 def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> None:
-    """One pattern whole: template, signatures, examples, lessons, what it occurs together with."""
+    """One pattern whole.
+
+    Its cost, lessons, examples, template and signatures, and what it occurs together with.
+    """
     detail = opened(command_home).pattern(pattern_id)
     show.as_json(shapes.pattern_detail(detail)) if as_json else show.pattern(detail)
 
@@ -72,7 +95,10 @@ def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> N
 @home_option
 @json_option
 def health(command_home: Path | None, as_json: bool) -> None:
-    """How well each agent does lately: 0 (all fails) to 1 (all succeeds)."""
+    """How well each agent does lately, from 0 to 1.
+
+    0: all fails; 1: all succeeds. The last 20 calls count half.
+    """
     found = opened(command_home).health()
     show.as_json(shapes.health(found)) if as_json else show.health(found)
 
@@ -92,9 +118,10 @@ def recall(
     command_home: Path | None,
     as_json: bool,
 ) -> None:
-    """What is known to fix this error? TEXT is the error; `-` reads standard input.
+    """What is known to fix this error?
 
-    Says nothing rather than guess: below the similarity threshold no lesson is shown.
+    TEXT is the error; `-` reads standard input. Where nothing known is similar enough, no lesson is shown. Candidates,
+    which agents are not handed yet, are searched too.
     """
     found = opened(command_home).recall(_text(text), limit=limit, project=project, session=session)
     show.as_json(shapes.recalled(found)) if as_json else show.recalled(found)
@@ -106,7 +133,10 @@ def recall(
 @click.option("--exit-code", type=int, help="Exit code, where known.")
 @json_option
 def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, as_json: bool) -> None:
-    """What kind of failure is this, and may the step be repeated? `-` reads standard input."""
+    """What kind of failure is this, and may the step be repeated?
+
+    TEXT is the error; `-` reads standard input.
+    """
     from ratchet.classification import classify as decide
 
     found = decide(_text(text), status=status, exit_code=exit_code)
@@ -117,7 +147,11 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
 @home_option
 @json_option
 def report(command_home: Path | None, as_json: bool) -> None:
-    """Do the lessons help? The effect against the withheld control, with an interval valid at any time."""
+    """Do the lessons help?
+
+    A share of the sessions is left without lessons, by coin; both groups are compared, with an interval that is valid
+    however often you look.
+    """
     found = opened(command_home).report()
     show.as_json(shapes.report(found)) if as_json else show.report(found)
 

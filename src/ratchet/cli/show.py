@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from ratchet.classification import Classification
     from ratchet.doctor import Check
     from ratchet.install import Installed
-    from ratchet.learning import Learned
     from ratchet.memory.recall import Recalled
-    from ratchet.report import Report
     from ratchet.patternview import PatternDetail
+    from ratchet.report import Report
     from ratchet.sources.watch_dir import Polled
 
 KIND_STYLE = "cyan"
@@ -56,7 +55,13 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("reading", total=None)
-        yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what[-40:])
+        yield lambda done, total, what: bars.update(task, completed=done, total=total, description=_brief(what))
+
+
+def _brief(what: str) -> str:
+    """A task's name in a fixed width, so that the bar stands still."""
+    name = what.rsplit("/", 1)[-1]
+    return f"{name[:23] + '…' if len(name) > 24 else name:<24}"
 
 
 def plain(text: str, limit: int = 200) -> Text:
@@ -68,6 +73,32 @@ def plain(text: str, limit: int = 200) -> Text:
 def block(text: str) -> Text:
     """Foreign text on its own lines, other control characters removed."""
     return Text("".join(c for c in text if c == "\n" or c.isprintable()))
+
+
+def row(out: Console, text: Text | str, lead: Text | str = "") -> None:
+    """`text` behind `lead`. On a terminal its further lines stand under its first; elsewhere it stays one line, so that
+    a script finds it whole."""
+    head = Text(lead) if isinstance(lead, str) else lead
+    body = Text(text) if isinstance(text, str) else text
+    if not out.is_terminal:
+        out.print(Text("").append_text(head).append_text(body), soft_wrap=True)
+        return
+    hung = Text(" " * head.cell_len)
+    for number, line in enumerate(body.wrap(out, max(20, out.width - head.cell_len), overflow="fold")):
+        line.rstrip()
+        out.print(Text("").append_text(hung if number else head).append_text(line))
+
+
+def worked(each: Lesson) -> str:
+    """How far a lesson may be trusted, in a few words."""
+    if each.state == "quarantined":
+        return f"quarantined, never advice: {each.reason}" if each.reason else "quarantined, never advice"
+    tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"
+    return f"{each.state}, {tried}"
+
+
+def number(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def ago(at: float) -> str:
@@ -83,94 +114,111 @@ def seconds(value: float) -> str:
     return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
 
 
-def learned(found: Learned, *, following: bool = True) -> None:
-    out = console()
-    out.print(
-        f"Read [b]{found.files}[/b] files, [b]{found.sessions}[/b] sessions: [b]{found.outcomes:,}[/b] new outcomes, "
-        f"[b]{found.failures}[/b] failures of the agent ({found.unflagged} of them not flagged by their source), "
-        f"{found.cascades} cascades, {found.user_denied} refusals."
-    )
-    counts = found.lessons
-    out.print(
-        f"Patterns touched: {found.patterns}. Lessons learnt: [green]{counts['active']} active[/green], "
-        f"[yellow]{counts['candidate']} candidates[/yellow], [red]{counts['quarantined']} quarantined[/red]."
-    )
-    for bad in found.quarantined[:10]:
-        out.print(Text("  skipped ", "red").append_text(plain(f"{bad.path}:{bad.line}: {bad.reason}")))
-    if len(found.quarantined) > 10:
-        out.print(f"  and {len(found.quarantined) - 10} more (ratchet learn --json lists all)")
-    for note in found.notes[:10]:
-        out.print(Text("  empty   ", "dim").append_text(plain(f"{note.path}: {note.reason}")))
-    if following:
-        out.print("next: [b]ratchet patterns[/b], [b]ratchet lessons list[/b], [b]ratchet install claude-code[/b]")
-
-
-def patterns(found: Sequence[Pattern], total: int) -> None:
+def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: bool = False) -> None:
+    """Each pattern's error text, what it cost, and what fixed it. `more` says how to see the rest, where there is any;
+    `narrowed` that a filter chose."""
     out = console()
     if not found:
-        out.print("No failures recorded. Next: [b]ratchet learn[/b] reads the histories on this machine.")
+        nothing = "No failures of this agent or kind." if narrowed else "No failures recorded."
+        out.print(f"{nothing} Next: [b]{'ratchet patterns' if narrowed else 'ratchet learn'}[/b]")
         return
     for each in found:
-        times = f"{each.count}x" if each.sessions < 2 else f"{each.count}x in {each.sessions} sessions"
-        about = [times, each.trend if each.recurring else "once", f"last {ago(each.last_seen)}"]
-        if each.wasted_s >= 1:
-            about.append(f"{seconds(each.wasted_s)} wasted")
-        out.print(Text(each.kind, KIND_STYLE).append(f"  {', '.join(about)}  ", "default").append(each.id, "dim"))
-        out.print(Text("  ").append_text(plain(each.template, 160)))
-        for lesson in each.lessons[:2]:
-            state = f"  [{lesson.state}, worked in {lesson.worked} of {lesson.tried} sessions]"
-            out.print(Text("  -> ").append_text(plain(lesson.text, 200)).append(state, STATE_STYLE[lesson.state]))
-    if total > len(found):
-        out.print(f"{len(found)} of {total} patterns; --limit {total} shows all")
+        row(out, _bold(plain(each.template, 160)))
+        about = Text(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim")
+        row(out, about, "  ")
+        advice = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
+        for lesson in advice[:2]:
+            state = f"  [{worked(lesson)}]"
+            row(out, plain(lesson.text, 200).append(state, STATE_STYLE[lesson.state]), "  -> ")
+        if not advice and each.lessons:
+            row(out, Text("no advice: ", "red").append_text(_refused(each.lessons[0])), "  ")
+    if more:
+        row(out, more)
+
+
+def _about(each: Pattern) -> Iterator[str]:
+    sessions = f" in {number(each.sessions, 'session')}" if each.sessions and each.count > 1 else ""
+    yield f"{each.count}x{sessions}"
+    if each.recurring:
+        yield each.trend
+    yield f"last {ago(each.last_seen)}"
+    if each.wasted_s >= 1:
+        yield f"{seconds(each.wasted_s)} wasted"
+
+
+def _refused(each: Lesson) -> Text:
+    return plain(f"{each.text} ({each.reason or each.state})", 200)
+
+
+def _bold(text: Text) -> Text:
+    text.stylize("bold")
+    return text
 
 
 def pattern(detail: PatternDetail) -> None:
     out = console()
     each = detail.pattern
-    out.print(Text(f"{each.id}  {each.kind}  {each.trend}", "bold"))
-    out.print(f"{each.count} times in {each.sessions} sessions, agents: {', '.join(each.agents)}")
-    out.print(f"first {ago(each.first_seen)}, last {ago(each.last_seen)}, wasted {seconds(each.wasted_s)}")
-    out.print(Text("\ntemplate\n", "bold").append_text(block(each.template)))
-    for signature in detail.signatures:
-        out.print(Text(f"  {signature}", "dim"))
-    for message in detail.examples:
-        out.print(Text("\nexample\n", "bold").append_text(block(message)))
+    row(out, _bold(plain(each.template, 160)))
+    row(out, Text(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim"), "  ")
+    row(out, plain(f"agents: {', '.join(each.agents)}; first {ago(each.first_seen)}", 400), "  ")
     for lesson_ in each.lessons:
-        out.print(Text("\nlesson\n", "bold"))
+        out.print(Text("\nlesson ", "bold"), end="")
         lesson(lesson_)
+    for message in detail.examples:
+        out.print(Text("\nexample\n", "bold").append_text(block(message)), soft_wrap=not out.is_terminal)
+    out.print(Text("\ntemplate (what differs from case to case is masked)\n", "bold").append_text(block(each.template)))
+    out.print(Text("\nsignatures (ratchet patterns split takes one out)", "bold"))
+    for signature in detail.signatures:
+        out.print(f"  {signature}")
     for other in detail.correlated:
         one, another = other.patterns
         with_ = another if one == each.id else one
         times = f"{other.together} times, {other.expected:.1f} expected"
-        out.print(plain(f"comes together with {with_} ({other.unit}s: {times}; {other.statistic}, p = {other.p:.1g})"))
+        said = f"comes together with {with_} ({other.unit}s: {times}; {other.statistic}, p = {other.p:.1g})"
+        row(out, plain(said))
 
 
-def lessons(found: Sequence[Lesson]) -> None:
+def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
     out = console()
     if not found:
-        out.print("No lessons yet. Next: [b]ratchet learn[/b], or [b]ratchet lessons add --when ERROR --do FIX[/b].")
+        nothing = "No such lessons." if narrowed else "No lessons yet."
+        row(out, f"{nothing} Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX")
         return
     for each in found:
-        state = Text(f"{each.state:<11}", STATE_STYLE[each.state])
-        worked = (
-            f" worked in {each.worked} of {each.tried} sessions  {each.kind}  " if each.tried else f" {each.kind}  "
-        )
-        out.print(state.append(worked, "default").append(each.id, "dim"))
-        out.print(Text("  when ", "dim").append_text(plain(each.when, 140)))
-        out.print(Text("  do   ", "dim").append_text(plain(each.text, 240)))
+        tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
+        head = Text(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
+        row(out, head.append(each.id, "dim"))
+        row(out, plain(each.when, 140), Text("  when ", "dim"))
+        row(out, plain(each.text, 240), Text("  do   ", "dim"))
         if each.reason:
-            out.print(Text("  why  ", "dim").append_text(plain(each.reason, 200)))
+            row(out, plain(each.reason, 200), Text("  why  ", "dim"))
+    if any(each.state == "candidate" for each in found):
+        row(
+            out,
+            "A candidate is handed to no agent until it works in a second session, or: ratchet lessons approve ID",
+        )
 
 
 def lesson(each: Lesson) -> None:
     out = console()
-    out.print(Text(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]).append(f"  {each.scope}"))
+    out.print(Text(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]))
     for title, text in (("when", each.when), ("do", each.text), ("example", each.example), ("reason", each.reason)):
         if text:
-            out.print(Text(f"{title}: ", "bold").append_text(block(text)))
-    out.print(f"worked in {each.worked} of {each.tried} sessions; from {each.provenance or 'unknown'}")
+            row(out, block(text), Text(f"  {title:<10}", "bold"))
+    if each.state in ("active", "candidate"):
+        row(out, _counts_in(each), Text(f"  {'counts in':<10}", "bold"))
+    tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"
+    row(out, plain(f"{tried}; {each.provenance or 'origin unknown'}"), Text("  evidence  ", "bold"))
     for outcome_id in each.evidence[:10]:
-        out.print(Text(f"  evidence {outcome_id}", "dim"))
+        out.print(Text(f"            {outcome_id}", "dim"))
+
+
+def _counts_in(each: Lesson) -> Text:
+    """Where agents are handed it: the answer to "why is the hook silent?"."""
+    if each.scope == "global":
+        return Text("every project")
+    where = ", ".join(each.projects[:5]) or "no project"
+    return plain(f"{where} (ratchet lessons approve --global ID: in every project)", 600)
 
 
 def decided(each: Lesson) -> None:
@@ -180,18 +228,13 @@ def decided(each: Lesson) -> None:
 def recalled(found: Recalled) -> None:
     out = console()
     if found.abstained:
-        out.print(f"Nothing known is similar enough ({found.searched} lessons searched). Better silent than a guess.")
+        searched = f"Nothing known is similar enough ({number(found.searched, 'lesson')} searched)."
+        row(out, searched if found.searched else "No lessons to search yet. Next: ratchet learn")
         return
     for each in found.lessons:
         known = each.lesson
-        out.print(block(known.text))
-        out.print(
-            Text(
-                f"  {known.state}; worked in {known.worked} of {known.tried} sessions; {each.match} match {each.score:.2f}; "
-                f"{known.id}",
-                "dim",
-            )
-        )
+        row(out, block(known.text))
+        row(out, Text(f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}", "dim"), "  ")
 
 
 def health(found: object) -> None:
@@ -202,7 +245,8 @@ def health(found: object) -> None:
     if shape["score"] is None:
         out.print("No outcomes recorded. Next: [b]ratchet learn[/b], or record some.")
         return
-    out.print(f"overall {shape['score']:.2f}  (exponentially weighted, half-life {shape['half_life_calls']} calls)")
+    scale = f"0 all fails, 1 all succeeds; the last {shape['half_life_calls']} calls count half"
+    out.print(f"{shape['score']:.2f} overall  ({scale})")
     agents = shape["agents"]
     assert isinstance(agents, dict)
     for name, score in sorted(agents.items()):
@@ -213,13 +257,14 @@ def health(found: object) -> None:
 def classification(found: Classification) -> None:
     out = console()
     out.print(Text(found.kind, KIND_STYLE))
-    out.print(f"transient: {'yes' if found.transient else 'no'}; safe to retry: {'yes' if found.retry_safe else 'no'}")
-    out.print(Text(found.signature, "dim"))
-    out.print(block(found.template))
+    passing, again = ("yes" if each else "no" for each in (found.transient, found.retry_safe))
+    out.print(f"  may pass by itself: {passing}; safe to retry: {again}")
+    row(out, found.signature, "  signature ")
+    row(out, block(found.template), "  template  ")
 
 
 def polled(found: Polled) -> None:
-    click.echo(f"{found.outcomes} outcomes from {found.processed} files")
+    click.echo(f"{number(found.outcomes, 'outcome')} from {number(found.processed, 'file')}")
     for bad in found.rejected:
         click.echo(f"  rejected {plain(f'{bad.path}:{bad.line}: {bad.reason}')}")
 
@@ -228,7 +273,7 @@ def imported(found: object) -> None:
     from ratchet import shapes
 
     shape = shapes.imported(found)  # type: ignore[arg-type]
-    click.echo(f"{shape['imported']} lessons imported as candidates, {shape['known']} known already")
+    click.echo(f"imported as candidates: {shape['imported']}; known already: {shape['known']}")
     rejected = shape["rejected"]
     assert isinstance(rejected, list)
     for bad in rejected:
@@ -245,21 +290,29 @@ def installed_fields(done: Installed) -> dict[str, Json]:
     }
 
 
-def installed(done: Installed, *, dry_run: bool) -> None:
+def installed(done: Installed, *, dry_run: bool, removed: bool = False) -> None:
     if not done.changed:
         click.echo(f"{done.path}: nothing to change")
         return
-    for line in done.diff.splitlines():
-        style = {"+": "green", "-": "red"}.get(line[:1])
-        click.secho(line, fg=style)
-    click.echo(f"{'would change' if dry_run else 'changed'} {done.path}")
-    if done.backup and not dry_run:
+    if dry_run:
+        for line in done.diff.splitlines():
+            style = {"+": "green", "-": "red"}.get(line[:1])
+            click.secho(line, fg=style)
+        click.echo(f"would change {done.path}")
+        return
+    click.echo(f"{'taken out of' if removed else 'installed in'} {done.path}")
+    if done.backup:
         click.echo(f"backup: {done.backup}")
+    if not removed:
+        click.echo("It counts from the next Claude Code session on. Back out: ratchet uninstall claude-code")
 
 
 def doctor(checks: Sequence[Check]) -> None:
     for check in checks:
-        mark = click.style("ok  ", fg="green") if check.ok else click.style("FAIL", fg="red")
+        if not check.ok:
+            mark = click.style("FAIL", fg="red")
+        else:
+            mark = click.style("note", fg="yellow") if check.remedy else click.style("ok  ", fg="green")
         click.echo(f"{mark} {check.name}: {check.found}")
         if check.remedy:
             click.echo(f"     -> {check.remedy}")
@@ -268,25 +321,31 @@ def doctor(checks: Sequence[Check]) -> None:
 def report(found: Report) -> None:
     out = console()
     pooled = found.pooled
-    out.print(Text(f"All lessons together: {pooled.verdict}", "bold"))
-    out.print(
-        f"  shown    {pooled.shown_ok} of {pooled.shown} units achieved their step\n"
-        f"  withheld {pooled.withheld_ok} of {pooled.withheld}"
-    )
+    out.print(Text(f"Do the lessons help? {pooled.verdict[:1].upper()}{pooled.verdict[1:]}.", "bold"))
     if pooled.estimate is not None:
         span = f"{100 * pooled.low:+.0f} to {100 * pooled.high:+.0f}"
-        out.print(f"  difference {100 * pooled.estimate:+.0f} points; 95 % interval, valid at any time: {span}")
+        row(
+            out,
+            f"difference {100 * pooled.estimate:+.0f} points; 95 % interval {span}, valid however often you look",
+            "  ",
+        )
+    out.print(
+        f"  lesson shown     {pooled.shown_ok} of {pooled.shown} got past the failure\n"
+        f"  lesson withheld  {pooled.withheld_ok} of {pooled.withheld}"
+    )
     for each in found.lessons:
-        line = Text(f"\n{each.id}  ", "dim")
+        line = Text("")
         if each.enough:
             line.append(f"{100 * each.effect.estimate:+.0f} points (+-{100 * each.effect.spread:.0f})")
         else:
             line.append("not enough data yet")
-        line.append(f"; shown {each.counts.shown}, withheld {each.counts.withheld}\n  ").append_text(
-            plain(each.text, 160)
-        )
-        out.print(line)
-    out.print(
-        f"\n{found.waiting} units of running sessions wait, {found.not_attempted} never came to their step. "
-        f"New sessions withhold {found.withheld_share:.0%}."
+        line.append(f"; shown {each.counts.shown}, withheld {each.counts.withheld}  ").append(each.id, "dim")
+        out.print()
+        row(out, _bold(plain(each.text, 160)))
+        row(out, line, "  ")
+    out.print()
+    row(
+        out,
+        f"Not counted: {found.waiting} whose session still runs, {found.not_attempted} whose step was not tried again. "
+        f"{100 * found.withheld_share:g} % of new cases are withheld by coin, as the control.",
     )

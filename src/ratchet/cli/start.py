@@ -11,9 +11,9 @@ from typing import cast
 import click
 
 from ratchet import shapes
-from ratchet.cli import show
+from ratchet.cli import show, show_learned
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.errors import UsageError
+from ratchet.errors import NotFound, UsageError
 from ratchet.records import Fields
 
 
@@ -21,7 +21,10 @@ from ratchet.records import Fields
 @home_option
 @json_option
 def init(command_home: Path | None, as_json: bool) -> None:
-    """Create the home folder and an empty store (also done on first use by `learn`)."""
+    """Create the home folder and an empty store.
+
+    Not needed: the first `learn` or `record` does it.
+    """
     home = opened(command_home).init()
     if as_json:
         show.as_json({"home": str(home)})
@@ -34,18 +37,23 @@ def init(command_home: Path | None, as_json: bool) -> None:
 @home_option
 @json_option
 def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> None:
-    """Read session histories and logs: what failed, how often, what fixed it.
+    """Read session histories and logs.
 
-    PATHS are files or folders; without any, the usual homes of Claude Code and Codex. Reading the same history again
-    adds nothing; a grown file is continued. Understood: Claude Code and Codex sessions, JSON lines, OTLP traces, logs.
+    Finds what failed, how often, and what fixed it. PATHS are files or folders; without any, the usual homes of Claude
+    Code and Codex. Reading the same history again adds nothing; a grown file is continued. Understood: Claude Code and
+    Codex sessions, conversations with tool calls, JSON lines, OTLP traces, logs.
     """
     runtime = opened(command_home)
     with show.progress(quiet=as_json) as progress:
         learned = runtime.learn(paths, progress=progress)
+    if paths and not learned.files:
+        raise NotFound(f"no file in {', '.join(map(str, paths))}; name a history, or a folder that holds some")
     if as_json:
         show.as_json(shapes.learned(learned))
     else:
-        show.learned(learned)
+        gained = any(n for state, n in learned.lessons.items() if state == "active")
+        best = runtime.lessons.list(state="active")[:3] if gained else []
+        show_learned.learned(learned, best, following=bool(learned.outcomes))
     if learned.files and learned.unread == learned.files:
         raise UsageError("none of these files could be read as a history; see the reasons above")
 
@@ -53,11 +61,17 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
 @click.command("watch-dir")
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--once", is_flag=True, help="Take what is there now, then end.")
-@click.option("--interval-s", type=click.FloatRange(0.1, 3600), default=2.0, show_default=True)
+@click.option(
+    "--interval-s", type=click.FloatRange(0.1, 3600), default=2.0, show_default=True, help="Between two looks."
+)
 @home_option
 @json_option
 def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | None, as_json: bool) -> None:
-    """Take JSON files that agents drop into FOLDER: to .processed/, a bad one to .rejected/ with the reason."""
+    """Take JSON files that agents drop into a folder.
+
+    One that was read goes to FOLDER/.processed/, a bad one to FOLDER/.rejected/ with the reason beside it. Watches
+    until Ctrl-C, unless --once is given.
+    """
     runtime = opened(command_home)
     while True:
         polled = runtime.poll_folder(folder)
@@ -73,7 +87,7 @@ def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | 
 @click.command()
 @click.argument("agent", required=False)
 @click.option("--task", default="", help="What was asked for.")
-@click.option("--ok/--failed", "ok", default=None, help="Did it succeed? (default: failed iff --error is given)")
+@click.option("--ok/--failed", "ok", default=None, help="Did it succeed? (default: unless --error is given)")
 @click.option("--error", help="The error text; `-` reads standard input.")
 @click.option("--score", type=click.FloatRange(0, 1), help="0 to 1, higher is better.")
 @click.option("--quality", type=click.FloatRange(1, 5), help="1 to 5, maps onto the score.")
@@ -87,9 +101,9 @@ def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | 
 @home_option
 @json_option
 def record(agent: str | None, command_home: Path | None, as_json: bool, error: str | None, **given: object) -> None:
-    """Record one outcome of AGENT, e.g. from a shell script.
+    """Record one run of an agent, e.g. from a shell script.
 
-    Prints the outcome's id.
+    AGENT is any name that its runs share. Prints the outcome's id.
     """
     if not agent:
         raise UsageError("name the agent: ratchet record AGENT --ok, or --error TEXT")
@@ -103,7 +117,10 @@ def record(agent: str | None, command_home: Path | None, as_json: bool, error: s
 @click.command()
 @json_option
 def demo(as_json: bool) -> None:
-    """See it work on a small history that ships with Ratchet. No key, no network, nothing of yours is touched."""
+    """See it work on a small history that ships with Ratchet.
+
+    No key, no network, nothing of yours is touched.
+    """
     from ratchet.cli.demo import play
 
     result = play(quiet=as_json)

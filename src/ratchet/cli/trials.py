@@ -150,7 +150,10 @@ def reject(proposal_id: str, reason: str, command_home: Path | None, as_json: bo
 
 @click.group()
 def pulse() -> None:
-    """After how many failures each agent is looked at: by how busy it is, unless you say otherwise."""
+    """After how many failures each agent is looked at.
+
+    By how busy it is, unless you say otherwise.
+    """
 
 
 @pulse.command("list")
@@ -203,9 +206,10 @@ def clear_pulse(agent: str, command_home: Path | None) -> None:
 @home_option
 @json_option
 def loop(once: bool, interval_s: float | None, auto_fix: bool | None, command_home: Path | None, as_json: bool) -> None:
-    """Watch the agents: propose fixes, try them, keep what is proven, revert what hurts.
+    """Watch the agents: try fixes, keep what is proven.
 
-    Runs until it is interrupted (Ctrl-C or SIGTERM), after the round under way.
+    Proposes fixes, tries them, keeps what is proven and reverts what hurts. Runs until it is interrupted (Ctrl-C or
+    SIGTERM), after the round under way.
     """
     runtime = opened(command_home)
 
