@@ -54,7 +54,7 @@ def same(one: Json, other: Json) -> bool:
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    return one == other
+    return one == other or (one != one and other != other)  # NaN, of which some notations have one
 
 
 def plain_values(values: Mapping[str, object], what: str) -> dict[str, Json]:

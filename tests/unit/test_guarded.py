@@ -534,6 +534,31 @@ def test_no_more_calls_run_at_once_than_set_in_threads_and_tasks() -> None:
     assert (running, most) == (0, 3)
 
 
+def test_two_handles_of_one_agent_share_its_limits() -> None:
+    live = Live(lambda work, every_s: Background(work, 0, name="none"))
+    one, other = (
+        AgentSettings("bot", {"concurrency": Range(1, 8, default=1)}, live=live, store=no_store, enclosing=enclosing)
+        for _ in range(2)
+    )
+    gate, order = threading.Event(), list[str]()
+
+    def first() -> None:
+        order.append("first")
+        gate.wait(10)
+        order.append("first ends")
+
+    with ThreadPoolExecutor(2) as pool:
+        held = pool.submit(one.run, first)
+        while not order:
+            time.sleep(0.001)
+        waiting = pool.submit(other.run, order.append, "second")
+        assert not waiting.done()
+        gate.set()
+        held.result(10)
+        waiting.result(10)
+    assert order == ["first", "first ends", "second"]
+
+
 def test_a_guarded_call_within_a_guarded_call_does_not_wait_for_its_own_slot() -> None:
     s = settings(concurrency=Range(1, 8, default=1), timeout_s=Range(1, 60, default=20))
     work = Fails()

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -427,6 +428,16 @@ def test_a_stream_reads_its_arm_between_the_items_of_others(
         return items()
 
     assert list(zip(stream("new-1"), stream("old-1"), strict=True)) == [(55, 30)] * 3
+
+
+def test_an_arm_that_changes_under_one_number_is_read_anew(
+    trial: tuple[ratchet.Ratchet, AgentSettings, Arms],
+) -> None:
+    r, s, arms = trial
+    for rate in (0.25, 0.75):
+        arms.new = replace(arms.new, values={"timeout_s": 55, "rate": rate})
+        with r.watch("bot", fields={"unit": f"new-{rate}"}):
+            assert s.current().rate == rate
 
 
 def test_a_coin_that_fails_leaves_the_old_values_and_the_host_alone(

@@ -242,6 +242,20 @@ def test_a_key_that_a_merge_brings_is_overridden_and_given_back(tmp_path: Path) 
     assert path.read_text() == YAML
 
 
+def test_values_that_json_has_not_do_no_harm_elsewhere_in_the_file(tmp_path: Path) -> None:
+    for name, text in (
+        ("a.yaml", "day: 2024-01-02\nodd: .nan\na: 1\n"),
+        ("a.toml", "day = 2024-01-02\nodd = nan\na = 1\n"),
+    ):
+        path = tmp_path / name
+        path.write_text(text)
+        target = FileTarget(path, ("a",))
+        target.apply(target.plan({"a": 2}))
+        assert path.read_text() == text.replace("1\n", "2\n")
+        with pytest.raises(Refused, match="date"):
+            FileTarget(path, ("day",)).read()
+
+
 def test_a_link_stays_a_link_and_mode_and_foreign_bytes_stay(tmp_path: Path) -> None:
     real = tmp_path / "real.json"
     real.write_bytes(b'{"a": 1, "b": "\xff"}')

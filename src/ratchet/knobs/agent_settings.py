@@ -102,8 +102,14 @@ class AgentSettings:
         self._live = live
         self._store = store
         self._enclosing = enclosing
-        self._ready: dict[tuple[int, float], Values] = {}
-        self._guard = Guard(agent=agent, values=self.current, trying=self.trying, timing=timing or Timing())
+        self._ready: dict[tuple[int, float], tuple[Version, Values]] = {}
+        self._guard = Guard(
+            agent=agent,
+            values=self.current,
+            trying=self.trying,
+            limits=live.limits(self.name),
+            timing=timing or Timing(),
+        )
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -131,16 +137,15 @@ class AgentSettings:
         return held
 
     def _values(self, version: Version) -> Values:
-        # A draft and the version it becomes have one number; before its time nobody else can have that number.
+        # By number alone two may differ: a trial gives its old arm what it found, whatever was set beside it since.
         key = (version.number, version.at)
         ready = self._ready.get(key)
-        if ready is None:
+        if ready is None or (ready[0] is not version and ready[0] != version):
             if len(self._ready) >= _KEPT_VERSIONS:
                 self._ready.clear()
-            ready = self._ready[key] = Values(
-                {name: self._checked(name, knob, version) for name, knob in self.knobs.items()}, version.number
-            )
-        return ready
+            checked = {name: self._checked(name, knob, version) for name, knob in self.knobs.items()}
+            ready = self._ready[key] = (version, Values(checked, version.number))
+        return ready[1]
 
     def _checked(self, name: str, knob: Knob, version: Version) -> object:
         """What the version sets, or the default where that is not (or no longer) within the knob's bounds."""

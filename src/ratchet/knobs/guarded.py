@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeAlias, cast
 
 from ratchet.knobs.builtin import Policy, policy_of
-from ratchet.knobs.limits import Pace, Slots
+from ratchet.knobs.limits import Limits
 from ratchet.knobs.streams import Rest
 from ratchet.knobs.threads import in_thread, too_long
 from ratchet.knobs.tries import Again, Tries
@@ -48,8 +48,7 @@ class Guard:
     agent: str
     values: Callable[[], Mapping[str, object]]
     trying: Callable[..., AbstractContextManager[None]]
-    slots: Slots = field(default_factory=Slots)
-    pace: Pace = field(default_factory=Pace)
+    limits: Limits = field(default_factory=Limits)
     timing: Timing = field(default_factory=Timing)
 
 
@@ -261,10 +260,10 @@ class Call:
         limit_s = self._policy.timeout_s
         entered = self._guard.agent not in _inside.get()
         if entered:
-            self._guard.slots.enter(self._policy.concurrency if waits else None)
+            self._guard.limits.slots.enter(self._policy.concurrency if waits else None)
         token = _inside.set(_inside.get() | {self._guard.agent})
         try:
-            leave = self._guard.slots.leave if entered else _nothing
+            leave = self._guard.limits.slots.leave if entered else _nothing
             if limit_s is not None:
                 return in_thread(work, limit_s, after=leave, name=self._guard.agent)
             try:
@@ -279,7 +278,7 @@ class Call:
         limit_s = self._policy.timeout_s
         entered = self._guard.agent not in _inside.get()
         if entered:
-            await self._guard.slots.enter_async(self._policy.concurrency)
+            await self._guard.limits.slots.enter_async(self._policy.concurrency)
         token = _inside.set(_inside.get() | {self._guard.agent})
         try:
             async with asyncio.timeout(limit_s) as limit:
@@ -291,7 +290,7 @@ class Call:
         finally:
             _inside.reset(token)
             if entered:
-                self._guard.slots.leave()
+                self._guard.limits.slots.leave()
 
     def _hold_back(self) -> None:
         wait_s = self._place()
@@ -304,7 +303,7 @@ class Call:
             await self._guard.timing.sleep_async(wait_s)
 
     def _place(self) -> float:
-        return self._guard.pace.reserve(self._policy.calls_per_minute, self._guard.timing.monotonic())
+        return self._guard.limits.pace.reserve(self._policy.calls_per_minute, self._guard.timing.monotonic())
 
     # -- what then -----------------------------------------------------------------------------------------------------
 

@@ -118,3 +118,11 @@ class Pace:
             due = max(self._next_at, now)
             self._next_at = due + spacing_s
         return max(0.0, due - slack_s - now)
+
+
+class Limits:
+    """What all calls of one agent in this process share, through whichever handle they are made."""
+
+    def __init__(self) -> None:
+        self.slots = Slots()
+        self.pace = Pace()

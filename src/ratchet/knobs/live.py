@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ratchet.errors import RatchetError
+from ratchet.knobs.limits import Limits
 from ratchet.knobs.versions import StoredSettings
 from ratchet.ports import Arms
 from ratchet.records import Version
@@ -41,6 +42,7 @@ class Live:
         self._stored: dict[str, Callable[[], StoredSettings]] = {}
         self._parents: dict[str, Version] = {}
         self._declared: set[str] = set()
+        self._limits: dict[str, Limits] = {}
         self._lock = threading.Lock()
         self._faulty = False
 
@@ -65,6 +67,10 @@ class Live:
         except Exception:  # the edge to the host, whose call must not fail for a trial
             log.exception("settings.arm_failed", extra={"target": target})
             return None
+
+    def limits(self, target: str) -> Limits:
+        """The limits that all handles of one agent share."""
+        return self._limits.setdefault(target, Limits())
 
     def refresh(self, target: str | None = None) -> None:
         """Read again what is in force (of one target, or of all that were asked about). Never raises."""
