@@ -21,6 +21,8 @@ from ratchet.cli.demo import HISTORY
 from ratchet.config import Config
 from ratchet.effects import Counts, Shrunk
 from ratchet.kinds import KINDS
+from ratchet.knobs.versions import StoredSettings
+from ratchet.notifiers import VARIABLES
 from ratchet.records import Json
 from ratchet.report import LessonEffect
 from ratchet.runtime import Runtime
@@ -117,6 +119,11 @@ def settings() -> Iterator[str]:
         default = "`~/.ratchet`" if field.name == "home" else f"`{field.default}`"
         yield f"| `{field.name}` | `RATCHET_{field.name.upper()}` | {default} | {meaning} |"
     yield ""
+    yield "## Who is told\n"
+    yield "Only from the environment, since all of these are secrets or lead to people:\n"
+    yield "| environment | meaning |\n|---|---|"
+    yield from (f"| `{name}` | {meaning} |" for name, meaning in VARIABLES.items())
+    yield ""
 
 
 def json_shapes() -> Iterator[str]:
@@ -130,6 +137,10 @@ def json_shapes() -> Iterator[str]:
         patterns = runtime.patterns()
         lesson = runtime.lessons.add(when="no space left on device", do="Remove the build folder.", state="active")
         recalled = runtime.recall("no space left on device")
+        stored = StoredSettings(runtime.store, "agent", knobs={"timeout_s": ratchet.Range(1, 60)})
+        stored.declare()
+        changed = stored.change({"timeout_s": 30}, who="who", why="why")
+        shown = runtime.settings.show("agent")
         with_lessons = next(each for each in patterns if each.lessons)
         effect = LessonEffect(
             id="", text="", state="", counts=Counts(), effect=Shrunk(estimate=0.0, spread=0.0, weight=0.0), enough=False
@@ -147,6 +158,8 @@ def json_shapes() -> Iterator[str]:
             "health": {**shapes.health(runtime.health()), "agents": {"NAME": 0.0}},
             "report": shapes.report(replace(runtime.report(), lessons=(effect,))),
             "install AGENT": {"path": "", "changed": False, "diff": "", "backup": ""},
+            "settings show": [shapes.settings(shown)],
+            "settings history AGENT": [{**shapes.version(changed), "values": {"KNOB": 0}}],
             "doctor": [{"check": "", "ok": False, "found": "", "remedy": ""}],
         }
     for command, value in said.items():

@@ -97,7 +97,9 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
 
 def unknown_environment(environ: Mapping[str, str]) -> list[str]:
     """`RATCHET_*` variables that mean nothing here (a typing error, or a newer Ratchet's)."""
-    known = {f"RATCHET_{key.upper()}" for key in KEYS}
+    from ratchet.notifiers import VARIABLES  # mail and the web, which only `doctor` and notices need
+
+    known = {f"RATCHET_{key.upper()}" for key in KEYS} | set(VARIABLES)
     return sorted(name for name in environ if name.startswith("RATCHET_") and name not in known)
 
 
