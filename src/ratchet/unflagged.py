@@ -94,6 +94,7 @@ _CERTAIN = (
     r"|^\[(?:ERROR|INFO)\] BUILD FAILURE|^FAILURE: Build failed"
     r"|^\[[\w:.\-]{1,60}\] ERROR task failed|^Segmentation fault|^thread '.{1,80}' panicked at"
     r"|^== Compilation error in"
+    r"|^(?:/bin/)?(?:da)?sh: \d{1,6}: \S{1,100}: not found$"
     r"|^error: could not compile|^\S{0,80}sh: (?:line )?\d{0,6}:? ?\S{1,100}: command not found|^\(eval\):\d{1,6}: "
     r"|^zsh: command not found: |^ ?! \[(?:remote )?rejected\]|^error: failed to push some refs|^CONFLICT \("
     r"|^Automatic merge failed|^[1-9]\d{0,6} files? would be reformatted|^Found [1-9]\d{0,6} errors?\b"
@@ -113,7 +114,7 @@ _AT_ENDS = (
     r"|^Command failed: "
     r"|^FAIL(?:ED)?\b"
     r"|^[\w./\-]{1,80}: (?:unrecognized|unknown|invalid|illegal) (?:option|command|argument)|^usage: "
-    r"|^Permission to \S{1,40} .{0,300}denied"
+    r"|^Permission to \S{1,40} .{0,300}denied|^\u2502 Error: "
 )
 _ALONE = (
     r".{0,500}: (?:\[Errno \d{1,3}\] )?"

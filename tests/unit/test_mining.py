@@ -40,6 +40,42 @@ def test_the_same_command_with_what_the_error_asked_for_is_the_resolution() -> N
 
 
 CURES = {
+    "a container that holds the port is stopped": (
+        [
+            shell(
+                "docker compose up -d",
+                "Error response from daemon: Bind for 0.0.0.0:5432 failed: port is already allocated",
+            ),
+            shell("docker stop old-db"),
+            shell("docker compose up -d"),
+        ],
+        "Run `docker stop old-db` first, then `docker compose up -d` again.",
+    ),
+    "a script named otherwise is made executable": (
+        [
+            shell("./scripts/run.sh", "bash: ./scripts/run.sh: Permission denied"),
+            shell("chmod +x scripts/run.sh"),
+            shell("./scripts/run.sh"),
+        ],
+        "Run `chmod +x <file>` first, then `./scripts/run.sh` again.",
+    ),
+    "a virtual environment is made": (
+        [
+            shell(
+                "pip install httpx", "error: externally-managed-environment\n\n× This environment is externally managed"
+            ),
+            shell("python3 -m venv .venv"),
+            shell(".venv/bin/pip install httpx"),
+        ],
+        "Run `python3 -m venv .venv && .venv/bin/pip install <package>` instead of `pip install <package>` alone.",
+    ),
+    "another program on the same operands": (
+        [
+            shell("rg -n total src", "bash: rg: command not found"),
+            shell("grep -rn total src"),
+        ],
+        "`rg` is not available here: run `grep -rn <argument> <argument2>` instead of `rg -n <argument> <argument2>`.",
+    ),
     "a module is installed": (
         [
             shell(

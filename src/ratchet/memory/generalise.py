@@ -83,7 +83,9 @@ def bindings(message: str, command: str, target: str = "", project: str = "") ->
         for value in _PATH.findall(source):
             value = value.rstrip(".,:")
             if _varies(value):
-                found.setdefault(value, "file" if _EXTENSION.search(value) else "path")
+                name = "file" if _EXTENSION.search(value) else "path"
+                found.setdefault(value, name)
+                found.setdefault(value.removeprefix("./"), name)
     return [(value, name) for value, name in found.items() if value not in _KNOWN]
 
 

@@ -45,6 +45,8 @@ _MIGRATES = re.compile(r"\bmigrate\b|\bdb:(?:create|setup)|ecto\.(?:create|setup
 _NO_TABLE = re.compile(r"does not exist|no such table|pending migration|unknown database", re.IGNORECASE)
 _FORMATS = re.compile(r"\b(?:format|fmt|gofmt|rustfmt|prettier|black|isort)\b")
 _UNFORMATTED = re.compile(r"not (?:properly )?formatted|would reformat|formatting|code style issues", re.IGNORECASE)
+_FREES = re.compile(r"\b(?:stop|kill|pkill|killall|fuser|down|rm)\b")
+_TAKEN = re.compile(r"already (?:allocated|in use|running|bound)|EADDRINUSE|address (?:already )?in use", re.IGNORECASE)
 _PORT = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
 # Subcommands whose name is a plain word in any message.
 _PLAIN_WORDS = frozenset("install test build start check list show help file code init open info status".split())  # noqa: SIM905
@@ -68,6 +70,9 @@ def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Pie
         return _first(failed, hinted)
     led = _led_in(failed, worked, between, piece)
     changed = was.plain != piece.plain
+    made = [act for act in acts if _makes(act, piece)]
+    if made and changed and not edits:
+        return _led(failed, was, piece, made)
     left_out = [word for word in was.operands if word not in piece.operands]
     if left_out and was.options == piece.options and set(piece.operands) < set(was.operands):
         return _left_out(was, piece, left_out)
@@ -137,6 +142,12 @@ def _led_in(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -
     return [each for each in pieces if each.words[0] in ("cd", "source", ".", "export") and each.plain not in known]
 
 
+def _makes(act: Piece, piece: Piece) -> bool:
+    """Whether the command made the folder out of which `piece` is run: a virtual environment."""
+    program = piece.words[0].removeprefix("./")
+    return any(len(word) > 2 and program.startswith(word.removeprefix("./") + "/") for word in act.operands)
+
+
 def _hinted(failed: Call, act: Piece) -> bool:
     """Whether the error itself tells to run this, or it installs what the error misses."""
     message = failed.message
@@ -175,9 +186,11 @@ def likely(failed: Call, act: Piece) -> bool:
         return True
     if "kill" in act.head and set(_PORT.findall(act.line)).intersection(_PORT.findall(message)):
         return True
-    said = {word.rstrip(".,:") for word in _TOKEN.findall(message)}
-    said.update(failed.piece.words if failed.piece else ())
-    return any(len(word) > 2 and word in said for word in act.operands)
+    if _FREES.search(act.line) and _TAKEN.search(message):
+        return True
+    said = {word.rstrip(".,:").removeprefix("./") for word in _TOKEN.findall(message)}
+    said.update(word.removeprefix("./") for word in (failed.piece.words if failed.piece else ()))
+    return any(len(word) > 2 and word.removeprefix("./") in said for word in act.operands)
 
 
 def _named_change(failed: Call, was: Piece, piece: Piece) -> bool:
@@ -200,6 +213,9 @@ def _form(raw: str, bound: Sequence[Binding]) -> str:
 
 def _instead(failed: Call, was: Piece, piece: Piece, rule: Rule = "instead") -> Remedy:
     bound = _bound(failed)
+    if rule == "stand_in":
+        known = {value for value, _ in bound}
+        bound += [(word, "argument") for word in was.operands if word in piece.operands and word not in known]
     new, old = _form(piece.raw, bound), _form(was.raw, bound)
     if new == old:
         # Only what the placeholders stand for differs: the advice is the value that worked.
@@ -227,11 +243,15 @@ def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
     if not again or len(again) > _AGAIN_CHARS or is_code(again) or "<message>" in again:
         again = failed.head
     text = f"Run `{steps}` first, then `{again}` again."
-    return Remedy(rule="first", text=text, do=" && ".join(act.line for act in acts[-3:]), reusable=not is_code(steps))
+    do = " && ".join(act.line for act in acts[-3:])
+    return Remedy(rule="first", text=text, do=do, reusable=not is_code(steps), form=steps)
 
 
 def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
     bound = _bound(failed)
+    known = {value for value, _ in bound}
+    if _INSTALLS.match(was.head):
+        bound += [(word, "package") for word in was.operands if word in piece.operands and word not in known]
     do = " && ".join([*(each.exact for each in led[-2:]), piece.exact])
     new = " && ".join(_form(raw, bound) for raw in (*(each.raw for each in led[-2:]), piece.raw))
     text = f"Run `{new}` instead of `{_form(was.raw, bound)}` alone."

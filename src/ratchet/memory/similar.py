@@ -63,7 +63,8 @@ def stands_in(failed: Call, later: Call) -> Piece | bool:
     # What it was to work on, or the script that could not be run itself.
     wanted = {word for word in (*lost.operands, lost.words[0]) if len(word) > 2 and ("/" in word or "." in word[1:])}
     for piece in later.pieces:
-        if piece.words[0] != lost.words[0] and wanted.intersection(piece.operands):
+        named = wanted.intersection(piece.operands) or (lost.operands and set(lost.operands) <= set(piece.operands))
+        if piece.words[0] != lost.words[0] and named:
             return piece
     return False
 
