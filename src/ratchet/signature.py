@@ -95,6 +95,7 @@ _DRIVE = r"(?<![A-Za-z0-9])[A-Z]:\\"
 _WRAPPED = r"(?s)\A<([a-z_]{3,40})>(.*)</\1>\s*\Z"  # <tool_use_error>
 _EXIT = r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?\s*\n(?=.*\S)"
 _ECHOES = ("\nString: ", "the user said:\n")  # what follows repeats the caller's own words
+_QUERIED = r"\nLINE \d{1,6}: [^\n]*(?:\n[ \t]*\^)?"  # PostgreSQL points into the caller's query
 _SOUGHT = r"(?s)(Failed to find (?:expected lines|context)[^\n]{0,300}):\n.*"  # what a patch looked for
 _TRACES = ('", line ', "\n\tat ", "\n    at ", "\n  at ", "panicked at", "goroutine ")
 
@@ -184,6 +185,8 @@ def _error_of(text: str) -> tuple[str, list[str]]:
             return said, frames
     for echo in _ECHOES:
         text = text.partition(echo)[0]
+    if "\nLINE " in text:
+        text = re.sub(_QUERIED, "", text)
     if "Failed to find " in text:
         text = re.sub(_SOUGHT, r"\1", text)
     return error_lines(text), []
