@@ -85,6 +85,13 @@ def _entry(lesson: Row, number: int, room: int) -> str:
     return f"[{number}]\n{shorter}\n{seen}"
 
 
+def harmless(text: str, limit: int) -> str:
+    """The text as an agent may read it in a file of notes: one line, cut to `limit` characters, only printable ones;
+    "" when it reads as an instruction to the agent."""
+    line = " ".join(_plain(text, limit).split())
+    return "" if REMOVED in line else line
+
+
 def _field(name: str, text: str) -> str:
     """`name | text`, every further line indented behind a bar of its own, so that none can pass for the frame's."""
     return f"{name:>6} | " + text.replace("\n", _BAR)

@@ -107,7 +107,7 @@ def learn_files(
 
 def read_file(store: Store, path: str, source: Source, tally: Tally) -> None:
     """Store one file from where it stood, a batch a transaction."""
-    cursor = store.get("cursors", path) or {}
+    cursor = store.get("cursors", _key(path)) or {}
     offset = int(str(cursor.get("offset") or 0))
     carry_held = cursor.get("carry")
     carry: Row = dict(carry_held) if isinstance(carry_held, dict) else {}
@@ -137,13 +137,18 @@ def _keep(
     bad = [item for item in items if isinstance(item, Quarantined)]
     with store.transaction():
         found = take(store, rows)
-        cursor = store.get("cursors", path) or {}
+        cursor = store.get("cursors", _key(path)) or {}
         moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
         # Another process that reads the same file may move the cursor too: the rows are idempotent either way.
-        store.swap("cursors", path, int(str(cursor.get("revision") or 0)), moved)
+        store.swap("cursors", _key(path), int(str(cursor.get("revision") or 0)), moved)
         _quarantine(store, tally, bad, source.name)
     tally.count(found)
     tally.sessions.update(str(row["session"]) for row in rows if row.get("session"))
+
+
+def _key(path: str) -> str:
+    """The name of a file's cursor: its path, bytes that are no UTF-8 escaped, since no database takes them."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def take(store: Store, rows: Sequence[Row]) -> Ingested:

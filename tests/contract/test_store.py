@@ -129,7 +129,7 @@ def test_conditions_narrow(store: Store) -> None:
     assert ids(store.find("outcomes", {"agent": "a", "ok": False}).rows) == ["o4"]
     assert ids(store.find("outcomes", {"started_at": (">=", 4)}, order=["id"]).rows) == ["o4", "o5"]
     assert ids(store.find("outcomes", {"started_at": ("<", 1)}).rows) == ["o0"]
-    assert ids(store.find("outcomes", {"agent": ("!=", "a")}, order=["id"], limit=1).rows) == ["o1"]
+    assert ids(store.find("outcomes", {"agent": ("!=", "a")}, order=["id"], limit=1).rows) == [ran(1)["id"]]
     assert ids(store.find("outcomes", {"id": ("in", ["o1", "o5", "zz"])}, order=["id"]).rows) == ["o1", "o5"]
     assert store.find("outcomes", {"id": ("in", [])}).rows == []
     assert ids(store.find("outcomes", {"task": None, "agent": "b"}, order=["-id"]).rows) == ["o5", "o3", "o1"]
@@ -363,7 +363,7 @@ def test_a_child_forked_in_the_middle_of_a_transaction_is_not_in_it(opener: Open
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert ids(store.find("outcomes").rows) == ["o1"]
+    assert ids(store.find("outcomes").rows) == [ran(1)["id"]]
     store.close()
 
 
@@ -386,10 +386,18 @@ def test_what_was_stored_is_there_after_reopening(opener: Opener, tmp_path: Path
     with pytest.raises(StoreError, match="closed"):
         first.find("outcomes")
     second = opener(tmp_path)
-    assert ids(second.find("outcomes").rows) == ["o1"]
+    assert ids(second.find("outcomes").rows) == [ran(1)["id"]]
     second.close()
 
 
 def test_every_declared_table_stands(store: Store) -> None:
     for table in TABLES:
         assert store.find(table, limit=1).rows == []
+
+
+def test_what_no_database_takes_is_found_as_it_was_stored(store: Store) -> None:
+    store.insert_new("outcomes", [ran(1, agent="a\ud800")])
+    assert [row["id"] for row in store.find("outcomes", {"agent": "a\ud800"}).rows] == [ran(1)["id"]]
+    assert store.get("outcomes", "\ud800") is None
+    assert store.sum_by("tallies", ("agent",), ("n",), {"agent": "\udcff"}) == []
+    assert store.find("outcomes", {"started_at": (">=", 10**400)}).rows == []

@@ -106,7 +106,7 @@ def test_a_secret_in_the_name_of_an_argument_stays_off_the_disk_and_out_of_the_l
 ) -> None:
     secret = "sk-ant-api03-" + "Ab9" * 30
     with Ratchet(home=home) as ratchet:
-        ratchet.record("a", **{secret: 1, "x" * 1_000_000: 1})  # type: ignore[misc]
+        ratchet.record("a", **{secret: 1, "x" * 1_000_000: 1})  # type: ignore[arg-type]
     kept = "".join(Path(path).read_text() for path in segments(str(home)))
     assert secret not in kept
     assert secret not in caplog.text

@@ -130,3 +130,10 @@ def test_a_first_line_longer_than_the_head_is_seen_whole(tmp_path: Path) -> None
     path = lines(tmp_path / "a.jsonl", [claude("user", 1, message={"role": "user", "content": "x" * 3_000_000})])
     assert len(peek(str(path))) > 3_000_000
     assert source_for(str(path)).name == "claude-code"
+
+
+def test_a_pipe_that_is_named_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    found = find([str(tmp_path / "pipe.jsonl")])
+    assert not found.files
+    assert [bad.reason for bad in found.quarantined] == ["no regular file"]

@@ -64,7 +64,10 @@ def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> Found:
         if Path(path).is_dir():
             _below(path, asked, met, found)
         elif _is_new(path, met, found):
-            found.files.append(path)
+            if Path(path).is_file():
+                found.files.append(path)
+            else:  # a pipe or a device may have no end
+                found.quarantined.append(Quarantined(path=path, line=0, reason="no regular file"))
     return found
 
 

@@ -65,18 +65,24 @@ def storable(table: Table, values: Sequence[Json]) -> list[Value]:
 
     The slow path, taken when a batch was refused. Raises UsageError naming the column whose value is of no column type.
     """
-    plain: list[Value] = []
+    fit: list[Value] = []
     for name, value in zip(column_names(table), values, strict=True):
-        if isinstance(value, str):
-            plain.append(value.encode("utf-8", "replace").decode())
-        elif isinstance(value, int):
-            plain.append(max(-_INT64_MAX, min(_INT64_MAX, int(value))))
-        elif value is None or isinstance(value, float):
-            plain.append(value)
-        else:
-            kind = type(value).__name__
-            raise UsageError(f"table {table.name}, column {name}: a {kind} cannot be stored there; give a plain value")
-    return plain
+        try:
+            fit.append(plain(value))
+        except UsageError as error:
+            raise UsageError(f"table {table.name}, column {name}: {error}") from None
+    return fit
+
+
+def plain(value: Json) -> Value:
+    """One value as `storable` makes it. Raises UsageError for one of no column type."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, int):
+        return max(-_INT64_MAX, min(_INT64_MAX, int(value)))
+    if value is None or isinstance(value, float):
+        return value
+    raise UsageError(f"a {type(value).__name__} cannot be stored there; give a plain value")
 
 
 def row_of(table: Table, values: Sequence[Value]) -> Row:

@@ -14,6 +14,7 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 from weakref import ref
 
 from ratchet.errors import StoreError, UsageError
@@ -128,10 +129,8 @@ class SqliteStore:
 
     def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
         declared = self._table(table)
-        with self._translated():
-            run = self._held().connection.execute
-            values = run(sql.select_key(declared), _key_values(declared, key)).fetchone()
-        return None if values is None else codec.row_of(declared, values)
+        found = self._read(sql.select_key(declared), _key_values(declared, key))
+        return codec.row_of(declared, found[0]) if found else None
 
     def find(
         self,
@@ -148,8 +147,7 @@ class SqliteStore:
         after = None if cursor is None else sql.after_cursor(full, cursor)
         ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
         text, values = sql.select(declared, where, order=order, limit=ask, after=after)
-        with self._translated():
-            found = self._held().connection.execute(text, values).fetchall()
+        found = self._read(text, values)
         width = len(codec.read_names(declared))
         more = limit is not None and len(found) > limit
         if more:
@@ -161,8 +159,7 @@ class SqliteStore:
     def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
         text, values = sql.group(self._table(table), by, sums, where)
         names = (*by, *sums)
-        with self._translated():
-            found = self._held().connection.execute(text, values).fetchall()
+        found = self._read(text, values)
         return [dict(zip(names, held, strict=True)) for held in found]
 
     def add(self, table: str, rows: Sequence[Row]) -> None:
@@ -180,8 +177,7 @@ class SqliteStore:
         if not words:
             return []
         text, values = search.select(declared, words, where, limit)
-        with self._translated():
-            found = self._held().connection.execute(text, values).fetchall()
+        found = self._read(text, values)
         return [codec.row_of(declared, held) for held in found]
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
@@ -230,6 +226,15 @@ class SqliteStore:
         if found is None:
             raise UsageError(f"no table {name!r}; the tables are {', '.join(TABLES)}")
         return found
+
+    def _read(self, text: str, values: Sequence[Json]) -> list[Any]:
+        """All rows that a query finds. A value that SQLite refuses is looked for as it would have been stored."""
+        with self._translated():
+            run = self._held().connection.execute
+            try:
+                return run(text, values).fetchall()
+            except (UnicodeEncodeError, OverflowError):
+                return run(text, [codec.plain(value) for value in values]).fetchall()
 
     def _write_many(self, text: str, table: Table, rows: Sequence[Row]) -> int:
         """Run one statement per row; the number of rows changed. A batch that SQLite refuses for a value is cleaned."""
