@@ -52,6 +52,7 @@ _IN_LINES = 0.98  # a text found line by line in another is a little less than t
 _IN_CLAUSES = 0.9  # found in clauses of a line, less so: a cause often begins like another one
 _WHOLE_SHARE = 0.01
 _SAME_HEAD = 0.9  # an exception that says the same, above other details
+_UNSUGGESTED = 0.85  # what is left where only the memory goes on with "Did you mean X?"
 _STREWN = 0.6  # what is left of a question whose words stand in different lines
 _LEAST_PART = 2.0  # weight of words below which a text is too little to be looked for inside another
 _LEAST_CLAUSES = 2.5
@@ -75,7 +76,7 @@ _UNASKED = FILLERS.union(_ASKING_WORDS.split())
 class Text:
     """A masked text made ready for comparison."""
 
-    __slots__ = ("bag", "clauses", "core", "first", "grams", "headed", "lines", "question", "weight")
+    __slots__ = ("bag", "clauses", "core", "first", "grams", "headed", "lines", "question", "suggests", "weight")
 
     def __init__(self, masked: str) -> None:
         text = blanked(masked[:LENGTH])
@@ -89,6 +90,7 @@ class Text:
         self.bag: Bag = _merged([part[0] for part in self.lines])
         self.weight = sum(self.bag.values())
         self.grams = trigrams(text)
+        self.suggests = "id you mean" in text
         headed = _HEAD.match(text) is not None
         tells = bool(self.lines) and self.lines[0][1] >= _LEAST_HEAD and not ANNOUNCES.search(lines[0])
         self.headed = headed and tells and "caus" not in text[len(lines[0]) :].lower()
@@ -203,6 +205,8 @@ def compare(query: Text, memory: Text, advice: str = "") -> float:
         scores.append(_IN_CLAUSES * _contained(query.first, memory.first, several=False))
     if query.question:
         scores.append(_IN_LINES * _answered(query, memory, advice))
+    if memory.suggests and not query.suggests:
+        return _UNSUGGESTED * max(scores)  # what helped there was the suggestion
     # Of two memories that hold the text, the one that holds less else is nearer.
     return min(_UNEQUAL, (1.0 - _WHOLE_SHARE) * max(scores) + _WHOLE_SHARE * whole)
 

@@ -31,6 +31,9 @@ _QUOTED = {
     "`": r"`([^`\n]{1,160})`",
     "\u2018": "\u2018([^\u2018\u2019\n]{1,160})\u2019",
     "\u201c": "\u201c([^\u201c\u201d\n]{1,160})\u201d",
+    "\u201e": "\u201e([^\u201c\u201d\u201e\n]{1,160})[\u201c\u201d]",
+    "\u00ab": "[\u00ab\u00bb] ?([^\u00ab\u00bb\n]{1,160}?) ?[\u00ab\u00bb]",
+    "\u300c": "\u300c([^\u300c\u300d\n]{1,160})\u300d",
 }
 # A run of characters that may belong to one id, path, address or number; all others (quotes, brackets, commas, `=`)
 # separate. A placeholder is a run of its own, so that masking twice changes nothing.

@@ -45,7 +45,7 @@ _FILLER_WORDS = (
 _NAMING_WORDS = (
     "user branch module named host class table column key package file command image service container database schema "
     "directory remote endpoint script pod namespace deployment bucket queue topic tag target tool function option flag "
-    "organization project refspec ref plugin extension argument parameter property attribute variable"
+    "organization project refspec ref plugin extension argument parameter property attribute variable var"
 )
 _ERRNO_WORDS = (
     "eacces eaddrinuse eagain ebusy econnaborted econnrefused econnreset eexist eisdir emfile enoent enomem enospc "
