@@ -100,7 +100,8 @@ def _doc(value: object) -> str:
 
 
 def kinds() -> Iterator[str]:
-    yield from (NOTE, "# Kinds of failure\n", "The narrowest kind wins. A `?` is decided by what the text says.\n")
+    yield from (NOTE, "# Kinds of failure\n", "The narrowest kind wins. Transient: it may pass by itself.")
+    yield "Safe to retry: the same call may be made again as it stands. A `?` is decided by what the text says.\n"
     yield "| kind | transient | safe to retry | severity | usual remedies |\n|---|---|---|---|---|"
     said = {True: "yes", False: "no", None: "?"}
     for name, (transient, retry_safe, severity, fixes) in KINDS.items():
@@ -110,7 +111,9 @@ def kinds() -> Iterator[str]:
 
 def settings() -> Iterator[str]:
     yield from (NOTE, "# Settings\n")
-    yield "Keyword > `RATCHET_*` environment > `ratchet.toml` (working directory, else home folder) > default.\n"
+    yield "Where a setting is given several times, a keyword (in Python) counts before the environment, and that before"
+    yield "`ratchet.toml`. One file is read: the working directory's or, if there is none, the home folder's."
+    yield "What the hooks are to obey belongs into the home folder.\n"
     yield "| key | environment | default | meaning |\n|---|---|---|---|"
     lines = inspect.getsource(Config).splitlines()
     for field in fields(Config):

@@ -131,7 +131,7 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: bool = False
             state = f"  [{worked(lesson)}]"
             row(out, plain(lesson.text, 200).append(state, STATE_STYLE[lesson.state]), "  -> ")
         if not advice and each.lessons:
-            row(out, Text("no advice: ", "red").append_text(_refused(each.lessons[0])), "  ")
+            row(out, Text("not to repeat: ", "red").append_text(_refused(each.lessons[0])), "  ")
     if more:
         row(out, more)
 

@@ -51,8 +51,8 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
     if as_json:
         show.as_json(shapes.learned(learned))
     else:
-        gained = any(n for state, n in learned.lessons.items() if state == "active")
-        best = runtime.lessons.list(state="active")[:3] if gained else []
+        gained = learned.lessons["active"] or learned.lessons["candidate"]
+        best = [each for each in runtime.lessons.list() if each.state in ("active", "candidate")][:3] if gained else []
         show_learned.learned(learned, best, following=bool(learned.outcomes))
     if learned.files and learned.unread == learned.files:
         raise UsageError("none of these files could be read as a history; see the reasons above")
