@@ -11,6 +11,7 @@ _ENDINGS = ("ing", "ed", "es", "s", "e")
 
 # Several words that act as one. Longer ones first.
 _AS_ONE = (
+    ("non empty", "nonempty"),
     ("did not", "didnt"),
     ("does not", "doesnt"),
     ("could not", "couldnt"),
@@ -89,6 +90,11 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
         "skip skipped skipping fail failure error errored",
     ),
     (
+        "cascade",
+        "dependency upstream prerequisite dependent",
+        "skip skipped skipping",
+    ),
+    (
         "iteration_limit",
         "step turn iteration round recursion hop cycle",
         "limit exceed reach maximum max toomany",
@@ -97,6 +103,11 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
         "loop_detected",
         "loop looping repeat repetition same identical",
         "detect stuck again forever",
+    ),
+    (
+        "loop_detected",
+        "progress",
+        "no without identical same repeat",
     ),
     (
         "budget_exceeded",
@@ -120,7 +131,8 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "context_overflow",
-        "prompt input context conversation history token document transcript output window",
+        """prompt input context conversation history token document transcript output window result response payload
+        body""",
         "toolong exceed longer larger overflow truncate truncated cap",
     ),
     (

@@ -20,7 +20,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         "permission",
         """haven t granted|permission denied|eacces|eperm|operation not permitted|access denied|accessdenied
         accessdeniedexception|permissionerror|permission error|permissiondenied|permissiondeniederror|forbidden
-        a terminal is required|a password is required|not authorized to perform|not authorized to
+        a terminal is required|a password is required|not authorized to perform|not authorized
         insufficient permission|insufficient permissions|insufficient scope|insufficient privileges
         insufficient privilege|read only file system|erofs|protected branch|failed in sandbox|sandbox denied
         sandbox & denied|blocked by hook|hook & blocked|do not have permission|don t have permission
@@ -153,27 +153,27 @@ GENERAL: tuple[tuple[str, str], ...] = (
         "code_error",
         """syntaxerror|traceback most recent call last|is not a function|is not defined|undefined reference
         unhandled exception|uncaught|panic|panicked|segmentation fault|nullpointerexception|cannot find symbol
-        compilation error|compile error|compilation failed|failed to compile|build failed|typeerror|valueerror
-        keyerror|indexerror|attributeerror|nameerror|runtimeerror|referenceerror|rangeerror|fatal error
-        exception in thread|core dumped|heap out of memory|null pointer|stack overflow|stackoverflowerror
-        undefined method|nomethoderror|undefined variable|undefined local|type error|parse failure
-        cannot read properties of|cannot read property|out of memory|outofmemoryerror|could not compile
-        expected & found & line|memory access|use of undeclared|undeclared|invalid syntax|memoryerror
-        arithmeticexception|illegalargumentexception|illegalstateexception|argumenterror|division by zero|error mypy
-        not assignable to|cannot borrow|mismatched types|is not iterable|object has no attribute|bus error
-        arrayindexoutofboundsexception|concurrentmodificationexception|indentationerror|zerodivisionerror
-        assignment to|expected before|expected & before|cannot use & as|cannot convert|cannot read|cannot assign
-        cannot be converted|incompatible types|incompatible type|unresolved reference|unresolved external
-        no member named|redefinition of|duplicate definition|unexpected token|unterminated|parser error|parse error
-        does not implement|not callable|cannot unpack|not subscriptable|unreachable code|invalid operation
-        cannot find name|implicit declaration|no overload|unexpected indent|already declared|unhandled promise
-        null reference|object reference not set|borrow checker|not json serializable|declared and not used
-        imported and not used|not serializable|broadcast together|nil pointer|null value|merge keys
-        cannot be imported|is not a valid identifier|missing return|no such method|nosuchmethod|no attribute
-        no such property|abstract method|unhandled error|out of range|out of bounds|index out|overflow
-        expected expression|expected declaration|expected identifier|expected statement|error expected|linker error
-        unknown type|unknown identifier|undeclared identifier|not in scope|cannot find type|use of moved value
-        infinite recursion|bad address|core dump|access violation|double free""",
+        compilation error|compile error|compilation failed|compilation failure|failed to compile|build failed
+        typeerror|valueerror|keyerror|indexerror|attributeerror|nameerror|runtimeerror|referenceerror|rangeerror
+        fatal error|exception in thread|core dumped|heap out of memory|null pointer|stack overflow
+        stackoverflowerror|undefined method|nomethoderror|undefined variable|undefined local|type error
+        parse failure|cannot read properties of|cannot read property|out of memory|outofmemoryerror
+        could not compile|expected & found & line|memory access|use of undeclared|undeclared|invalid syntax
+        memoryerror|arithmeticexception|illegalargumentexception|illegalstateexception|argumenterror
+        division by zero|error mypy|not assignable to|cannot borrow|mismatched types|is not iterable
+        object has no attribute|bus error|arrayindexoutofboundsexception|concurrentmodificationexception
+        indentationerror|zerodivisionerror|assignment to|expected before|expected & before|cannot use & as
+        cannot convert|cannot read|cannot assign|cannot be converted|incompatible types|incompatible type
+        unresolved reference|unresolved external|no member named|redefinition of|duplicate definition
+        unexpected token|unterminated|parser error|parse error|does not implement|not callable|cannot unpack
+        not subscriptable|unreachable code|invalid operation|cannot find name|implicit declaration|no overload
+        unexpected indent|already declared|unhandled promise|null reference|object reference not set|borrow checker
+        not json serializable|declared and not used|imported and not used|not serializable|broadcast together
+        nil pointer|null value|merge keys|cannot be imported|is not a valid identifier|missing return|no such method
+        nosuchmethod|no attribute|no such property|abstract method|unhandled error|out of range|out of bounds
+        index out|overflow|expected expression|expected declaration|expected identifier|expected statement
+        error expected|linker error|unknown type|unknown identifier|undeclared identifier|not in scope
+        cannot find type|use of moved value|infinite recursion|bad address|core dump|access violation|double free""",
     ),
     (
         "tool_arguments",
@@ -211,13 +211,16 @@ LAST: tuple[tuple[str, str], ...] = (
     ("model_not_found", """unknown & model|model & unrecognized|model & not recognized"""),
     ("refusal", """refused|declines|declined|i can t|i cannot|i won t"""),
     ("quota_exhausted", """quota|credits|billing|subscription & !disabled|spend"""),
-    ("rate_limit", """too fast|too frequent|too frequently|too often|throttle|cooldown|cool down|back off|backoff"""),
+    (
+        "rate_limit",
+        """burst|too fast|too frequent|too frequently|too often|throttle|cooldown|cool down|back off|backoff""",
+    ),
     (
         "auth",
         """credential|credentials|authentication|authenticate|unauthorised|login|api key|password|passwords|log in
         unauthenticated|logged out|sign in""",
     ),
-    ("timeout", """timeouts|timedout|stalled|hung|no progress|unresponsive|not responding|too slow"""),
+    ("timeout", """timeouts|timedout|stalled|hung|unresponsive|not responding|too slow"""),
     ("network", """network|disconnect|disconnected|proxy|handshake|offline|reconnect|eof"""),
     ("permission", """blocked|blocking|denied|restricted|prohibited|privilege|elevated|chmod|ownership"""),
     ("content_filter", """safety|policy"""),
@@ -239,14 +242,19 @@ LAST: tuple[tuple[str, str], ...] = (
         """compile|compiler|syntax|exception|segfault|oom|undefined|overflow|unbound|corrupted|crashed|stack trace""",
     ),
     ("tool_error", """tool & failed|tool & error|tool"""),
-    ("command_failed", """killed|exited & code|exit code|exit status|fatal|git"""),
-    ("network", """connection|socket|connect|terminated|certificate|ssl|tls"""),
+    (
+        "command_failed",
+        """killed|exited & code|exit code|exit status|fatal|git|execution failed for task|failed to execute goal
+        what went wrong|err pnpm|lockfile""",
+    ),
+    ("network", """connection|communication|communications|socket|connect|terminated|certificate|ssl|tls"""),
     ("overloaded", """busy|capacity"""),
     ("permission", """disabled|country|access|rights|permissions|administrator"""),
     ("resource_missing", """missing|gone|failed to open|cannot resolve|could not resolve|nonexistent|non existent"""),
     (
         "invalid_request",
         """invalid|unsupported|not supported|malformed|unrecognized|unrecognised|too long|too large|too small|must be
-        must have|must not|must match|should match|should be|is required|exceeds|exceed|incorrect|not allowed""",
+        must have|must not|must match|should match|should be|is required|out of range|range|temperature|exceeds
+        exceed|incorrect|not allowed""",
     ),
 )

@@ -79,7 +79,8 @@ PROGRAM_ERRORS = _names(
     """nameerror keyerror indexerror attributeerror zerodivisionerror unboundlocalerror syntaxerror indentationerror
     taberror referenceerror overflowerror floatingpointerror unicodedecodeerror unicodeencodeerror notimplementederror
     stopiteration stopasynciteration nullpointerexception indexoutofboundsexception arrayindexoutofboundsexception
-    classcastexception arithmeticexception nomethoderror rangeerror buffererror lookuperror unicodeerror"""
+    classcastexception arithmeticexception nomethoderror rangeerror buffererror lookuperror unicodeerror
+    unsupportedoperationexception"""
 )
 
 # A class that nobody listed says much by what its name holds.
@@ -91,15 +92,17 @@ NAME_PARTS: tuple[tuple[str, str], ...] = (
     ("auth", "authentication unauthorized credential"),
     ("permission", "permission forbidden accessdenied"),
     ("tool_not_found", "toolnotfound"),
+    ("dependency_missing", "modulenotfound packagenotfound gemnotfound"),
     ("resource_missing", "notfound noresult nosuch doesnotexist"),
     ("cascade", "circuit"),
     ("context_overflow", "contextwindow contextlength"),
     ("content_filter", "contentfilter guardrail"),
     ("budget_exceeded", "budget"),
-    ("network", "connect socket network"),
+    ("network", "connect socket network communicat"),
     ("malformed_output", "pars decode validation"),
     ("assertion", "assertion"),
     ("code_error", "violation truncation"),
+    ("invalid_request", "unsupported"),
 )
 
 # Says nothing beyond "an exception": the words of its message decide first.

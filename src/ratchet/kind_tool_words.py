@@ -137,14 +137,14 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         could not be resolved & import|can t resolve & in|could not find artifact|dependencies were not found
         no package found|dll load failed|did you forget to install|requires & to be installed|pip install & to use
         loaderror|package not found|packagenotfounderror|unable to import required dependencies
-        could not find package|unable to find vcvarsall|failed building wheel & not found
-        cannot import name & !circular & !partially|no such module|could not find the & command line tools
-        missing package|couldn t find package|required module is missing|install it with|must be installed
-        needs to be installed|unable to find & install|executable doesn t exist|no matching package
-        could not find & dependency|unmet dependency|unmet peer dependency|missing peer|module & not installed
-        not found in & site packages|requires & package|package & required|is required but|not available for import
-        cannot find crate|unresolved import|no such gem|could not find a package|or greater is required
-        or higher is required|does not contain package|required & not found & install|python package & import
-        could not import""",
+        could not find package|unable to find vcvarsall|failed building wheel|could not build wheels
+        failed to build wheel|cannot import name & !circular & !partially|no such module
+        could not find the & command line tools|missing package|couldn t find package|required module is missing
+        install it with|must be installed|needs to be installed|unable to find & install|executable doesn t exist
+        no matching package|could not find & dependency|unmet dependency|unmet peer dependency|missing peer
+        module & not installed|not found in & site packages|requires & package|package & required|is required but
+        not available for import|cannot find crate|unresolved import|no such gem|could not find a package
+        or greater is required|or higher is required|does not contain package|required & not found & install
+        python package & import|could not import""",
     ),
 )

@@ -229,8 +229,9 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         model & not found & !module & !models py & !tool & !file & !column & !table|no models loaded
         model is not available|does not support model|model & end of its life|no model named
         requested model & not exist|could not find model|could not resolve the foundation model
-        foundation model & not|model & could not be found|model & unavailable & permanently|unsupported model
-        model & sunset|not a supported model|no model found|model name & invalid|pull model manifest""",
+        foundation model & not & !authorized|model & could not be found|model & unavailable & permanently
+        unsupported model|model & sunset|not a supported model|no model found|model name & invalid
+        pull model manifest""",
     ),
     (
         "rate_limit",

@@ -148,6 +148,8 @@ _ABOUT_AGENT = frozenset(
         *("refusal", "iteration_limit", "loop_detected", "user_denied", "cascade"),
     )
 )
+# The provider reports it with a status of its own, but what the model wrote is at fault: asking again may bring better.
+_WRITTEN_BY_MODEL = (" tool use failed ", " failed generation ", " malformed function call ")
 # What the words may say although the class names a fault of the program: JavaScript's `SyntaxError: Unexpected end of
 # JSON input`, `TypeError: fetch failed`, Python's `TypeError: f() missing 1 required positional argument`.
 _BEYOND_PROGRAM = {
@@ -160,7 +162,7 @@ _REMOTE = ("api", "http", "client", "request", "response", "service", "provider"
 _CLASS = r"(?:Uncaught |Error: |E {1,8})?((?:[\w$]{1,80}[.:]{1,2}){0,12})([A-Z]\w{2,80})(?=[:(\s]|$)"
 _NO_TOOL = (
     r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand|Action) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist"
-    r"|is not (?:available|found|registered))|^\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
+    r"|is not (?:available|found|registered))|(?:^|\\n)\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
     r"|\bspawn \S{1,200} ENOENT"
 )
 _RUN_TOGETHER = r"\b(?:[A-Z][a-z]{1,20}){2,6}\b"
@@ -193,12 +195,15 @@ def kind_of(
     named = _class_named(said)
     words = words_of(f"{code}\n{said}\n{_spelled(' '.join((said, *exception[:1])))}")
     specific, general, hint = met_by(words)
+    if any(phrase in words for phrase in _WRITTEN_BY_MODEL):
+        return "malformed_output"
     at_fault = _of_program(said, (*raised[:1], named), specific, general)
     if at_fault:
         return at_fault
     structure = (
-        _of_classes(raised)
+        _of_classes(raised[:1])
         or STATUSES.get(status or 0)
+        or _of_classes(raised[1:])  # a base class says less than the status: urllib's HTTPError is an URLError
         or _of_codes((name_said(said), *code.lower().replace("_", "").split()))
         or _of_classes([named] if named else [])
         or STATUSES.get(status_said(words, said))
@@ -210,8 +215,11 @@ def kind_of(
         return specific
     if structure and not (structure == "tool_error" and general):
         return structure
-    narrowed = general or _family(words, raised, named, tool)
-    return narrowed or _by_elimination(said, words, hint, exit_code, raised, named or thrown, tool)
+    kind = general or _family(words, raised, named)
+    kind = kind or _by_elimination(said, words, hint, exit_code, raised, named or thrown, tool)
+    if kind == "invalid_request" and (tool or exit_code or _by_program(said)):
+        return "tool_arguments"  # no API has spoken: what the tool or the command was given is at fault
+    return kind
 
 
 def is_transient(kind: str, text: str = "") -> bool:
@@ -234,6 +242,7 @@ def _spelled(text: str) -> str:
 
 
 _classes: dict[str, str] = {}
+_parts: list[tuple[str, str]] = []
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -247,8 +256,9 @@ def _of_classes(names: Sequence[str]) -> str:
     listed = _listed(names)
     if listed or not names or names[0] in PROGRAM_ERRORS or names[0] in ANY_ERRORS:
         return listed
-    parts = [(part, kind) for kind, held in NAME_PARTS for part in held.split()]
-    return next((kind for name in names for part, kind in parts if part in name), "")
+    if not _parts:
+        _parts.extend((part, kind) for kind, held in NAME_PARTS for part in held.split())
+    return next((kind for name in names for part, kind in _parts if part in name), "")
 
 
 def _of_codes(names: Sequence[str]) -> str:
@@ -301,7 +311,7 @@ def _by_elimination(
     if exit_code or in_shell:
         return "command_failed"
     if hint:
-        return "tool_arguments" if tool and hint == "invalid_request" else hint
+        return hint
     if not words.strip():
         return "empty_response"
     if tool:
@@ -309,11 +319,10 @@ def _by_elimination(
     return "command_failed" if _by_program(said) else "other"
 
 
-def _family(words: str, raised: Sequence[str], named: str, tool: str) -> str:
+def _family(words: str, raised: Sequence[str], named: str) -> str:
     """What the words are about. A request is at fault, not a tool's arguments, where another side reports it."""
     kind = family_of(words)
-    other_side = kind == "tool_arguments" and not tool and _reports_another_side(raised, named)
-    return "invalid_request" if other_side else kind
+    return "invalid_request" if kind == "tool_arguments" and _reports_another_side(raised, named) else kind
 
 
 def _reports_another_side(raised: Sequence[str], named: str) -> bool:
@@ -323,4 +332,6 @@ def _reports_another_side(raised: Sequence[str], named: str) -> bool:
 def _by_program(said: str) -> bool:
     """Whether a command line program speaks: "tar: ...", "docker: ...", "error: ...", "fatal: ..."."""
     name, colon, rest = said.lstrip()[:40].partition(": ")
+    if rest.startswith("(gcloud."):
+        return True
     return bool(colon and rest) and (name in _LEVELS or name in programs.PLAIN or name in programs.TWO_LEVELS)
