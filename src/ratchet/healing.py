@@ -1,0 +1,173 @@
+"""The facts of healing: a task, the attempts at it, what the check said, and what all of it may cost. Values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ratchet.records import Json, Lesson
+
+EpisodeStatus = Literal[
+    "running", "passed", "failed", "budget", "breaker", "no_progress", "cancelled", "refused", "already_passing"
+]
+AttemptStatus = Literal["running", "passed", "failed", "gave_up", "refused", "budget", "cancelled", "dropped"]
+SolvedStatus = Literal["proposed", "gave_up", "refused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What an episode may use. Money and seconds are reserved before they are spent, in one place (`Purse`)."""
+
+    attempts: int = 5
+    usd: float = 1.0
+    seconds: float = 1_800.0
+    breaker: int = 3
+    """Attempts with one signature and no new state of the files, after which it is no use to go on."""
+    candidates: int = 2_000
+    """Changes that a solver may try out by itself in one attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Work asked for, and the check that says when it is done."""
+
+    id: str
+    check: tuple[str, ...]
+    """The command whose success is asked for, run in the workspace. One that needs a shell is ("sh", "-c", text)."""
+    instruction: str = ""
+    folder: str = ""
+    """The project, absolute. Nobody works in it: it is copied."""
+    protected: tuple[str, ...] = ()
+    """Globs, from the project's folder, of files that no attempt may change, besides tests and harness."""
+    held_check: tuple[str, ...] = ()
+    """A second command, not shown to solvers, that must pass, too."""
+    judge: str = ""
+    """Name of the judge; "" chooses by the check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What a test runner counted. `failed_ids` (errors included) and `passed_ids` are its own names for tests."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    failed_ids: tuple[str, ...] = ()
+    passed_ids: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.errors + self.skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a judge says of the files as they are."""
+
+    passed: bool
+    score: float
+    """In [0, 1]: 1 is passed; the share of the tests that pass where tests are counted, else 0."""
+    reason: str = ""
+    """Why it did not pass, in one line."""
+    output: str = ""
+    """What the check printed, both streams, its middle left out when long. Unmasked: for solvers."""
+    kind: str = ""
+    signature: str = ""
+    template: str = ""
+    """The masked text behind the signature."""
+    exit_code: int | None = None
+    tests: Counts | None = None
+    refused: bool = False
+    """The files themselves are not acceptable (a test was changed): nothing was run."""
+    killed: str = ""
+    """The limit that ended the check (`confinement.Killed`)."""
+    isolation: str = ""
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memo:
+    """What a solver asked to be remembered of an edit that passed, with the failure that it fixed.
+
+    Kept by the loop and handed back to the same solver: those of the same signature first, then the newest.
+    """
+
+    solver: str
+    signature: str
+    kind: str
+    task: str
+    note: Mapping[str, Json]
+    template: str = ""
+    project: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try at a task in one sandbox. `signature` and `kind` are those of the check after it ("" when it passed).
+
+    `diff` is against the project as it was copied; `state` names the content of all its files, so that two attempts
+    that arrive at the same files are seen to. `base` is the number of the attempt whose files it started from (0: the
+    project's own).
+    """
+
+    episode: str
+    n: int
+    status: AttemptStatus
+    solver: str = ""
+    signature: str = ""
+    kind: str = ""
+    cause: str = ""
+    fix: str = ""
+    reason: str = ""
+    candidates: int = 0
+    cost_usd: float = 0.0
+    tokens: int = 0
+    duration_s: float = 0.0
+    started_at: float = 0.0
+    score: float = 0.0
+    diff: str = ""
+    state: str = ""
+    base: int = 0
+    checkpoint: str = ""
+    isolation: str = ""
+    seed: int = 0
+    note: str = ""
+    memo: Mapping[str, Json] = field(default_factory=dict)
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """All attempts of one claim of a task. `number` counts the claims of the same task."""
+
+    id: str
+    task: Task
+    number: int
+    status: EpisodeStatus
+    budget: Budget
+    solver: str = ""
+    reason: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    first: Verdict | None = None
+    """The check before any attempt."""
+    diff: str = ""
+    cost_usd: float = 0.0
+    duration_s: float = 0.0
+    lessons: tuple[Lesson, ...] = ()
+    """Those that were recalled for it."""
+    learnt: tuple[str, ...] = ()
+    """Ids of the lessons that it left behind."""
+    workspace: str = ""
+    applied: str = ""
+    """Where its result went: "apply", "branch NAME" or "patch FILE"."""
+    seed: int = 0
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    revision: int = 0
+
+    @property
+    def candidates(self) -> int:
+        return sum(each.candidates for each in self.attempts)
