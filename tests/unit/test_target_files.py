@@ -256,6 +256,48 @@ def test_values_that_json_has_not_do_no_harm_elsewhere_in_the_file(tmp_path: Pat
             FileTarget(path, ("day",)).read()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ // why\n}\n",
+        '{\n  "a": 1, // why\n}\n',
+        '{\n  "a": 1 // why\n}\n',
+        '{"a": {"b": 1}, /* why */ }\n',
+        '{\n  "a": 1,\n  // why\n}\n',
+    ],
+)
+def test_a_key_beside_comments_is_added_and_taken_out_again(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    target = FileTarget(path, ("new",))
+    edit = target.plan({"new": [1]})
+    target.apply(edit)
+    assert "why" in path.read_text()
+    path.write_text(path.read_text() + "// a person\n")
+    assert target.restore(edit).restored == ("new",)
+    assert FileTarget(path, ("new",)).read().values == {}
+    assert "why" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("[[a]]\nb = 1\n", "a"), ("[a]\nb = 1\n", "a"), ("[[a]]\n[c]\n[[a]]\nb = 1\n", "c.d"), ("a = {b = 1}\n", "a.c")],
+)
+def test_toml_that_cannot_be_edited_well_is_refused_and_all_else_is_edited(tmp_path: Path, text: str, key: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(text)
+    target = FileTarget(path, (key,))
+    try:
+        edit = target.plan({key: {"x": [1, {"y": "z"}]}})
+    except Refused:
+        assert path.read_text() == text
+        return
+    target.apply(edit)
+    assert target.read().values == {key: {"x": [1, {"y": "z"}]}}
+    target.restore(edit)
+    assert path.read_text() == text
+
+
 def test_a_link_stays_a_link_and_mode_and_foreign_bytes_stay(tmp_path: Path) -> None:
     real = tmp_path / "real.json"
     real.write_bytes(b'{"a": 1, "b": "\xff"}')

@@ -67,12 +67,15 @@ def _without(text: str, items: list[Item], position: int) -> str:
         comma = bare.index(",", item.end)
         return text[: item.start] + text[comma + 1 :].lstrip(_SPACE)
     before = len(text[: item.start].rstrip(_SPACE))
+    # Behind a comment that ends with its line, what follows needs a line of its own.
+    head, gap = text[:before], "" if bare[:before] == bare[:before].rstrip(_SPACE) else jsontext.newline_of(text)
     if position:
         comma = bare.index(",", items[position - 1].end)
-        return text[:comma] + text[comma + 1 : before] + text[item.end :]
+        return head[:comma] + head[comma + 1 :] + gap + text[item.end :]
     behind = item.end + len(bare[item.end :]) - len(bare[item.end :].lstrip(_SPACE + ","))
-    rest = text[item.end : behind].strip(_SPACE + ",")
-    return text[:before] + (text[item.end :].lstrip(_SPACE + ",") if not rest else text[item.end :].lstrip(","))
+    if text[item.end : behind].strip(_SPACE + ","):  # comments
+        return head + gap + text[item.end :].lstrip(",")
+    return head + gap + text[item.end :].lstrip(_SPACE + ",")
 
 
 def _seen(text: str) -> str:

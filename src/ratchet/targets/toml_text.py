@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, InlineTable, Table
 
 from ratchet.errors import Refused
 from ratchet.records import Json
@@ -29,22 +32,35 @@ class TomlText:
         if _has_null(value):
             raise Refused("TOML has no null; take the key out instead")
         document = _parsed(text)
-        at: Any = document
-        for step in path[:-1]:
-            if isinstance(at, dict) and step not in at:
-                at[step] = tomlkit.table()
-            at = at[int(step)] if isinstance(at, list) else at[step]
-        key: Any = int(path[-1]) if isinstance(at, list) else path[-1]
-        at[key] = _item(value)
-        return _written(document, text)
+        with _edited():
+            at: Any = document
+            for step in path[:-1]:
+                if isinstance(at, dict) and step not in at:
+                    at[step] = tomlkit.inline_table() if isinstance(at, InlineTable) else tomlkit.table()
+                at = at[int(step)] if isinstance(at, list) else at[step]
+            key: Any = int(path[-1]) if isinstance(at, list) else path[-1]
+            if isinstance(at, AoT) or isinstance(at.get(key) if isinstance(at, dict) else None, Table | AoT):
+                raise Refused("it is a table of its own; edit it by hand")
+            at[key] = _item(value)
+            return _written(document, text)
 
     def remove(self, text: str, path: Path) -> str:
         document = _parsed(text)
-        at: Any = document
-        for step in path[:-1]:
-            at = at[int(step)] if isinstance(at, list) else at[step]
-        del at[path[-1]]
-        return _written(document, text)
+        with _edited():
+            at: Any = document
+            for step in path[:-1]:
+                at = at[int(step)] if isinstance(at, list) else at[step]
+            del at[path[-1]]
+            return _written(document, text)
+
+
+@contextmanager
+def _edited() -> Iterator[None]:
+    """Layouts that tomlkit has no way to edit (tables out of order, dotted keys) come as errors of any class."""
+    try:
+        yield
+    except (TOMLKitError, AttributeError, LookupError, TypeError, ValueError, AssertionError) as error:
+        raise Refused(f"it cannot be edited ({type(error).__name__}); edit it by hand") from error
 
 
 def _parsed(text: str) -> tomlkit.TOMLDocument:
@@ -65,7 +81,16 @@ def _written(document: tomlkit.TOMLDocument, before: str) -> str:
 
 
 def _item(value: Json) -> Any:
-    """A text of several lines reads better as such, where it survives that."""
+    """The value as TOML in its own place: objects inline. A text of several lines reads better as such, where it
+    survives that."""
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update({key: _item(held) for key, held in value.items()})
+        return table
+    if isinstance(value, list):
+        array = tomlkit.array()
+        array.extend(map(_item, value))
+        return array
     if isinstance(value, str) and "\n" in value.strip("\n") and "\r" not in value and not value.startswith("\n"):
         return tomlkit.string(value, multiline=True)
     return tomlkit.item(cast("Any", value))
