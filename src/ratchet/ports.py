@@ -211,7 +211,7 @@ class Fix:
 class Proposer(Protocol):
     """Suggests fixes: rules, a model, a function. What it suggests is data; only the gate decides what stays."""
 
-    def __call__(self, problem: Problem) -> Iterable[Fix]:
+    def __call__(self, problem: Problem, /) -> Iterable[Fix]:
         """The best first; nothing when it has no idea. May raise: that is noted, and the others are asked."""
 
 
