@@ -46,6 +46,11 @@ def keys_of(edit: Edit) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*edit.before, *edit.after)))
 
 
+def own(edit: Edit, values: Mapping[str, Json]) -> dict[str, Json]:
+    """Those of a target's values that the edit is about."""
+    return {key: values[key] for key in keys_of(edit) if key in values}
+
+
 def same(one: Json, other: Json) -> bool:
     """Whether two values mean the same: 1 is 1.0, but neither is true; the order of an object's keys does not count."""
     if isinstance(one, bool) or isinstance(other, bool):

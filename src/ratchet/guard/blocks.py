@@ -37,7 +37,9 @@ def turn(store: Store, trial: Trial, target: Target, *, now: float) -> None:
         block = _begun(store, trial, now)
     edit = edits.edit_of(dict(trial.edit))
     if block.get("arm") == "new":
-        target.apply(edit)
+        # By our own keys, not by the version: somebody may have changed others in the meantime.
+        if not edits.same(edits.own(edit, target.read().values), dict(edit.after)):
+            target.apply(edit)
     else:
         target.restore(edit)
 

@@ -139,12 +139,10 @@ class Guard:
         if verdict == "undecided":
             return self._settle(held, "give up", reason, now)
         if held.mode == "switchback":
-            try:
-                blocks.turn(self._store, held, target, now=now)
-            except Conflict as error:
-                return self._settle(
-                    held, "give up", f"the target was changed by somebody during the trial: {error}", now
-                )
+            rebased = self._rebased(held, now)
+            if rebased is None:
+                return self._settle(held, "give up", _OVERTAKEN, now)
+            blocks.turn(self._store, rebased, target, now=now)
         elif reason and reason != held.reason:
             with self._store.transaction():
                 held = write(self._store, held, reason=reason)
@@ -198,7 +196,7 @@ class Guard:
         found = target.read()
         if found.version == edit.version:
             return held
-        own = {key: value for key, value in found.values.items() if key in edits.keys_of(edit)}
+        own = edits.own(edit, found.values)
         if held.mode != "coin" and edits.same(own, dict(edit.after)):
             return held
         if not edits.same(own, dict(edit.before)):
@@ -256,7 +254,7 @@ class Guard:
     def _is_applied(self, held: Trial) -> bool:
         edit = edits.edit_of(dict(held.edit))
         found = self._target_of(held.change.target).read()
-        own = {key: value for key, value in found.values.items() if key in edits.keys_of(edit)}
+        own = edits.own(edit, found.values)
         return edits.same(own, dict(edit.after))
 
     # -- start ---------------------------------------------------------------------------------------------------------
