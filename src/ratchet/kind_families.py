@@ -121,7 +121,7 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "rate_limit",
-        "request call query queries connection message",
+        "request call query queries connection client message",
         "toomany toofast minute second throttle simultaneous concurrent slower",
     ),
     (

@@ -30,10 +30,9 @@ GENERAL: tuple[tuple[str, str], ...] = (
         no permission|unauthorized to access|requires elevation|must be superuser|permission to use
         outside of the allowed|outside the allowed|outside allowed|not in the allowed|outside of the project
         not allowed to|is denied|access is denied|privileges required|resource not accessible|denied by policy
-        blocked by sandbox|seatbelt|landlock|not in allowed|requires approval & policy|denied|not allowed|disallowed
-        no write access|no read access|read only|requires admin|requires administrator|privilege|no tty present
-        askpass|administrator rights|not authorised|unauthorised access|outside workspace|write protected
-        locked down""",
+        blocked by sandbox|seatbelt|landlock|not in allowed|requires approval & policy|denied|no write access
+        no read access|read only|requires admin|requires administrator|privilege|no tty present|askpass
+        administrator rights|not authorised|unauthorised access|outside workspace|write protected|locked down""",
     ),
     (
         "timeout",
@@ -66,18 +65,18 @@ GENERAL: tuple[tuple[str, str], ...] = (
         no internet|socketexception|und err socket|endpointconnectionerror|32000|err stream|error sending request
         protocolerror|not connected|closed connection|max retries exceeded with url|clientpayloaderror|clientoserror
         unable to verify the first certificate|httpcore & error|transport closed|transport error|transporterror
-        lookup & no such host|connection pool|gone away|closed the connection|connection & unexpectedly
-        connection & closed|connection was lost|no connection|tcp & error|connection terminated|econn
-        websocket & closed|net err|stream & completed without|stream & ended|ssl & could not|ssl connection
-        tls connection|no brokers|nobrokersavailable|host & unreachable|connect & failed|could not be established
-        cannot establish|failed to establish|stream & cut|stream & interrupted|stream & aborted|eof
-        failed to reconnect|failed to start mcp server|mcp server & disconnected|server & not reachable
-        not reachable|cannot reach|lost contact|link is down|received from peer|stream error & !exception
-        unable to resolve host|resolve host|resolve hostname|resolve address|name lookup
-        failed to resolve & !import & !module|mid stream|mid response|decoding response body|connection & reset
-        ssl & certificate|tls & certificate|certificate & verify|certificate & authority|certificate & expired
-        certificate & trusted|certificate & hostname|certificate & host|connection stalled|stream stalled
-        response stalled|stalled & stream""",
+        lookup & no such host|unknown host & !file|connection pool|gone away|closed the connection
+        connection & unexpectedly|connection & closed|connection was lost|no connection|tcp & error
+        connection terminated|econn|websocket & closed|net err|stream & completed without|stream & ended
+        ssl & could not|ssl connection|tls connection|no brokers|nobrokersavailable|host & unreachable
+        connect & failed|could not be established|cannot establish|failed to establish|stream & cut
+        stream & interrupted|stream & aborted|eof|failed to reconnect|failed to start mcp server
+        mcp server & disconnected|server & not reachable|not reachable|cannot reach|lost contact|link is down
+        received from peer|stream error & !exception|unable to resolve host|resolve host|resolve hostname
+        resolve address|name lookup|failed to resolve & !import & !module|mid stream|mid response
+        decoding response body|connection & reset|ssl & certificate|tls & certificate|certificate & verify
+        certificate & authority|certificate & expired|certificate & trusted|certificate & hostname
+        certificate & host|connection stalled|stream stalled|response stalled|stalled & stream""",
     ),
     (
         "overloaded",
@@ -191,7 +190,8 @@ GENERAL: tuple[tuple[str, str], ...] = (
         "command_failed",
         """address already in use|eaddrinuse|port is already|already in use|no space left|enospc|disk full
         error response from daemon|must first push|resource busy|device busy|text file busy|directory not empty
-        enotempty|eexist|file exists|already exists|operation not supported|state lock|oomkilled|oom killed""",
+        enotempty|used by another process|in use by|eexist|file exists|already exists|operation not supported
+        state lock|oomkilled|oom killed""",
     ),
     # A tool's envelope: what is inside decides first.
     (
@@ -222,7 +222,11 @@ LAST: tuple[tuple[str, str], ...] = (
     ),
     ("timeout", """timeouts|timedout|stalled|hung|unresponsive|not responding|too slow"""),
     ("network", """network|disconnect|disconnected|proxy|handshake|offline|reconnect|eof"""),
-    ("permission", """blocked|blocking|denied|restricted|prohibited|privilege|elevated|chmod|ownership"""),
+    (
+        "permission",
+        """blocked|blocking|not allowed|disallowed|writable|rejected|not active|denied|restricted|prohibited|privilege
+        elevated|chmod|ownership""",
+    ),
     ("content_filter", """safety|policy"""),
     ("context_overflow", """context window|context length|token limit|tokens & exceed|tokens & maximum"""),
     ("budget_exceeded", """budget"""),
@@ -239,7 +243,8 @@ LAST: tuple[tuple[str, str], ...] = (
     ("dependency_missing", """dependency|dependencies|cannot resolve & package|required but not"""),
     (
         "code_error",
-        """compile|compiler|syntax|exception|segfault|oom|undefined|overflow|unbound|corrupted|crashed|stack trace""",
+        """compile|compiler|imported but unused|not configured|syntax|exception|segfault|oom|undefined|overflow|unbound|corrupted
+        crashed|stack trace""",
     ),
     ("tool_error", """tool & failed|tool & error|tool"""),
     (
@@ -254,7 +259,7 @@ LAST: tuple[tuple[str, str], ...] = (
     (
         "invalid_request",
         """invalid|unsupported|not supported|malformed|unrecognized|unrecognised|too long|too large|too small|must be
-        must have|must not|must match|should match|should be|is required|out of range|range|temperature|exceeds
-        exceed|incorrect|not allowed""",
+        must have|must not|must match|should match|should be|is required|out of range|range|temperature
+        does not match|do not match|exceeds|exceed|incorrect""",
     ),
 )

@@ -200,7 +200,7 @@ EXIT_CODES: dict[int, str] = {
 # How a status is spelled out where nothing else says that it is one ("429 Too Many Requests"); gRPC's names too.
 REASONS: dict[str, tuple[str, ...]] = {
     "400": ("bad request", "invalid argument"),
-    "401": ("unauthorized", "unauthenticated"),
+    "401": ("unauthorized", "unauthenticated", "authorization required"),
     "402": ("payment required",),
     "403": ("forbidden", "permission denied"),
     "404": ("not found",),

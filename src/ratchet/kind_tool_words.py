@@ -53,7 +53,7 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         input tag & tool|find old string|find old str|could not find the text to replace|text to replace|apply diff
         diff edit failed|diff & search & match|search pattern & match|search patterns & match
         invalid regular expression|invalid regex|invalid regexp|regex parse error|replacement produced identical
-        invalid glob|invalid pattern""",
+        invalid glob|matches parameter name|invalid pattern""",
     ),
     (
         "tool_error",

@@ -158,7 +158,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         truncated & max tokens|n ctx|longer than the & context|longer than the maximum|maximum model length
         over the maximum length|size limit exceeded|exceeds max tokens|exceeding the context|exceed the context
         prompt length & exceeds|prompt exceeds|maximum context size|context size reached|context is full
-        context full|max context|exceeded context|context window & exceeds|context window & exceeded""",
+        context full|max context|exceeded context|prompt & too long|input & too long & !id|context & too long
+        conversation & too long|context window & exceeds|context window & exceeded""",
     ),
     (
         "content_filter",
@@ -180,7 +181,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
     ("network", """tunnel connection failed|proxy authentication required"""),
     (
         "code_error",
-        """sqlalchemy exc invalidrequesterror|unexpected eof while|unexpected end of file|error in your sql syntax""",
+        """sqlalchemy exc invalidrequesterror|unexpected eof while|parse error near|statement separator
+        unexpected end of file|error in your sql syntax""",
     ),
     (
         "auth",

@@ -238,7 +238,10 @@ def is_retry_safe(kind: str, text: str = "") -> bool:  # noqa: ARG001  (part of 
 
 def _spelled(text: str) -> str:
     """The names that run words together, as words: `ContextLengthExceeded` says "context length exceeded"."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(re.findall(_RUN_TOGETHER, text[:_LIMIT])))
+    text = text[:_LIMIT]
+    if not re.search("[a-z][A-Z]", text):
+        return ""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(re.findall(_RUN_TOGETHER, text)))
 
 
 _classes: dict[str, str] = {}
@@ -277,7 +280,8 @@ def _class_named(text: str) -> str:
         known = name in PROGRAM_ERRORS or name in ANY_ERRORS or _listed([name])
         if known or (name.endswith(("error", "exception")) and len(name) > len("exception")):
             return name
-        if found[1] and (name == "error" or _of_classes([name])):  # with its module it is no word of a sentence
+        module = found[1].lower()  # with its module it is no word of a sentence
+        if module and (name == "error" or "error" in module or "exception" in module or _of_classes([name])):
             return name
     return ""
 
