@@ -1,4 +1,4 @@
-"""Do the lessons help? The measured answer, pooled first, then lesson by lesson."""
+"""Do the lessons help, and did the changes? The measured answer, pooled first, then one by one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from ratchet import credit
 from ratchet.effects import Counts, Effect, Shrunk, Tallies, measure, shrink
+from ratchet.guard.trials import trials
 from ratchet.ports import Store
+from ratchet.records import Trial
 
+_CHANGES = 20  # settled trials that a report names
 _OWN_WEIGHT = 0.5  # from here on a lesson's own units say more than the pool
 
 
@@ -29,13 +32,15 @@ class LessonEffect:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """`pooled` over all lessons; `lessons` by effect, best first. `withheld_share` is that of new sessions, `waiting`
-    counts units whose sessions still run, `not_attempted` those whose step never came up."""
+    counts units whose sessions still run, `not_attempted` those whose step never came up. `changes` are the settled
+    trials, newest first, each with the figures of its decision, measured against its own control."""
 
     pooled: Effect
     lessons: tuple[LessonEffect, ...]
     withheld_share: float
     waiting: int
     not_attempted: int
+    changes: tuple[Trial, ...] = ()
 
 
 def report(store: Store, *, withheld_share: float) -> Report:
@@ -50,6 +55,7 @@ def report(store: Store, *, withheld_share: float) -> Report:
         withheld_share=withheld_share,
         waiting=credit.open_units(store),
         not_attempted=credit.not_attempted(store),
+        changes=tuple(trials(store, states=("kept", "reverted", "undecided"), limit=_CHANGES)),
     )
 
 

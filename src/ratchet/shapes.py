@@ -175,6 +175,7 @@ def report(found: Report) -> Shape:
         "withheld_share": found.withheld_share,
         "waiting": found.waiting,
         "not_attempted": found.not_attempted,
+        "changes": [_settled(each) for each in found.changes],
     }
 
 
@@ -273,6 +274,22 @@ def trial_detail(found: TrialDetail) -> Shape:
         ],
         "effect": {"estimate": said.effect.estimate, "low": said.effect.low, "high": said.effect.high},
         "events": [{"at": event.get("at"), "verb": event.get("verb")} for event in found.events],
+    }
+
+
+def _settled(each: Trial) -> Shape:
+    figures = each.figures
+    return {
+        "id": each.id,
+        "target": each.change.target,
+        "state": each.state,
+        "mode": each.mode,
+        "new": dict(each.change.new),
+        "reason": each.reason,
+        "closed_at": each.closed_at,
+        "estimate": figures.get("estimate"),
+        "low": figures.get("low"),
+        "high": figures.get("high"),
     }
 
 

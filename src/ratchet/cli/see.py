@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from ratchet import shapes
-from ratchet.cli import show
+from ratchet.cli import show, show_trials
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import project_option
 from ratchet.errors import UsageError
 from ratchet.kinds import KINDS
 
@@ -106,7 +107,7 @@ def health(command_home: Path | None, as_json: bool) -> None:
 @click.command()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True)
-@click.option("--project", help="Only lessons that count in this project folder (default: all of yours).")
+@project_option("Only lessons that count in this project folder (default: all of yours).")
 @click.option("--session", help="Ask on behalf of this session: its arm of the control is obeyed and recorded.")
 @home_option
 @json_option
@@ -147,13 +148,17 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
 @home_option
 @json_option
 def report(command_home: Path | None, as_json: bool) -> None:
-    """Do the lessons help?
+    """Do the lessons help, and what became of the changes?
 
     A share of the sessions is left without lessons, by coin; both groups are compared, with an interval that is valid
     however often you look.
     """
     found = opened(command_home).report()
-    show.as_json(shapes.report(found)) if as_json else show.report(found)
+    if as_json:
+        show.as_json(shapes.report(found))
+    else:
+        show.report(found)
+        show_trials.changes(found.changes)
 
 
 def _text(words: tuple[str, ...]) -> str:

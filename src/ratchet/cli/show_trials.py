@@ -117,6 +117,20 @@ def _evidence(name: str, value: float, threshold: float, style: str) -> None:
     console().print(Text(f"  {name:<9} ").append_text(bar).append(f"| {said}"))
 
 
+def changes(found: Sequence[Trial]) -> None:
+    """What became of the changes, each measured against its own control."""
+    out = console()
+    if found:
+        out.print(Text("\nWhat became of the changes", "bold"))
+    for each in found:
+        line = Text(f"{each.state:<9}", STYLE.get(each.state, "default"))
+        line.append(f" {_labelled(each)}{each.change.target}  ", "default").append_text(plain(_values(each), 100))
+        out.print(line.append(f"  {each.id}", "dim"))
+        low, high, estimate = (each.figures.get(name) for name in ("low", "high", "estimate"))
+        if isinstance(estimate, float) and isinstance(low, float) and isinstance(high, float):
+            out.print(f"  {100 * estimate:+.1f} points of success; 95 % interval {100 * low:+.0f} to {100 * high:+.0f}")
+
+
 def moved(held: Trial) -> None:
     click.echo(f"{held.id} is {held.state}" + (f": {held.reason}" if held.reason else ""))
     if held.state in OPEN:
