@@ -36,6 +36,7 @@ from ratchet.ports import Progress, Proposer, Store
 from ratchet.recorder import Recorder
 from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of, to_row
 from ratchet.report import Report, report
+from ratchet.sandboxes import Sandboxes
 from ratchet.settingsbook import SettingsBook
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
@@ -161,6 +162,11 @@ class Runtime:
             send=self.outbox.tell,
             published=self._publish,
         ).tick()
+
+    @property
+    def sandboxes(self) -> Sandboxes:
+        """Where machine-written code runs."""
+        return Sandboxes(self.home)
 
     @property
     def outbox(self) -> Outbox:

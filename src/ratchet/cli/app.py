@@ -26,6 +26,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "settings": "settings",
         "pulse": "trials",
     },
+    "Run what nobody has read": {"sandbox": "sandbox"},
     "Feed it": {"record": "start", "watch-dir": "start"},
     "About": {"version": "keep"},
 }

@@ -121,21 +121,35 @@ def entries(root: int, *, skip: frozenset[bytes] = frozenset()) -> Iterator[Entr
 
 
 def remove_tree(path: str | os.PathLike[str]) -> None:
-    """Remove a folder whatever is in it. Deep ones are lifted out level by level, so that neither the stack nor the
-    longest path matters; folders closed to their owner are opened. Raises OSError where something stays."""
+    """Remove a folder, whatever is in it; nothing where it is absent. Raises OSError where something stays."""
+    above, name = os.path.split(os.path.abspath(path))
     try:
-        root = os.open(path, _FOLDER)
+        folder = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
+        if _exists(folder, name):
+            remove_at(folder, name)
+    finally:
+        os.close(folder)
+
+
+def remove_at(above: int, name: str) -> None:
+    """Remove a name of an open folder. Deep trees are lifted out level by level, so that neither the stack nor the
+    longest path matters; folders closed to their owner are opened. Raises OSError where something stays."""
+    if _unlinked(above, name):
+        return
+    os.chmod(name, 0o700, dir_fd=above)
+    root = os.open(name, _FOLDER, dir_fd=above)
+    try:
         counter = 0
         while names := os.listdir(root):
-            for name in names:
-                if not _unlinked(root, name):
-                    counter = _emptied(root, name, counter)
+            for each in names:
+                if not _unlinked(root, each):
+                    counter = _emptied(root, each, counter)
     finally:
         os.close(root)
-    os.rmdir(path)
+    os.rmdir(name, dir_fd=above)
 
 
 def _unlinked(folder: int, name: str) -> bool:

@@ -12,6 +12,8 @@ import sys
 CLONE_NEWNS = 0x0002_0000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 0x1000, 0x4000, 0x4_0000
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 22, 36, 38
+PR_SET_KEEPCAPS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 8, 47, 2
+CAP_DAC_READ_SEARCH = 2
 SECCOMP_MODE_FILTER = 2
 
 RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH = 0x01, 0x02, 0x04, 0x08
@@ -72,6 +74,17 @@ def install_filter(program: bytes) -> None:
     header = struct.pack("@HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header)
+
+
+def keep_only(capability: int) -> None:
+    """After leaving uid 0 with PR_SET_KEEPCAPS: keep one capability, across exec. Raises OSError."""
+    if _libc is None:
+        raise OSError(errno.ENOSYS, f"capset: {os.strerror(errno.ENOSYS)}")
+    header = struct.pack("=Ii", 0x2008_0522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
+    bits = 1 << capability
+    sets = struct.pack("=6I", bits, bits, bits, 0, 0, 0)  # effective, permitted, inheritable; low words first
+    _called("capset", _libc.capset(header, sets))
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability)
 
 
 def machine() -> str:

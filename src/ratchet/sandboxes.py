@@ -1,0 +1,105 @@
+"""Which sandbox is used here, and what runs in it: the operations behind `ratchet sandbox` and every episode."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ratchet import __version__
+from ratchet.confinement import Command, Isolation, Ran
+from ratchet.errors import Refused
+from ratchet.ports import Sandbox
+from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.foreign import Docker, Seatbelt
+from ratchet.sandbox.landlock import Landlock
+from ratchet.sandbox.plain import Plain
+from ratchet.sandbox.probe import probe
+
+_REMEDY = (
+    "allow user namespaces (kernel.unprivileged_userns_clone=1, or an AppArmor profile for bwrap), use Linux 5.13 or "
+    "newer with Landlock, or accept the risk with --unsafe-no-sandbox"
+)
+_PROVED = ("files", "network", "pids", "secrets")
+
+
+class Sandboxes:
+    """The sandboxes of this machine. What the canary saw is kept in the home until the machine starts again."""
+
+    def __init__(self, home: Path) -> None:
+        self._cache = home / "sandbox.json"
+
+    def probe(self) -> list[Isolation]:
+        """What every sandbox holds here, the preferred one first: the canary runs now."""
+        found = [probe(each, verified=verified) for each, verified in _known()]
+        self._keep(next((each.name for each in found if _proves(each)), ""))
+        return found
+
+    def chosen(self, *, unsafe: bool = False) -> Sandbox:
+        """The first sandbox that keeps files, network, processes and secrets here; plain processes if `unsafe`.
+
+        Raises Refused where none does.
+        """
+        if unsafe:
+            return Plain()
+        known = {each.name: (each, verified) for each, verified in _known()}
+        kept = self._kept()
+        if kept in known:
+            return known[kept][0]
+        notes: list[str] = []
+        for sandbox, verified in known.values():
+            found = probe(sandbox, verified=verified, quick=True)
+            if _proves(found):
+                self._keep(found.name)
+                return sandbox
+            notes.append(f"{found.name}: {found.note or _open(found)}")
+        raise Refused(f"no sandbox holds on this machine ({'; '.join(notes)}); {_REMEDY}")
+
+    def run(
+        self,
+        command: Command,
+        *,
+        unsafe: bool = False,
+        cancelled: Callable[[], bool] | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> Ran:
+        """Run one command confined. Raises Refused where that cannot be done, SandboxError where it breaks."""
+        return self.chosen(unsafe=unsafe).run(command, cancelled=cancelled, on_output=on_output)
+
+    def _kept(self) -> str:
+        try:
+            kept = json.loads(self._cache.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return ""
+        return str(kept.get("name", "")) if kept.get("of") == _circumstances() else ""
+
+    def _keep(self, name: str) -> None:
+        if name and self._cache.parent.is_dir():
+            self._cache.write_text(json.dumps({"name": name, "of": _circumstances()}), encoding="utf-8")
+
+
+def _known() -> list[tuple[Sandbox, bool]]:
+    """Every sandbox for this system, preferred first, and whether the abuse suite has been run there."""
+    if platform.system() == "Linux":
+        return [(Bubblewrap(), True), (Landlock(), True), (Docker(), False)]
+    return [(Seatbelt(), False), (Docker(), False)]
+
+
+def _proves(found: Isolation) -> bool:
+    return found.works and all(getattr(found, name) != "none" for name in _PROVED)
+
+
+def _open(found: Isolation) -> str:
+    return f"does not keep {', '.join(name for name in _PROVED if getattr(found, name) == 'none')}"
+
+
+def _circumstances() -> str:
+    """What a proof depends on: this start of the machine, this user, this Ratchet."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        boot = ""
+    return f"{boot} {os.geteuid()} {sys.executable} {__version__}"
