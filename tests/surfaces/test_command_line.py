@@ -131,6 +131,50 @@ def test_lessons_are_listed_added_approved_retired_and_shared(taught: Shell) -> 
     assert "retired" in taught.run("lessons", "retire", added["id"], "--reason", "moved to port 4000").stdout
 
 
+def test_a_relative_project_is_the_folder_that_it_names(taught: Shell) -> None:
+    taught.run("lessons", "add", "--when", "EADDRINUSE :::3000", "--do", "Stop the old server first.", "--active")
+    assert "Stop the old server" in taught.run("lessons", "list", "--project", ".").stdout
+    assert "Stop the old server" in taught.run("recall", "EADDRINUSE :::3000", "--project", "./").stdout
+    assert "No such lessons" in taught.run("lessons", "list", "--project", "elsewhere").stdout
+
+
+def test_learn_ends_with_what_fixed_what_failed(shell: Shell) -> None:
+    first = shell.run("learn", str(HISTORY)).stdout
+    assert "git push --set-upstream origin <branch>" in first
+    assert "ratchet install claude-code" in first
+    assert "nothing new" in shell.run("learn", str(HISTORY)).stdout
+
+
+def test_what_was_quarantined_never_looks_like_advice(taught: Shell) -> None:
+    lines = taught.run("patterns").stdout.splitlines()
+    skipping = [line for line in lines if "--no-verify" in line]
+    assert skipping
+    assert all(line.startswith("  not to repeat: ") for line in skipping)
+
+
+def test_the_limit_is_told_only_where_more_match(taught: Shell) -> None:
+    assert "--limit 10 shows more" in taught.run("patterns", "--limit", "2").stdout
+    assert "shows more" not in taught.run("patterns", "--kind", "rate_limit", "--limit", "1").stdout
+    assert "No failures of this agent or kind" in taught.run("patterns", "--kind", "quota_exhausted").stdout
+
+
+def test_the_hook_by_hand_reads_the_home_that_is_named(taught: Shell) -> None:
+    event = {
+        "hook_event_name": "PostToolUseFailure",
+        "session_id": "by-hand",
+        "cwd": "/home/dev/shop",
+        "tool_name": "Bash",
+        "tool_use_id": "toolu_1",
+        "tool_input": {"command": "git push"},
+        "error": "Exit code 128\n" + UPSTREAM,
+    }
+    (taught.home / "other").mkdir(mode=0o700)
+    (taught.home / "other" / "ratchet.toml").write_text("withheld_share = 0\n")
+    taught.run("--home", "other", "learn", str(HISTORY))
+    said = taught.run("--home", "other", "hook", "PostToolUseFailure", stdin=json.dumps(event)).stdout
+    assert "--set-upstream" in said
+
+
 def test_health_names_its_half_life(taught: Shell) -> None:
     found = taught.json("health")
     assert isinstance(found, dict)
@@ -195,6 +239,10 @@ def test_install_shows_a_diff_and_uninstall_restores_byte_for_byte(shell: Shell)
         (("record",), 2, "name the agent"),
         (("watch-dir", "nowhere", "--once"), 2, "no such folder"),
         (("recal", "x"), 2, "recall"),
+        (("patterns", "--kind", "rate-limit"), 2, "did you mean rate_limit?"),
+        (("learn", "."), 3, "name a history"),
+        (("install",), 2, "claude-code"),
+        ((), 2, "ratchet demo"),
     ],
 )
 def test_a_wrong_call_is_one_line_with_the_remedy_and_its_exit_code(

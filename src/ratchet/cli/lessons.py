@@ -9,6 +9,7 @@ import click
 from ratchet import shapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import project_option
 from ratchet.records import Lesson, LessonState, Scope
 
 STATES = ("candidate", "active", "quarantined", "retired")
@@ -21,7 +22,7 @@ def lessons() -> None:
 
 @lessons.command("list")
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
-@click.option("--project", help="Only those that count in this project folder.")
+@project_option("Only those that count in this project folder.")
 @home_option
 @json_option
 def list_(state: LessonState | None, project: str | None, command_home: Path | None, as_json: bool) -> None:
@@ -47,7 +48,7 @@ def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> Non
 @click.option("--when", "when", required=True, help="The error text that it answers.")
 @click.option("--do", "do", required=True, help="What to do then, word for word.")
 @click.option("--scope", type=click.Choice(("project", "global")), default="project", show_default=True)
-@click.option("--project", help="The project folder it belongs to (default: here).")
+@project_option("The project folder it belongs to (default: here).")
 @click.option("--active", is_flag=True, help="Use it at once instead of as a candidate.")
 @home_option
 @json_option
@@ -95,7 +96,7 @@ def quarantine(lesson_id: str, reason: str, command_home: Path | None, as_json: 
 
 @lessons.command("sync")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--project", help="Whose lessons (default: the folder of FILE).")
+@project_option("Whose lessons (default: the folder of FILE).")
 @home_option
 @json_option
 def sync(file: Path, project: str | None, command_home: Path | None, as_json: bool) -> None:
@@ -107,7 +108,9 @@ def sync(file: Path, project: str | None, command_home: Path | None, as_json: bo
     if as_json:
         show.as_json({"file": str(file), "lessons": synced.lessons, "changed": synced.changed})
     else:
-        click.echo(f"{file}: {show.number(synced.lessons, 'lesson')}" + ("" if synced.changed else ", unchanged"))
+        none = "" if synced.lessons else "; no active lesson counts in its folder: see `ratchet lessons show ID`"
+        changed = "" if synced.changed else ", unchanged"
+        click.echo(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
 
 
 @lessons.command("export")
