@@ -48,7 +48,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What a test runner counted. `failed_ids` (errors included) and `passed_ids` are its own names for tests."""
+    """What a test runner counted. The ids are its own names for tests, errors among `failed_ids`; none where it only
+    counts."""
 
     passed: int = 0
     failed: int = 0
@@ -56,6 +57,7 @@ class Counts:
     skipped: int = 0
     failed_ids: tuple[str, ...] = ()
     passed_ids: tuple[str, ...] = ()
+    skipped_ids: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:

@@ -46,8 +46,8 @@ class SolveJob:
     failure: Verdict
     """What the check says of the files as they are now: kind, signature, output, tests."""
     judge: Callable[[Workspace], Verdict]
-    """The full check of a workspace's present files (this one's, or a fork's). Costs a run of the check; solvers that
-    try many changes run the tests their own cheaper way and ask this last."""
+    """The full check of a workspace's present files (this one's, or a fork's). Costs a run of the check, once for the
+    same files; solvers that try many changes run the tests their own cheaper way and ask this last."""
     purse: Purse
     candidates: int
     """At most so many changes are tried out."""
@@ -88,8 +88,6 @@ class Solved:
     """Anything else worth keeping with the attempt, such as which model answered."""
     memo: Mapping[str, Json] = field(default_factory=dict)
     """Remembered if the attempt passes, and handed back in `SolveJob.memos`."""
-    verdict: Verdict | None = None
-    """What `SolveJob.judge` said of the very files that are proposed, so that they are not judged twice."""
 
 
 class Solver(Protocol):
@@ -128,6 +126,16 @@ class Judge(Protocol):
     @property
     def name(self) -> str: ...
 
-    def judge(self, workspace: Workspace, sandbox: Sandbox, task: Task, *, limits: Limits, purse: Purse) -> Verdict:
-        """Run what must be run, with nothing that the workspace holds able to forge the answer. A failing check is a
-        Verdict; raises SandboxError where it could not be run."""
+    def judge(
+        self,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        task: Task,
+        *,
+        limits: Limits,
+        purse: Purse,
+        first: Verdict | None = None,
+    ) -> Verdict:
+        """Run what must be run, with nothing that the workspace holds able to forge the answer. `first` is what it said
+        of the untouched project (None: this is that): tests that were there must be there. A failing check is a
+        Verdict; raises SandboxError where it could not be run. May change the workspace: it is given one to spend."""
