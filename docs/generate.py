@@ -28,6 +28,7 @@ from ratchet.report import LessonEffect
 from ratchet.runtime import Runtime
 
 OUT = Path(__file__).parent / "reference"
+ANY = "any JSON"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
 
 
@@ -135,6 +136,8 @@ def json_shapes() -> Iterator[str]:
     yield "seconds, durations end in `_s`. More fields may come. An error is one line on standard error and an"
     yield "[exit code](command-line.md#exit-codes).\n"
     bad: Json = {"path": "", "line": 0, "reason": ""}
+    figures: dict[str, Json] = {"closed_at": 0.0, "estimate": None, "low": None, "high": None}
+    change: Json = {"id": "", "target": "", "state": "", "mode": "", "new": {"KNOB": ANY}, "reason": "", **figures}
     with tempfile.TemporaryDirectory() as scratch, Runtime.open(home=scratch) as runtime:
         learned = runtime.learn([HISTORY])
         patterns = runtime.patterns()
@@ -159,7 +162,7 @@ def json_shapes() -> Iterator[str]:
             "lessons list": [shapes.lesson(lesson)],
             "lessons show ID": shapes.lesson(lesson),
             "health": {**shapes.health(runtime.health()), "agents": {"NAME": 0.0}},
-            "report": shapes.report(replace(runtime.report(), lessons=(effect,))),
+            "report": {**shapes.report(replace(runtime.report(), lessons=(effect,))), "changes": [change]},
             "install AGENT": {"path": "", "changed": False, "diff": "", "backup": ""},
             "settings show": [shapes.settings(shown)],
             "settings history AGENT": [{**shapes.version(changed), "values": {"KNOB": 0}}],
@@ -171,6 +174,8 @@ def json_shapes() -> Iterator[str]:
 
 
 def _types(value: Json, indent: str = "") -> str:
+    if value is ANY:
+        return ANY
     if isinstance(value, dict):
         inner = "".join(f"{indent}  {key}: {_types(held, indent + '  ')}\n" for key, held in value.items())
         return "{\n" + inner + indent + "}"
