@@ -21,9 +21,10 @@ CORE = 0.96  # found without what stood in front of it in its own text
 WORD, LEVEL, CLASS, PARAMETER = range(4)  # roles of a word: LEVEL tells how bad it is, CLASS names an exception
 _SPEAKER = 1.4  # weight of a clause that only says who speaks: a name, with a filler
 LEAST_WHOLE = 2.0
-_LEAST_CORE = 2.5
+_LEAST_CORE = 2.2
 _LEAST_OF_ANY = 6.0  # the least that means the same as the words of another exception
 _LEAST_AMONG_OTHERS = 2.5  # the least where the other line says something else besides
+_SPEAKERS = 3  # words in front of "error:" that name it
 _MOST_SPEAKERS = 2.0  # weight of all clauses that may be left out
 _SEAM_BEFORE = frozenset(":;!?.()[]{}<>|-\u2013\u2014\u2022\u203a\u2026$%*~\u2502\u2503\u25cf\u2716\u00d7\u276f\u2570")
 _QUOTES = frozenset("\"'`")
@@ -52,6 +53,8 @@ class Line:
             end = stop
             if role in (PARAMETER, LEVEL):
                 gap += "#" if role == PARAMETER else ":"
+                if role == LEVEL and text[stop : stop + 1] == ":":
+                    self._speaks()
                 continue
             if self.words:
                 self.closes.append(
@@ -68,6 +71,15 @@ class Line:
         if self.words:
             self.closes.append(_closes(gap + text[end:]))
         self.joined = f" {' '.join(self.words)} "
+
+    def _speaks(self) -> None:
+        """What ended in "error:" so far only told which one speaks ("Internal server error:")."""
+        at = len(self.words) - 1
+        while at >= 0 and len(self.words) - at <= _SPEAKERS:
+            self.says[at] = 0.0
+            if self.opens[at]:
+                return
+            at -= 1
 
     @property
     def weight(self) -> float:
@@ -116,8 +128,9 @@ def found_in(small: Line, large: Line, least: float = LEAST_WHOLE) -> float:
     wrapper. A line of less weight than `least` is too little to be looked for."""
     end = len(small.words)
     for place in large.places(small.words) if small.weight >= least else ():
+        behind = large.words[place + end :]
         alone = large.wraps(place) and not any(large.says[place + end :])
-        if alone or small.weight >= _LEAST_AMONG_OTHERS:
+        if alone or (small.weight >= _LEAST_AMONG_OTHERS and _NEGATIONS.isdisjoint(behind)):
             return WHOLE
     # The same words of another exception are another cause, unless they are many.
     least_core = _LEAST_OF_ANY if _differ(small.classes, large.classes) else _LEAST_CORE

@@ -131,7 +131,7 @@ def _carrying(lines: list[str], text: str) -> list[str]:
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)
-        if "validation error" in low:
+        if "validation error" in low or low.rstrip().endswith(("error:", "exception:")):  # what it was stands below
             kept.update((below.strip(), below) for below in lines[at + 1 : at + 1 + TAIL])
         if len(kept) >= LINES:
             break

@@ -201,14 +201,22 @@ def compare(query: Text, memory: Text, advice: str = "") -> float:
             scores.append(_IN_CLAUSES * _contained(small.clauses, large.clauses, several=True))
     if query.headed and memory.headed:
         scores.append(_SAME_HEAD * _contained(query.lines[:1], memory.lines[:1], several=True))
-    if query.first and memory.first and min(query.first[0][1], memory.first[0][1]) >= _LEAST_SENTENCE:
-        scores.append(_IN_CLAUSES * _contained(query.first, memory.first, several=False))
+    scores += [_IN_CLAUSES * found for found in _begun(query, memory)]
     if query.question:
         scores.append(_IN_LINES * _answered(query, memory, advice))
     if memory.suggests and not query.suggests:
         return _UNSUGGESTED * max(scores)  # what helped there was the suggestion
     # Of two memories that hold the text, the one that holds less else is nearer.
     return min(_UNEQUAL, (1.0 - _WHOLE_SHARE) * max(scores) + _WHOLE_SHARE * whole)
+
+
+def _begun(query: Text, memory: Text) -> list[float]:
+    """How surely the first sentence of either, behind which others only tell what to do, is what the other says."""
+    found = []
+    for one, other in ((query, memory), (memory, query)):
+        if one.first and one.first[0][1] >= (_LEAST_SENTENCE if other.first else _LEAST_HEAD):
+            found.append(_contained(one.first, other.first or other.lines, several=False))
+    return found
 
 
 def _cores(query: Text, memory: Text) -> list[tuple[list[Part], list[Part]]]:

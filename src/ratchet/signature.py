@@ -238,6 +238,8 @@ def _mask_token(token: str) -> str:
 
 def _mask_word(word: str) -> str:
     """Hex without a digit: no common word of eight letters is spelled with a to f alone."""
+    if word == "localhost":
+        return "<host>"
     return "<hex>" if len(word) >= 8 and not word.strip("abcdef") else word
 
 

@@ -30,6 +30,7 @@ _ATOM = re.compile(
 )
 _BETWEEN = re.compile(r"\bbetween [\w./<>\-]{1,80} and [\w./<>\-]{1,80}")
 _WHOM = re.compile(r"\b(for|by) (?!the\b)[A-Za-z_][\w.\-]*(?= (?:from|by|via)\b| \[)")  # "password for bob from"
+_PLACED = re.compile(r"(?:at )?\b(?:character|line|position|offset|column|byte|index):? #")
 _REDACTED = re.compile(r"\[redacted[\w:.\-]*\]")
 WORDS_OF = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
 _ENDED = re.compile(r"(?i)exit(?:ed with)? (?:code|status)\b")  # that something failed, not what
@@ -45,7 +46,8 @@ _FILLER_WORDS = (
 _NAMING_WORDS = (
     "user branch module named host class table column key package file command image service container database schema "
     "directory remote endpoint script pod namespace deployment bucket queue topic tag target tool function option flag "
-    "organization project refspec ref plugin extension argument parameter property attribute variable var"
+    "requirement setting organization project refspec ref plugin extension argument parameter property attribute "
+    "variable var"
 )
 _ERRNO_WORDS = (
     "eacces eaddrinuse eagain ebusy econnaborted econnrefused econnreset eexist eisdir emfile enoent enomem enospc "
@@ -60,9 +62,8 @@ _STATES = frozenset(_STATE_WORDS.split())
 FILLERS = frozenset(_FILLER_WORDS.split())
 _NAMING = frozenset(_NAMING_WORDS.split())
 _GENERIC = frozenset(("error", "err", "errors", "failed", "fatal", "failure", "exception", "warning"))
-_LEVELS = _GENERIC.difference(("failed", "failure")).union(
-    ("critical", "panic", "severe", "warn", "info", "debug", "http")
-)
+_LEVEL_WORDS = "critical panic severe warn info debug http bash zsh sh dash ksh eval"  # also: a shell says so
+_LEVELS = _GENERIC.difference(("failed", "failure")).union(_LEVEL_WORDS.split())
 _QUOTES = frozenset(("'", '"', "`"))
 _AROUND = frozenset(("--", "=("))
 _CONSTANTS = frozenset(("true", "false", "null", "none", "nil", "yes", "nan"))
@@ -77,7 +78,8 @@ def blanked(masked: str) -> str:
         text = _BETWEEN.sub(rf"between {_BLANK} and {_BLANK}", text)
     if " from " in text or " via " in text or " [" in text:
         text = _WHOM.sub(rf"\1 {_BLANK}", text)
-    return _ATOM.sub(_blank, text)
+    text = _ATOM.sub(_blank, text)
+    return _PLACED.sub(_BLANK, text) if _BLANK in text else text
 
 
 def _blank(match: Match[str]) -> str:
@@ -115,9 +117,7 @@ def _part(line: str) -> Part:
         opening = line[max(0, start - 1) : start]
         if opening == "=" or (opening in _QUOTES and not line[max(0, start - 2) : start - 1].isalnum()):
             weight *= 0.4
-            if (opening != "=" or "--" in line[:start].rpartition(" ")[2]) and line[
-                found.end() : found.end() + 1
-            ] != " ":  # no sentence that is quoted
+            if _names(line, start, found.end()):
                 role = PARAMETER
         elif "-> " in line[max(0, start - 3) : found.end() + 4] or (before in _NAMING and not _says(low)):
             weight *= 0.1
@@ -141,9 +141,18 @@ def _part(line: str) -> Part:
     return bag, sum(bag.values()), Line(line, words)
 
 
+def _names(line: str, start: int, end: int) -> bool:
+    """Whether the word in quotes, or behind an option's `=`, is a name and not the start of a quoted sentence."""
+    quote = line[start - 1]
+    if quote == "=":
+        return "--" in line[:start].rpartition(" ")[2]
+    return line[end : end + 1] != " " or line[end : end + 4] == f" v{_BLANK}{quote}"
+
+
 def _is_value(word: str, low: str) -> bool:
     """Whether a word that ends a text behind a colon is what it was about ("command not found: jq")."""
-    return not _says(low) and low not in _ENDS and low not in _GENERIC and not word.isupper()
+    is_said = word.istitle() or word.isupper()  # "Conflict", "EOF"
+    return not (is_said or _says(low) or low in _ENDS or low in _GENERIC)
 
 
 def _says(word: str) -> bool:
