@@ -22,8 +22,11 @@ WORD, LEVEL, CLASS, PARAMETER = range(4)  # roles of a word: LEVEL tells how bad
 _SPEAKER = 1.4  # weight of a clause that only says who speaks: a name, with a filler
 LEAST_WHOLE = 2.0
 _LEAST_CORE = 2.2
-_LEAST_OF_ANY = 6.0  # the least that means the same as the words of another exception
+_LEAST_OF_ANY = 5.0  # the least that means the same as the words of another exception
 _LEAST_AMONG_OTHERS = 2.5  # the least where the other line says something else besides
+_CODE = 2.0  # weight of an errno, a status, the class of an exception
+_SENTENCE = 5.0  # weight of a line that says enough for what follows these to be a detail
+_MORE = frozenset(("at", "for", "in", "on", "from", "while", "during", "when", "because"))
 _SPEAKERS = 3  # words in front of "error:" that name it
 _MOST_SPEAKERS = 2.0  # weight of all clauses that may be left out
 _SEAM_BEFORE = frozenset(":;!?.()[]{}<>|-\u2013\u2014\u2022\u203a\u2026$%*~\u2502\u2503\u25cf\u2716\u00d7\u276f\u2570")
@@ -92,8 +95,14 @@ class Line:
         while at >= 0:
             first = self.joined.count(" ", 0, at)
             negated = first > 0 and self.words[first - 1] in _NEGATIONS
-            seam = self.opens[first] or self.capital[first]  # a log's columns need no punctuation
-            if not negated and seam and self.closes[first + len(words) - 1]:
+            last = first + len(words) - 1
+            weights = self.weights[first : last + 1]
+            # A log's columns need no punctuation, and a code ("spawn npx ENOENT") names the cause by itself.
+            opens = self.opens[first] or self.capital[first] or max(weights) >= _CODE
+            closes = self.closes[last] or (
+                sum(weights) >= _SENTENCE and not _MORE.isdisjoint(self.words[last + 1 : last + 2])
+            )
+            if not negated and opens and closes:
                 yield first
             at = self.joined.find(sought, at + 1)
 

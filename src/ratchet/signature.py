@@ -98,6 +98,7 @@ _DRIVE = r"(?<![A-Za-z0-9])[A-Z]:\\"
 _WRAPPED = r"(?s)\A<([a-z_]{3,40})>(.*)</\1>\s*\Z"  # <tool_use_error>
 _EXIT = r"\A(?:Error: )?(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?\s*\n(?=.*\S)"
 _ECHOES = ("\nString: ", "the user said:\n")  # what follows repeats the caller's own words
+_REPLACED = r"(?s)(old_str) `.{0,8000}?` (did not appear|in lines)"  # an editor quotes what it was to find
 _QUERIED = r"\nLINE \d{1,6}: [^\n]*(?:\n[ \t]*\^)?"  # PostgreSQL points into the caller's query
 _SOUGHT = r"(?s)(Failed to find (?:expected lines|context)[^\n]{0,300}):\n.*"  # what a patch looked for
 _TRACES = ('", line ', "\n\tat ", "\n    at ", "\n  at ", "panicked at", "goroutine ")
@@ -175,6 +176,8 @@ def _error_of(text: str) -> tuple[str, list[str]]:
         text = _output_of(text)
     if text[:1] == "<":
         text = re.sub(_WRAPPED, r"\2", text)
+    if "old_str `" in text:
+        text = re.sub(_REPLACED, r"\1 <name> \2", text, count=1)
     if "\n" not in text and (text.count("\\n") < 2 or re.search(_DRIVE, text)):
         return text, []  # one line, and no text that a tool wrote with its line breaks spelled out
     from ratchet.excerpt import error_lines, plain

@@ -26,10 +26,11 @@ _BLANK = "#"
 # It starts only where a run of its characters does: from within one, a long run would be read once per character.
 _ATOM = re.compile(
     r"(?<![\w$@/+\-])(?<![\w$@/+\-]\.)(?:[\w.\-]+[=~!<>]=)?"
-    r"(?:[\w$@/+\-]|\.(?!\.))*<[a-z]+>(?:[\w.$@/+:\-]*<[a-z]+>)*[\w.$@/+\-]*"
+    r"(?:[\w$@/+\-]|\.(?!\.))*<[a-z]{2,6}>(?:[\w.$@/+:\-]*<[a-z]{2,6}>)*[\w.$@/+\-]*"
 )
 _BETWEEN = re.compile(r"\bbetween [\w./<>\-]{1,80} and [\w./<>\-]{1,80}")
 _WHOM = re.compile(r"\b(for|by) (?!the\b)[A-Za-z_][\w.\-]*(?= (?:from|by|via)\b| \[)")  # "password for bob from"
+_FAILED = re.compile(r"\b[\w.]{1,60}(?= failed due to )")
 _PLACED = re.compile(r"(?:at )?\b(?:character|line|position|offset|column|byte|index):? #")
 _REDACTED = re.compile(r"\[redacted[\w:.\-]*\]")
 WORDS_OF = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
@@ -47,7 +48,7 @@ _NAMING_WORDS = (
     "user branch module named host class table column key package file command image service container database schema "
     "directory remote endpoint script pod namespace deployment bucket queue topic tag target tool function option flag "
     "requirement setting organization project refspec ref plugin extension argument parameter property attribute "
-    "variable var"
+    "variable var use provider"
 )
 _ERRNO_WORDS = (
     "eacces eaddrinuse eagain ebusy econnaborted econnrefused econnreset eexist eisdir emfile enoent enomem enospc "
@@ -78,6 +79,8 @@ def blanked(masked: str) -> str:
         text = _BETWEEN.sub(rf"between {_BLANK} and {_BLANK}", text)
     if " from " in text or " via " in text or " [" in text:
         text = _WHOM.sub(rf"\1 {_BLANK}", text)
+    if " failed due to " in text:
+        text = _FAILED.sub(_BLANK, text)
     text = _ATOM.sub(_blank, text)
     return _PLACED.sub(_BLANK, text) if _BLANK in text else text
 
