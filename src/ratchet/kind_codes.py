@@ -43,6 +43,12 @@ _NAMED = (
     ("ERROR ", r"\bERROR \d{4} \((\w\w)\w{3}\)"),  # the MySQL client
     ("curl: (", r"\b(curl): \((\d{1,2})\)"),
 )
+_BODY = 2_000  # characters of an error body that are read
+_IN_BODY = r"""["'](?:type|code|status)\\?["']: {0,3}\\?["']([A-Za-z_]{3,60})\\?["']"""
+# Where in a request the fault is: `messages.3.content.0: ...`, `tools[0].function: ...`
+_IN_REQUEST = (
+    r"(?:Invalid )?[`'\"]?(?:messages|tools|contents|input|system|functions|response_format|tool_choice)[.\[]\w"
+)
 
 
 def status_said(words: str, text: str) -> int:
@@ -75,10 +81,16 @@ def exit_said(words: str) -> int:
     return int(found[1]) if found else 0
 
 
-def name_said(text: str) -> str:
-    """The name that an API, a cluster or a database gives its error, lower case without underscores; "" without one."""
-    for sign, form in _NAMED:
-        found = re.search(form, text) if sign in text else None
-        if found:
-            return "".join(found.groups()).lower().replace("_", "")
-    return ""
+def names_said(text: str) -> list[str]:
+    """The names that an API, a cluster or a database gives its error, as `_plain` writes them; in order."""
+    names = [found[0] for sign, form in _NAMED if sign in text and (found := re.findall(form, text))]
+    if "error" in text and ("type" in text or "code" in text or "status" in text):
+        names += re.findall(_IN_BODY, text[:_BODY])
+    if re.match(_IN_REQUEST, text):
+        names.append("invalid_request_error")
+    return [_plain(name) for name in names]
+
+
+def _plain(name: str | tuple[str, ...]) -> str:
+    """Lower case, without underscores and blanks between groups."""
+    return "".join(name).lower().replace("_", "")

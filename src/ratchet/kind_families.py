@@ -121,8 +121,24 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "rate_limit",
-        "request call query queries connection client message",
+        "tpm rpm tpd rpd concurrency",
+        "limit exceed reach",
+    ),
+    (
+        "rate_limit",
+        "request call query queries connection client message rate tpm rpm tpd rpd",
         "toomany toofast minute second throttle simultaneous concurrent slower",
+    ),
+    (
+        "auth",
+        "apikey credential password signature login oauth jwt cookie account auth",
+        """invalid incorrect wrong expire revoke missing reject require absent bad mismatch unset suspend nolonger
+        refresh deny denied fail failure again malform disable""",
+    ),
+    (
+        "auth",
+        "token secret bearer",
+        "expire revoke reject nolonger refresh suspend malform bad invalid",
     ),
     (
         "context_lost",
@@ -143,23 +159,12 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     (
         "refusal",
         "model assistant",
-        "refuse decline unwilling",
+        "refuse decline unwilling chose",
     ),
     (
         "model_not_found",
         "model deployment",
         "absent unknown unavailable unsupported deprecate retire remove decommission nolonger",
-    ),
-    (
-        "auth",
-        "apikey credential password signature login oauth jwt cookie account auth",
-        """invalid incorrect wrong expire revoke missing reject require absent bad mismatch unset suspend nolonger
-        refresh deny denied fail failure""",
-    ),
-    (
-        "auth",
-        "token secret",
-        "expire revoke reject nolonger refresh suspend",
     ),
     (
         "tool_not_found",
@@ -174,6 +179,11 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "permission",
+        "role viewer",
+        "cannot lack insufficient",
+    ),
+    (
+        "permission",
         "access permission privilege right operation action write admin administrator",
         "denied deny forbidden insufficient lack restrict block prohibit disallow without disable reject",
     ),
@@ -184,19 +194,20 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "overloaded",
-        "service server model backend engine cluster endpoint api capacity upstream provider",
-        "busy overload overwhelm saturate unavailable atcapacity maintenance down exhaust temporarily later",
+        "service server model backend engine cluster endpoint api capacity upstream provider replica traffic",
+        """busy overload overwhelm saturate unavailable atcapacity maintenance down exhaust temporarily later warm
+        load heavy""",
     ),
     (
         "network",
         "connection connect socket stream tunnel network dns handshake websocket transport proxy internet wifi",
-        """lost close reset drop refuse broken fail failure error interrupt terminate unreachable down abort cut unable
-        cannot couldnt blip glitch unstable flaky eof""",
+        """lost close reset drop refuse broken fail failure error interrupt terminate unreachable down abort cut
+        unable cannot couldnt blip glitch unstable flaky eof""",
     ),
     (
         "server_error",
         "internal server backend gateway upstream",
-        "error failure fault fail crash exception unexpected",
+        "error failure fault fail crash exception unexpected invalid",
     ),
     (
         "malformed_output",
@@ -212,6 +223,11 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
         "empty_response",
         "output response answer reply completion content choice candidate verdict",
         "no empty blank zero without",
+    ),
+    (
+        "invalid_request",
+        "role block request streaming toolconfig toolresult tooluse thinking temperature",
+        "must expect require should valid invalid malform unsupported doesnt support unknown missing cannot",
     ),
     (
         "tool_arguments",
@@ -240,6 +256,11 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
         "wrong incorrect inaccurate mismatch below unfaithful hallucinate",
     ),
     (
+        "wrong_output",
+        "judge grader rubric evaluator",
+        "fail invent",
+    ),
+    (
         "code_error",
         """type identifier symbol variable attribute index pointer reference operand expression statement function
         method""",
@@ -247,9 +268,9 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "resource_missing",
-        """file path directory folder key id url page repository repo branch commit table column record document object
-        bucket endpoint route resource entry item issue row image container secret namespace index ref database
-        collection queue topic project channel asset ticket user schema view volume""",
+        """file path directory folder key id url page repository repo branch commit table column record document
+        object bucket endpoint route resource entry item issue row image container secret namespace index ref
+        database collection queue topic project channel asset ticket user schema view volume""",
         "absent missing gone delete remove unknown nonexistent nolonger unresolved",
     ),
     (

@@ -37,11 +37,11 @@ GENERAL: tuple[tuple[str, str], ...] = (
     (
         "timeout",
         """timed out|timeout|time out|timeouterror|deadline exceeded|deadlineexceeded|deadlineexceedederror
-        took too long|readtimeout|connecttimeout|apitimeouterror|etimedout|esockettimedout|32001 & !session
-        timeoutexception|timeoutexpired|sockettimeout|exceeded the time limit|time limit exceeded|exceeded & timeout
-        polltimeout|time limit|did not respond within|not respond in time|no response within|exceeded timeout
-        timelimitexceeded|tle|did not complete within|did not finish within|statementtimeout|exceeded & seconds
-        exceeded & minutes|exceeded & ms""",
+        took too long|took longer than|takes longer than|readtimeout|connecttimeout|apitimeouterror|etimedout
+        esockettimedout|32001 & !session|timeoutexception|timeoutexpired|sockettimeout|exceeded the time limit
+        time limit exceeded|exceeded & timeout|polltimeout|time limit|did not respond within|not respond in time
+        no response within|exceeded timeout|timelimitexceeded|tle|did not complete within|did not finish within
+        statementtimeout|exceeded & seconds|exceeded & minutes|exceeded & ms""",
     ),
     (
         "network",
@@ -118,7 +118,9 @@ GENERAL: tuple[tuple[str, str], ...] = (
         conflicts with & parameter|must be one of|greater than or equal to|less than or equal to
         out of range & parameter|not a supported|is not allowed here|incompatible with|tool choice|only allowed when
         is required when|between 0 and|failed to satisfy constraint|required by the api|api does not accept
-        bad input""",
+        bad input|tool use blocks|tool result block|do not have a corresponding|toolmessage|required following item
+        no tool output found|must be greater|must be less|must be at least|must be at most|must be between
+        requires & true|requires & false|may be provided|strongly recommended|must end with|must start with""",
     ),
     (
         "resource_missing",
@@ -220,7 +222,7 @@ LAST: tuple[tuple[str, str], ...] = (
         """credential|credentials|authentication|authenticate|unauthorised|login|api key|password|passwords|log in
         unauthenticated|logged out|sign in""",
     ),
-    ("timeout", """timeouts|timedout|stalled|hung|unresponsive|not responding|too slow"""),
+    ("timeout", """timeouts|timedout|stalled|hung|giving up|gave up|unresponsive|not responding|too slow"""),
     ("network", """network|disconnect|disconnected|proxy|handshake|offline|reconnect|eof"""),
     (
         "permission",
@@ -228,7 +230,10 @@ LAST: tuple[tuple[str, str], ...] = (
         elevated|chmod|ownership""",
     ),
     ("content_filter", """safety|policy"""),
-    ("context_overflow", """context window|context length|token limit|tokens & exceed|tokens & maximum"""),
+    (
+        "context_overflow",
+        """context window|context length|token limit|tokens & exceed|tokens & more than|tokens & maximum""",
+    ),
     ("budget_exceeded", """budget"""),
     ("iteration_limit", """iterations|recursion|steps & limit|turns & limit|steps & exceeded|rounds & limit"""),
     ("loop_detected", """looping|repetition|stuck & same|identical & call|identical & calls|same & again & again"""),
@@ -243,8 +248,8 @@ LAST: tuple[tuple[str, str], ...] = (
     ("dependency_missing", """dependency|dependencies|cannot resolve & package|required but not"""),
     (
         "code_error",
-        """compile|compiler|imported but unused|not configured|syntax|exception|segfault|oom|undefined|overflow|unbound|corrupted
-        crashed|stack trace""",
+        """compile|compiler|imported but unused|not configured|syntax|exception|segfault|oom|undefined|overflow|unbound
+        corrupted|crashed|stack trace""",
     ),
     ("tool_error", """tool & failed|tool & error|tool"""),
     (

@@ -71,19 +71,20 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         did not match schema|does not match schema|does not match the schema|not match the expected schema
         does not conform|schema validation failed|failed schema validation|missing action after thought
         extra data line|parsing llm output|parse model output|could not parse|output parsing|unparseable|unparsable
-        malformed & !malformed patch & !malformed request|failed to deserialize|no valid json|expected json
-        json parse error|json parsing|invalid structured output|response is not json|structured output validation
-        typevalidationerror|noobjectgeneratederror|no object generated|malformed function call|output validation
-        jsonparseerror|instructorretryexception|parse the response|unexpected mimetype|schema mismatch
-        apiresponsevalidationerror|json schema validation|output did not match|unexpected response format
-        illegal trailing comma|invalid control character|no json object could be decoded|response did not match
-        result failed validation|expected structured output|zoderror & response|not conform|did not conform
-        failed to call a function|failed generation|code parsing|tool use failed|agentparsingerror
-        regex pattern & code|could not extract & json|no json found|json & not found in|invalid yaml
-        missing required field & output|not a valid action|unable to parse|cannot parse|failed to decode
-        failed validation|output failed|fails validation|validation failed for & output|response & does not validate
-        parse error & model|parse error & answer|parse error & output|parse error & llm|yaml & answer|xml & answer
-        convertererror|failed to convert & model|convert & into a pydantic|extract json""",
+        malformed & output|malformed & response|malformed & json|malformed & answer|malformed & reply
+        malformed tool call|malformed completion|failed to deserialize|no valid json|expected json|json parse error
+        json parsing|invalid structured output|response is not json|structured output validation|typevalidationerror
+        noobjectgeneratederror|no object generated|malformed function call|output validation|jsonparseerror
+        instructorretryexception|parse the response|unexpected mimetype|schema mismatch|apiresponsevalidationerror
+        json schema validation|output did not match|unexpected response format|illegal trailing comma
+        invalid control character|no json object could be decoded|response did not match|result failed validation
+        expected structured output|zoderror & response|not conform|did not conform|failed to call a function
+        failed generation|code parsing|tool use failed|agentparsingerror|regex pattern & code
+        could not extract & json|no json found|json & not found in|invalid yaml|missing required field & output
+        not a valid action|unable to parse|cannot parse|failed to decode|failed validation|output failed
+        fails validation|validation failed for & output|response & does not validate|parse error & model
+        parse error & answer|parse error & output|parse error & llm|yaml & answer|xml & answer|convertererror
+        failed to convert & model|convert & into a pydantic|extract json""",
     ),
     (
         "empty_response",
@@ -101,9 +102,9 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         no reply|did not provide any|did not return any|no assistant messages|not return any content|didn t return
         no text in|response body was empty|blank answer|empty answer|answer was empty|output was empty
         output is empty|null response|none response|no choices returned|empty completion choices|no response
-        content was null|content is null|message content & null|null message|zero choices|without content
-        without any content|with no content|no answer|has no content|no text returned|no output text
-        returned without text""",
+        content was null|content is null|message content & null|null message|returned neither|neither text nor
+        neither content nor|zero choices|without content|without any content|with no content|no answer
+        has no content|no text returned|no output text|returned without text""",
     ),
     (
         "refusal",

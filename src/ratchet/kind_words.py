@@ -39,7 +39,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         rejected by human|user skipped|user opted not to|refused by the user|human & rejected|operator & rejected
         rejected by & human|rejected by & operator|person refused|user & refused|human & denied|denied by & human
         approval & rejected|user has not approved|declined by the human|chose to reject|user & reject this
-        user did not want|declined by you|rejected by you|not approved|user answered no|user pressed no""",
+        user did not want|declined by you|rejected by you|not approved|user answered no|approval & denied
+        approval & declined|denied by & reviewer|denied by & approver|user pressed no""",
     ),
     (
         "cancelled",
@@ -127,7 +128,7 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         out of & requests|limit will reset|limit resets|limit & resets|quota & month|allowance
         no remaining & credits|remaining credits|0 credits|upgrade your plan|upgrade to & plan|exhausted & credits
         available credits|credits & limit|spend & exceeded|balance & exhausted|free tier limit|tier limit reached
-        upgrade to continue|upgrade for more""",
+        upgrade to continue|upgrade for more|included usage|trial ended|trial has ended|payment method""",
     ),
     (
         "context_overflow",

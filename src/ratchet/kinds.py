@@ -11,7 +11,7 @@ import re
 from ratchet import programs
 from ratchet.excerpt import error_lines
 from ratchet.frames import trace_of
-from ratchet.kind_codes import exit_said, name_said, status_said
+from ratchet.kind_codes import exit_said, names_said, status_said
 from ratchet.kind_families import family_of
 from ratchet.kind_rules import ANY_ERRORS, CLASSES, CODES, EXIT_CODES, NAME_PARTS, PROGRAM_ERRORS, STATUSES
 from ratchet.phrases import met_by, words_of
@@ -204,7 +204,7 @@ def kind_of(
         _of_classes(raised[:1])
         or STATUSES.get(status or 0)
         or _of_classes(raised[1:])  # a base class says less than the status: urllib's HTTPError is an URLError
-        or _of_codes((name_said(said), *code.lower().replace("_", "").split()))
+        or _of_codes((*names_said(said), *code.lower().replace("_", "").split()))
         or _of_classes([named] if named else [])
         or STATUSES.get(status_said(words, said))
         or EXIT_CODES.get(exit_code or exit_said(words), "")
