@@ -64,7 +64,7 @@ def install(
         return Installed(path=str(path), changed=False, diff="", backup="")
     kept = _Kept.of(home, path)
     if before is None:
-        original, base = None, "{}\n"
+        original, base = None, "{\n}\n"
     else:
         original = kept.original if kept.is_as_left(before) else _without_ours(path, before)
         base = _without_ours(path, before)

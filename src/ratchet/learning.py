@@ -6,6 +6,7 @@ session stays pending until it was mined at its newest revision.
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +17,10 @@ from ratchet.analysis.loops import loops
 from ratchet.errors import BackendError
 from ratchet.guard.settle import settle_units
 from ratchet.health import EXCUSED
+from ratchet.intent import intent
 from ratchet.memory.lessons import mine_session
 from ratchet.ports import Progress, Source, Store
-from ratchet.records import LessonState, Outcome, Quarantined, Row, to_row
+from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, to_row
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough to show progress and free memory
@@ -155,7 +157,7 @@ def take(store: Store, rows: Sequence[Row]) -> Ingested:
     """Ingest rows, tell the trials whose units they end, and remember whose sessions must be searched for resolutions.
     Also what a drain calls."""
     with store.transaction():
-        found = ingest(store, rows)
+        found = ingest(store, [_told_apart(row) for row in rows])
         settle_units(store, found.new)
         grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
         for session in sorted(grown):
@@ -163,6 +165,21 @@ def take(store: Store, rows: Sequence[Row]) -> Ingested:
             revision = int(str(held.get("revision") or 0))
             store.swap("sessions", session, revision, {"pending": True, "at": time.time()})
     return found
+
+
+def _told_apart(row: Row) -> Row:
+    """The row with what its step tries, where whoever recorded it named only the tool and its input."""
+    step = row.get("step")
+    if not isinstance(step, dict) or step.get("head") or not step.get("tool"):
+        return row
+    given: Json = step.get("input") or ""
+    if isinstance(given, str) and given.startswith("{"):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):  # cut, or no JSON after all: the words of a command, then
+            given = str(given)
+    head, target = intent(step["tool"], given)
+    return {**row, "step": {**step, "head": head, "target": step.get("target") or target}}
 
 
 def _quarantine(store: Store, tally: Tally, bad: Iterable[Quarantined], source: str) -> None:

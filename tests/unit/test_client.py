@@ -157,3 +157,31 @@ f(); ratchet.record("r", ok=True)
     subprocess.run([sys.executable, "-c", script], env={**os.environ, "RATCHET_HOME": str(home)}, check=True)
     with ratchet.Ratchet(home=home) as r:
         assert {o.agent for o in r.outcomes()} == {"w", "r"}
+
+
+def test_a_python_agents_steps_teach_lessons_too(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as r:
+        for number, session in enumerate(("mon", "tue")):
+            at = 1_760_000_000.0 + 100_000 * number
+            for offset, command, error in (
+                (0, "npm test", "sh: 1: vitest: not found"),
+                (9, "npm ci", None),
+                (20, "npm test", None),
+            ):
+                step = {"tool": "shell", "input": command}
+                r.record("builder", task="shell", session=session, step=step, error=error, started_at=at + offset)
+        found = r.recall("sh: 1: vitest: not found")
+        assert [(known.lesson.state, known.text) for known in found.lessons] == [
+            ("active", "Run `npm ci` first, then `npm test` again.")
+        ]
+
+
+def test_an_export_that_comes_home_adds_nothing(home: Path, tmp_path: Path) -> None:
+    with ratchet.Ratchet(home=home) as r:
+        r.lessons.add(when="EADDRINUSE: address already in use :::3000", do="Stop the old server.", state="active")
+        exported = tmp_path / "project" / ".ratchet" / "lessons.jsonl"
+        exported.parent.mkdir(parents=True)
+        exported.write_text(r.lessons.export())
+        loaded = r.lessons.load(exported)
+        assert (loaded.imported, loaded.known, loaded.rejected) == (0, 1, ())
+        assert len(r.lessons.list()) == 1

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Literal, cast
 
 from ratchet.errors import BackendError, NotFound, UsageError
+from ratchet.exposure import concerns
 from ratchet.fence import harmless
 from ratchet.kinds import KINDS, kind_of
 from ratchet.memory.checks import switches_off
 from ratchet.memory.lessons import listed
 from ratchet.memory.triggers import lesson_id_of, tells
 from ratchet.ports import Store
-from ratchet.records import Lesson, LessonState, Quarantined, Row
+from ratchet.records import Json, Lesson, LessonState, Quarantined, Row
 from ratchet.redaction import clean
 from ratchet.signature import sign, template_of
 
@@ -112,7 +113,8 @@ def _take(store: Store, path: Path, origin: Origin, project: str, now: float | N
         else:
             rows.setdefault(str(found["id"]), found)
     with store.transaction():
-        new = sum(_put(store, row, origin) for row in rows.values())
+        known = _known(store, project if origin == "reviewed" else None)
+        new = sum(_put(store, row, origin) for row in rows.values() if (row["text"], row["when_text"]) not in known)
         if origin == "reviewed":
             _retire_removed(store, path, set(rows), at)
     return Imported(imported=new, known=len(rows) - new, rejected=tuple(rejected))
@@ -192,6 +194,14 @@ def _provenance(given: str | None, path: Path, origin: Origin) -> str:
     here = f"reviewed in {REVIEWED}" if origin == "reviewed" else f"imported from {path.name}"
     said = clean(given or "", 300)
     return f"{here} ({said})" if said else here
+
+
+def _known(store: Store, project: str | None) -> set[tuple[Json, Json]]:
+    """What is in the store already under another id (mined here, say): an export that comes home adds nothing. For a
+    reviewed file that is only what is active in its project."""
+    rows = store.find("lessons", None if project is None else {"state": "active"}).rows
+    mine = [row for row in rows if not row.get("origin") and (project is None or concerns(row, project))]
+    return {(row.get("text"), row.get("when_text")) for row in mine}
 
 
 def _put(store: Store, row: Row, origin: Origin) -> bool:
