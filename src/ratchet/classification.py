@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ratchet.errors import UsageError
 from ratchet.kinds import is_retry_safe, is_transient, kind_of
+from ratchet.redaction import clean
 from ratchet.signature import sign, template_of
 
 DEPTH = 5  # causes that are followed; deeper ones are the machinery of retries around the same error
@@ -51,7 +52,8 @@ def classify(failure: str | BaseException, status: int | None = None, exit_code:
     _check_number("status", status)
     _check_number("exit_code", exit_code)
     if isinstance(failure, str):
-        text, kind = failure, kind_of(failure, status=status, exit_code=exit_code)
+        text = clean(failure)  # as it would be recorded, so that both have one signature
+        kind = kind_of(text, status=status, exit_code=exit_code)
     elif isinstance(failure, BaseException):
         text, kind = _kind_raised(failure, status, exit_code)
     else:
@@ -59,7 +61,7 @@ def classify(failure: str | BaseException, status: int | None = None, exit_code:
             f"classify takes an error text (str) or an exception, not {type(failure).__name__}; "
             "pass json.dumps(body) for a provider's error body and decode bytes first"
         )
-    template = template_of(text)
+    template = template_of(clean(text))
     return Classification(
         kind=kind,
         transient=is_transient(kind, text),

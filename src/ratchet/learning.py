@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ratchet.analysis.ingest import Ingested, ingest
 from ratchet.analysis.loops import loops
@@ -94,21 +95,36 @@ def learn_files(
     source_of: Callable[[str], Source],
     progress: Progress,
 ) -> Tally:
-    """Store what the files hold. A file that cannot be read costs itself: it is quarantined with its reason."""
+    """Store what the files hold. A file that cannot be read costs itself: it is quarantined with its reason. Progress
+    is told in bytes."""
     tally = Tally()
-    for done, path in enumerate(files):
-        progress(done, len(files), path)
+    sizes = [_size(path) for path in files]
+    done = 0
+    for path, size in zip(files, sizes, strict=True):
+
+        def at(offset: int, *, before: int = done, size: int = size, path: str = path) -> None:
+            progress(before + min(offset, size), sum(sizes), path)
+
+        at(0)
         try:
-            read_file(store, path, source_of(path), tally)
+            read_file(store, path, source_of(path), tally, at)
         except (OSError, BackendError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)
-    progress(len(files), len(files), "")
+        done += size
+    progress(done, done, "")
     return tally
 
 
-def read_file(store: Store, path: str, source: Source, tally: Tally) -> None:
-    """Store one file from where it stood, a batch a transaction."""
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # said when it is read
+        return 0
+
+
+def read_file(store: Store, path: str, source: Source, tally: Tally, at: Callable[[int], None]) -> None:
+    """Store one file from where it stood, a batch a transaction; `at` is told the offset reached."""
     cursor = store.get("cursors", _key(path)) or {}
     offset = int(str(cursor.get("offset") or 0))
     carry_held = cursor.get("carry")
@@ -121,6 +137,7 @@ def read_file(store: Store, path: str, source: Source, tally: Tally) -> None:
             tally.notes.append(Quarantined(path=path, line=0, reason=read.note))
         offset = read.offset
         if len(batch) >= BATCH_ROWS:
+            at(offset)
             _keep(store, path, source, batch, offset, carry, tally)
             batch = []
     _keep(store, path, source, batch, offset, carry, tally)

@@ -49,10 +49,10 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     if quiet or not sys.stderr.isatty():
         yield unwatched
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("reading", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=_brief(what))
