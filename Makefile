@@ -25,7 +25,7 @@ check: $(READY)
 bench: $(BENCH)
 	@for script in $(BENCHMARKS) page; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
-BENCHMARKS := hot_path store hook grouping recall classification report guard
+BENCHMARKS := hot_path store hook grouping recall classification report guard guard_call guard_live
 
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak --soak
@@ -35,6 +35,7 @@ docs: $(READY)
 
 # A Debian Python may lack ensurepip: then the environment borrows the pip that is there.
 $(READY): pyproject.toml
+	@echo "setting up .venv (half a minute)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ratchet needs Python 3.11 or newer; \
 	this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
 	@if $(PYTHON) -m venv .venv >/dev/null 2>&1; then \
