@@ -44,6 +44,10 @@ _NEVER = (
     *("request_key", "setdomainname", "sethostname", "setns", "settimeofday", "swapoff", "swapon", "sysfs", "syslog"),
     *("umount2", "userfaultfd", "uselib", "ustat", "vhangup"),
 )
+_SYSTEM_V = (
+    *("shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl"),
+    "mq_open",
+)
 # "Not there" makes libraries fall back to the call that the filter can look into; "not permitted" would not.
 _ABSENT = ("clone3", "openat2", "fchmodat2", "io_uring_enter", "io_uring_register", "io_uring_setup")
 
@@ -136,7 +140,7 @@ def program(families: tuple[int, ...], *, memory_unseen: bool, machine: str = ""
     made.deny("fallocate", errno.EOPNOTSUPP)  # gigabytes within one look at the disk; callers write zeros instead
     if memory_unseen:
         made.deny("memfd_create", errno.ENOSYS)
-        for name in ("shmget", "msgget", "semget", "mq_open"):
+        for name in _SYSTEM_V:
             made.deny(name, errno.ENOSYS)
     made.deny_bits("unshare", 0, _NEW_NAMESPACES)
     made.deny_bits("clone", 0, _CLONE_NAMESPACES)

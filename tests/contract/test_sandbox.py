@@ -1,0 +1,49 @@
+"""The abuse suite over every sandbox that this machine can have: each abuse is held, each honest program works."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.ports import Sandbox
+from ratchet.sandbox.beneath import remove_tree
+from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.landlock import Landlock
+from ratchet.sandbox.probe import probe
+from ratchet.testing.abuse_suite import CASES, Case, problems
+
+SANDBOXES = {"bubblewrap": Bubblewrap(), "landlock": Landlock()}
+LACKS = {"landlock": frozenset({"namespaces"})}
+
+
+@pytest.fixture(scope="session", params=SANDBOXES)
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    chosen: Sandbox = SANDBOXES[request.param]
+    found = probe(chosen, quick=True)
+    if not found.works:
+        pytest.skip(f"{request.param} does not work on this machine: {found.note}")
+    return chosen
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """An empty folder that every user reaches: what keeps the attack away must be the sandbox."""
+    folder = Path(tempfile.mkdtemp(prefix="abuse-"))
+    folder.chmod(0o755)
+    yield folder
+    remove_tree(folder)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))
+def test_a_sandbox_holds_the_abuse_and_lets_honest_work_pass(sandbox: Sandbox, case: Case, open_folder: Path) -> None:
+    if case.needs & LACKS.get(sandbox.name, frozenset()):
+        pytest.skip(f"{sandbox.name} has no namespaces, which this case needs")
+    assert problems(sandbox, case, open_folder) == []
+
+
+def test_the_suite_has_fifty_cases_at_least_each_with_its_control() -> None:
+    assert len({case.name for case in CASES}) >= 50
+    assert all(case.honest.strip() for case in CASES)
