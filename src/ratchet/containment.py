@@ -36,6 +36,24 @@ _NEGATIONS = frozenset(("not", "no", "never", "without", "isn", "wasn", "doesn",
 _MESSAGE = re.compile(r"[\"']message[\"']:\s?([\"'])(.{8,800}?)\1\s?[,}]")
 
 
+# What the operating system says of many things: which one it was said of is the cause.
+_SAID_OF_ALL = frozenset(
+    (
+        "no such file or directory",
+        "permission denied",
+        "command not found",
+        "not found",
+        "file not found",
+        "file exists",
+        "file does not exist",
+        "does not exist",
+        "is a directory",
+        "not a directory",
+        "operation not permitted",
+    )
+)
+
+
 class Line:
     """The words of one line that are no parameters, and where its seams are. `says`: the weight of a word, 0 of one
     that names the class of an exception."""
@@ -91,6 +109,8 @@ class Line:
     def places(self, words: Sequence[str]) -> Iterator[int]:
         """Where these words stand one after the other between two seams: positions of the first of them."""
         sought = f" {' '.join(words)} "
+        if sought[1:-1] in _SAID_OF_ALL and len(words) < len(self.words):
+            return
         at = self.joined.find(sought)
         while at >= 0:
             first = self.joined.count(" ", 0, at)

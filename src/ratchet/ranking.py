@@ -95,7 +95,7 @@ class Text:
         tells = bool(self.lines) and self.lines[0][1] >= _LEAST_HEAD and not ANNOUNCES.search(lines[0])
         self.headed = headed and tells and "caus" not in text[len(lines[0]) :].lower()
         plain = len(self.lines) == 1 and len(self.bag) <= _QUESTION_WORDS and not _MACHINE.search(text)
-        self.question = plain and not headed
+        self.question = plain and not headed and text[-1:] != "."  # a program's whole sentence
 
 
 def trigrams(text: str) -> set[str]:

@@ -122,7 +122,9 @@ def _part(line: str) -> Part:
             weight *= 0.4
             if _names(line, start, found.end()):
                 role = PARAMETER
-        elif "-> " in line[max(0, start - 3) : found.end() + 4] or (before in _NAMING and not _says(low)):
+        elif "-> " in line[max(0, start - 3) : found.end() + 4] or (
+            before in _NAMING and low not in FILLERS and not _says(low)
+        ):
             weight *= 0.1
             role = PARAMETER
         elif line[max(0, start - 2) : start] in _AROUND or line[found.end() : found.end() + 2] == ")=":
@@ -133,6 +135,7 @@ def _part(line: str) -> Part:
         elif (
             start == last
             and found.end() >= end
+            and before != "found"  # "command not found: jq" is about jq alone
             and _is_value(word, low)
             and sum([each[1] for each in words]) >= _LEAST_SAID
         ):
@@ -153,7 +156,7 @@ def _names(line: str, start: int, end: int) -> bool:
 
 
 def _is_value(word: str, low: str) -> bool:
-    """Whether a word that ends a text behind a colon is what it was about ("command not found: jq")."""
+    """Whether a word that ends a text behind a colon is what it was about ("no such tool: jq")."""
     is_said = word.istitle() or word.isupper()  # "Conflict", "EOF"
     return not (is_said or _says(low) or low in _ENDS or low in _GENERIC)
 

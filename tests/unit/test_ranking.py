@@ -52,6 +52,47 @@ SAME = [
     ),
 ]
 
+# A remembered line and the same line as others pass it on.
+WRAPPED = [
+    ("EADDRINUSE: address already in use <ip>", "Error: listen EADDRINUSE: address already in use <ip>"),
+    ("database is locked", "sqlalchemy.exc.OperationalError: (sqlite<num>.OperationalError) database is locked"),
+    ("npm ERR! Missing script: <name>", "npm error Missing script: <name>"),
+    ("HTTP403: Resource not accessible by integration (<url>)", "GraphQL: Resource not accessible by integration"),
+    (
+        "No such tool available: WebSearch",
+        "<time> [agent] ERROR - Error: No such tool available: mcp__github__list",
+    ),
+    (
+        "Claude requested permissions to use WebFetch, but you haven't granted it yet.",
+        "Error: Claude requested permissions to use Bash, but you haven't granted it yet.",
+    ),
+    (
+        "prompt is too long: <num> tokens > <num> maximum",
+        'API Error: HTTP400 {"type":"error","error":{"message":"prompt is too long: <num> tokens > <num> maximum"},"id":1}',
+    ),
+    (
+        "Cannot connect to the Docker daemon at <url> Is the docker daemon running?",
+        "ERROR in job <num>: docker: Cannot connect to the Docker daemon at <url> Is the docker daemon running?",
+    ),
+]
+
+# The words of the memory stand in the text, and go on to mean something else.
+CONTINUED = [
+    ("rm: cannot remove <name>: Is a directory", "rm: cannot remove <name>: Is a directory not owned by you"),
+    ("bash: jq: command not found", "bash: rg: command not found"),
+    ("fatal error: <path>: No such file or directory", "cp: cannot stat <name>: No such file or directory"),
+    ("Request failed with status code HTTP404", "Request failed with status code HTTP500"),
+    (
+        "ValueError: invalid literal for int() with base <num>",
+        "FAILED a TypeError: invalid literal for int() with base <num>",
+    ),
+    ("File does not exist. Did you mean <path>?", "File does not exist."),
+    (
+        "TypeError: fetch failed\n[cause]: Error: getaddrinfo ENOTFOUND <host>",
+        "TypeError: fetch failed\n[cause]: Error: connect ECONNREFUSED <ip>",
+    ),
+]
+
 OTHER = [
     ("could not open file <path>: device busy", "could not close file <path>: device busy"),
     (
@@ -88,6 +129,16 @@ def test_texts_that_differ_in_parameters_length_or_place_are_the_same(query: str
 
 @pytest.mark.parametrize(("query", "memory"), OTHER)
 def test_texts_that_differ_in_a_word_that_names_the_cause_are_not(query: str, memory: str) -> None:
+    assert similarity(query, memory) < THRESHOLD
+
+
+@pytest.mark.parametrize(("memory", "query"), WRAPPED)
+def test_a_remembered_line_is_found_whatever_is_put_around_it(memory: str, query: str) -> None:
+    assert similarity(query, memory) >= THRESHOLD
+
+
+@pytest.mark.parametrize(("memory", "query"), CONTINUED)
+def test_words_that_go_on_with_the_sentence_make_it_another(memory: str, query: str) -> None:
     assert similarity(query, memory) < THRESHOLD
 
 
