@@ -3,10 +3,11 @@
     python benchmarks/classification.py [--wrong]
 
 `data/messages.jsonl` holds texts in the wording of model providers, SDKs, MCP servers, shells, tools and frameworks,
-written by this project with the kind that a person gave each. They shaped the rules, so the share that is right here is
-an upper bound. rsi-loop 0.1.0's classifier reads the same texts in the same run; its tags are mapped to kinds
-generously (a tag that can mean the expected kind counts as right), and a retry is counted against it only where its tag
-means one (`rate_limit`, `timeout`).
+with the kind that a person gave each. They shaped the rules, so the share that is right here is an upper bound: of
+fresh sets of about 60, each labelled before it was first read, 84 to 97 % were right at first sight where the wording
+was a tool's own, and about 70 % where it was a person's paraphrase. rsi-loop 0.1.0's classifier reads the same texts in
+the same run; its tags are mapped to kinds generously (a tag that can mean the expected kind counts as right), and a
+retry is counted against it only where its tag means one (`rate_limit`, `timeout`).
 """
 
 from __future__ import annotations

@@ -285,7 +285,11 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
 )
 
-_index: dict[str, tuple[set[int], set[int]]] = {}  # stem -> the families it is a subject of, those it is a fate of
+_Sides = tuple[frozenset[int], frozenset[int]]  # the families that a word is a subject of, those it is a fate of
+_NEITHER: _Sides = (frozenset(), frozenset())
+_MET = 4_096  # words whose sides are remembered: more than the vocabulary of errors, a bound for everything else
+_index: dict[str, _Sides] = {}  # by stem
+_met: dict[str, _Sides] = {}  # by word
 
 
 def family_of(words: str) -> str:
@@ -298,12 +302,11 @@ def family_of(words: str) -> str:
     subjects: dict[int, list[int]] = {}
     fates: dict[int, list[int]] = {}
     for at, word in enumerate(words.split()):
-        met = _index.get(_stem(word))
-        if met:
-            for family in met[0]:
-                subjects.setdefault(family, []).append(at)
-            for family in met[1]:
-                fates.setdefault(family, []).append(at)
+        sides = _met.get(word) or _sides(word)
+        for family in sides[0]:
+            subjects.setdefault(family, []).append(at)
+        for family in sides[1]:
+            fates.setdefault(family, []).append(at)
     near = [
         family
         for family in subjects.keys() & fates.keys()
@@ -312,11 +315,19 @@ def family_of(words: str) -> str:
     return FAMILIES[min(near)][0] if near else ""
 
 
+def _sides(word: str) -> _Sides:
+    if len(_met) >= _MET:
+        _met.clear()
+    return _met.setdefault(word, _index.get(_stem(word), _NEITHER))
+
+
 def _build() -> None:
+    index: dict[str, tuple[set[int], set[int]]] = {}
     for family, (_, subjects, fates) in enumerate(FAMILIES):
-        for side, stems in enumerate((subjects, fates)):
-            for stem in stems.split():
-                _index.setdefault(_stem(stem), (set(), set()))[side].add(family)
+        for side, words in enumerate((subjects, fates)):
+            for word in words.split():
+                index.setdefault(_stem(word), (set(), set()))[side].add(family)
+    _index.update((stem, (frozenset(subjects), frozenset(fates))) for stem, (subjects, fates) in index.items())
 
 
 def _stem(word: str) -> str:

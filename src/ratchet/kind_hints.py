@@ -76,7 +76,8 @@ GENERAL: tuple[tuple[str, str], ...] = (
         resolve address|name lookup|failed to resolve & !import & !module|mid stream|mid response
         decoding response body|connection & reset|ssl & certificate|tls & certificate|certificate & verify
         certificate & authority|certificate & expired|certificate & trusted|certificate & hostname
-        certificate & host|connection stalled|stream stalled|response stalled|stalled & stream""",
+        certificate & host|connection stalled|stream stalled|response stalled|stalled & stream|server closed
+        server exited|server terminated|other side closed""",
     ),
     (
         "overloaded",
@@ -120,7 +121,8 @@ GENERAL: tuple[tuple[str, str], ...] = (
         is required when|between 0 and|failed to satisfy constraint|required by the api|api does not accept
         bad input|tool use blocks|tool result block|do not have a corresponding|toolmessage|required following item
         no tool output found|must be greater|must be less|must be at least|must be at most|must be between
-        requires & true|requires & false|may be provided|strongly recommended|must end with|must start with""",
+        requires & true|requires & false|may be provided|strongly recommended|must end with|must start with
+        cannot be combined|not both|you must set|query field""",
     ),
     (
         "resource_missing",
@@ -137,7 +139,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         missing file|no element|unable to locate|no results for|is missing|doesn t have a resource
         have a resource type|unknown host & file|no matches for|no match for|missing key|unknown project
         unknown branch|unknown database|unknown table|unknown column|unknown collection|no row was|unknown id
-        invalid reference""",
+        invalid reference|no & with that id|no & with id|no & with this id""",
     ),
     (
         "assertion",
@@ -211,6 +213,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
 LAST: tuple[tuple[str, str], ...] = (
     ("server_error", """cloudflare"""),
     ("model_not_found", """unknown & model|model & unrecognized|model & not recognized"""),
+    ("resource_missing", """unknown & !error & !failure & !reason & !problem & !exception & !cause & !issue"""),
     ("refusal", """refused|declines|declined|i can t|i cannot|i won t"""),
     ("quota_exhausted", """quota|credits|billing|subscription & !disabled|spend"""),
     (

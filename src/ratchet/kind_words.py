@@ -160,7 +160,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         over the maximum length|size limit exceeded|exceeds max tokens|exceeding the context|exceed the context
         prompt length & exceeds|prompt exceeds|maximum context size|context size reached|context is full
         context full|max context|exceeded context|prompt & too long|input & too long & !id|context & too long
-        conversation & too long|context window & exceeds|context window & exceeded""",
+        conversation & too long|context window & exceeds|context window & exceeded|file size exceeded
+        maximum & size exceeded""",
     ),
     (
         "content_filter",

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratchet.kind_families import FAMILIES
 from ratchet.kind_hints import GENERAL, LAST
-from ratchet.kind_rules import CLASSES, EXIT_CODES, STATUSES
+from ratchet.kind_rules import CLASSES, CODES, EXIT_CODES, NAME_PARTS, STATUSES
 from ratchet.kind_words import SPECIFIC
 from ratchet.kinds import KINDS, is_retry_safe, is_transient, kind_of
 from ratchet.phrases import indexed, scanned, words_of
@@ -40,7 +41,10 @@ def test_what_is_safe_to_retry_is_transient() -> None:
 
 def test_every_rule_names_a_kind() -> None:
     named = (
-        {kind for kind, _ in (*SPECIFIC, *GENERAL, *LAST, *CLASSES)} | set(STATUSES.values()) | set(EXIT_CODES.values())
+        {kind for kind, *_ in (*SPECIFIC, *GENERAL, *LAST, *CLASSES, *NAME_PARTS, *FAMILIES)}
+        | set(STATUSES.values())
+        | set(EXIT_CODES.values())
+        | set(CODES.values()) - {""}
     )
     assert named <= set(KINDS)
 
@@ -161,6 +165,105 @@ def test_a_long_output_is_decided_by_its_error_lines_and_its_exit_code_header() 
     banner = "\n".join(f"[{i}/400] compiling module_{i} with timeout and quota and retry settings" for i in range(400))
     assert kind_of(f"{banner}\nsrc/x.c:3:5: error: expected ';'") == "code_error"
     assert kind_of(f"Exit code 2\n{banner}\nmake: *** [all] Error 2", tool="Bash") == "command_failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("An error occurred (ThrottlingException) when calling the X operation: no", "rate_limit"),
+        (
+            "An error occurred (ValidationError) when calling the X operation: No updates are to be performed.",
+            "invalid_request",
+        ),
+        ('Error from server (NotFound): secrets "a" not there', "resource_missing"),
+        ("Error from server (Invalid): metadata.annotations: Too long", "invalid_request"),
+        ("rpc error: code = Unauthenticated desc = no", "auth"),
+        ("rpc error: code = DeadlineExceeded desc = no", "timeout"),
+        ("ERROR 1045 (28000): Access denied for user 'a'@'b'", "auth"),
+        ("curl: (35) handshake odd", "network"),
+        ("curl: (28) slow", "timeout"),
+        ('{"type":"error","error":{"type":"request_too_large","message":"big"}}', "context_overflow"),
+        ('{"error":{"type":"billing_error","message":"see the console"}}', "quota_exhausted"),
+        ("messages.3.content.0.type: odd", "invalid_request"),
+    ],
+)
+def test_the_name_that_an_api_a_cluster_or_a_database_gives_its_error_decides(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("the key you sent us, an apikey of last year, has expired", "auth"),
+        ("we were asked for too many of these queries", "rate_limit"),
+        ("the socket to the peer was cut", "network"),
+        ("none of the files in that folder, the second path included, exists: gone", "resource_missing"),
+        ("a reviewer has vetoed the step", "user_denied"),
+        ("its answer could not be parsed", "malformed_output"),
+        ("there was no usable answer", "empty_response"),
+        ("the replica is still warming up", "overloaded"),
+    ],
+)
+def test_wording_that_nobody_listed_is_known_by_what_befell_what(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+def test_words_far_apart_are_about_different_things() -> None:
+    assert kind_of("the wifi was unstable") == "network"
+    assert kind_of("the wifi in the kitchen on the second floor of that old house, however unstable") == "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Error executing tool fetch: Request timed out", "timeout"),
+        ("ToolException: 429 Too Many Requests", "rate_limit"),
+        ("Tool execution failed: permission denied", "permission"),
+        ("Error executing tool fetch: boom", "tool_error"),
+    ],
+)
+def test_what_is_in_a_tools_envelope_decides_first(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+@pytest.mark.parametrize("text", ["429", " 429 ", "429: wait", "Request rejected (429)", '429 {"detail": "no"}'])
+def test_a_status_may_be_the_whole_text_or_lead_it_or_stand_in_brackets(text: str) -> None:
+    assert kind_of(text) == "rate_limit"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Please hold on, temporarily out of order", "overloaded"),
+        ("the connection did something odd", "network"),
+        ("it gave up, stalled", "timeout"),
+        ("come back: try again later", "overloaded"),
+    ],
+)
+def test_an_unknown_text_that_says_it_may_pass_is_worth_another_try(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+    assert is_retry_safe(kind)
+
+
+def test_a_command_line_program_without_a_known_reason_is_a_failed_command() -> None:
+    assert kind_of("error: the widget is odd") == "command_failed"
+    assert kind_of("tar: the widget is odd") == "command_failed"
+    assert kind_of("Error: the widget is odd") == "other"
+    assert kind_of("aborted: you must first push the current branch to a remote") == "command_failed"
+
+
+def test_a_bad_request_that_no_api_reports_is_about_what_the_tool_or_the_command_was_given() -> None:
+    text = "temperature and top_p cannot be used together"
+    assert kind_of(text) == "invalid_request"
+    assert kind_of(text, status=400) == "invalid_request"
+    assert kind_of(text, tool="mcp__model__ask") == "tool_arguments"
+    assert kind_of(text, exit_code=2) == "tool_arguments"
+
+
+def test_a_status_says_more_than_a_base_class() -> None:
+    assert kind_of("", exception=("HTTPError", "URLError", "OSError"), status=404) == "resource_missing"
+    assert kind_of("", exception=("InternalServerError", "APIStatusError"), status=503) == "server_error"
+    assert kind_of("Error code: 503", exception=("InternalServerError", "APIStatusError")) == "overloaded"
 
 
 def test_an_open_kind_is_transient_when_its_text_says_so() -> None:
