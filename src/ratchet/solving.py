@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from ratchet.asking import Model
 from ratchet.confinement import Limits
 from ratchet.healing import Attempt, Memo, SolvedStatus, Task, Verdict
 from ratchet.ports import Sandbox, Workspace
@@ -115,6 +116,9 @@ class SolverOptions:
     """Variables that the person passes on by name."""
     readable: tuple[Path, ...] = ()
     allow_unknown_price: bool = False
+    models: Callable[[str], Model] | None = None
+    """The language models of a name (a chain of `provider:name` separated by commas; "" for those of the settings).
+    Raises Refused where none is named or the extra is not installed."""
 
 
 class Judge(Protocol):

@@ -1,0 +1,1 @@
+"""Language models of any provider, behind one port."""
