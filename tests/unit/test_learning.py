@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,27 @@ def test_a_question_in_text_that_is_no_utf_8_is_answered(home: Path) -> None:
         assert list(ratchet.outcomes(agent="\ud800")) == []
         assert ratchet.patterns(agent="\udcff") == []
         assert ratchet.recall("\ud800 boom").abstained
+
+
+@pytest.mark.parametrize("bad", ["[" * 100_000, '{"a":' * 100_000, '"' + "x" * 200_000], ids=["list", "object", "cut"])
+def test_a_first_line_that_is_long_and_broken_costs_itself_only(home: Path, tmp_path: Path, bad: str) -> None:
+    good = json.dumps({"task": "t", "success": False, "error": "Error: the frobnicator broke"})
+    (tmp_path / "x.jsonl").write_text(f'{{"task":"t","success":false,"context":{bad}\n{good}\n')
+    with Ratchet(home=home) as ratchet:
+        found = ratchet.learn(tmp_path / "x.jsonl")
+        assert (found.outcomes, [each.line for each in found.quarantined]) == (1, [1])
+
+
+def test_a_small_archive_of_a_huge_blank_is_read_in_little_memory_and_linear_time(home: Path, tmp_path: Path) -> None:
+    good = json.dumps({"task": "t", "success": False, "error": "Error: the frobnicator broke"}).encode()
+    with gzip.open(tmp_path / "x.jsonl.gz", "wb", 9) as file:
+        file.write(good + b"\n")
+        for _ in range(8):
+            file.write(b" " * 5_000_000)
+    with Ratchet(home=home) as ratchet:
+        tracemalloc.start()
+        found = ratchet.learn(tmp_path / "x.jsonl.gz")
+        held = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert found.outcomes == 1
+    assert held < 450_000_000

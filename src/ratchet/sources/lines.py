@@ -19,6 +19,7 @@ from ratchet.records import Json, Row
 from ratchet.sources.unpacked import damage_of, open_plain
 
 HEAD_BYTES = 65536  # what a source sees of a file to decide whether it is its own
+_HEADS = 4  # how many times as much is looked at where lines are broken
 _LINE_LIMIT_BYTES = 256 << 20  # real lines reach 20 MB; one beyond this is no line of a history, and would fill memory
 _IDENTITY_BYTES = 4096  # enough to tell a file from the one that replaced it: the first line holds a session's id
 _BOM = b"\xef\xbb\xbf"
@@ -26,6 +27,7 @@ _decode = json.JSONDecoder().raw_decode
 # An escaped backslash, a pair of surrogates, or half of one.
 _HEX2 = "[0-9a-fA-F]{2}"
 _SURROGATES = re.compile(rf"\\\\|\\u[dD][89abAB]{_HEX2}\\u[dD][c-fC-F]{_HEX2}|\\u[dD][89a-fA-F]{_HEX2}")
+_NOT_BLANK = re.compile(r"[^ \t\r\n]")
 _LONE_CHARS = 6  # `\ud83d`
 
 
@@ -40,10 +42,19 @@ class Line:
 
 
 def peek(path: str) -> bytes:
-    """The first 64 kB of the plain file, and on to the end of the line that they cut. Raises OSError, BackendError."""
+    """The first 64 kB of the plain file, and on to the end of the line that they cut; more where all of that is broken
+    lines of JSON, since those say nothing of the ones behind them. Raises OSError, BackendError."""
+    head = b""
     with open_plain(path) as file:
-        head = file.read(HEAD_BYTES)
-        return head + file.readline(_LINE_LIMIT_BYTES) if len(head) == HEAD_BYTES else head
+        for _ in range(_HEADS):
+            piece = file.read(HEAD_BYTES)
+            head += piece
+            if len(piece) < HEAD_BYTES:
+                break
+            head += file.readline(_LINE_LIMIT_BYTES)
+            if not head.lstrip().startswith(b"{") or objects_in(head):
+                break
+    return head
 
 
 @lru_cache(maxsize=1)  # every source is asked about the same head
@@ -94,9 +105,8 @@ def decode(raw: bytes) -> tuple[list[Row], str]:
 
 
 def _skip_blank(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    return at
+    found = _NOT_BLANK.search(text, at)
+    return len(text) if found is None else found.start()
 
 
 def _broken(text: str, error: json.JSONDecodeError, before: int) -> str:

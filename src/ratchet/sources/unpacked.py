@@ -35,6 +35,7 @@ class Unpacked(io.RawIOBase):
         self._file.seek(0)
         self._stream = self._begin()
         self._plain = b""
+        self._given = 0  # bytes of it that were handed out: a chunk may be a thousand times as large once it is plain
         self._at = 0
         self.damage = ""
 
@@ -45,11 +46,11 @@ class Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
-        while not self._plain and not self.damage and self._unpack():
+        while self._given >= len(self._plain) and not self.damage and self._unpack():
             pass
-        taken = self._plain[: len(buffer)]
+        taken = self._plain[self._given : self._given + len(buffer)]
         buffer[: len(taken)] = taken
-        self._plain = self._plain[len(taken) :]
+        self._given += len(taken)
         self._at += len(taken)
         return len(taken)
 
@@ -63,6 +64,7 @@ class Unpacked(io.RawIOBase):
         if not packed.strip(b"\0") and (self._stream.eof or not packed):
             self.damage = "" if self._stream.eof else "the compressed file is cut off"
             return False
+        self._plain, self._given = b"", 0
         try:
             self._plain = self._stream.decompress(packed)
         except self._errors as error:
