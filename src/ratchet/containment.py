@@ -143,7 +143,7 @@ class Line:
 def _opens(gap: str) -> bool:
     if gap[-1:] in _QUOTES:
         return True
-    before = gap.rstrip()
+    before = gap.rstrip("# ")  # "API error: 429 Too many requests"
     return before != "" and before[-1] in _SEAM_BEFORE
 
 

@@ -68,7 +68,7 @@ WRAPPED = [
     ),
     (
         "prompt is too long: <num> tokens > <num> maximum",
-        'API Error: HTTP400 {"type":"error","error":{"message":"prompt is too long: <num> tokens > <num> maximum"},"id":1}',
+        'API Error: HTTP400 {"type":"error","error":{"message":"prompt is too long: <num> tokens > <num> maximum"}}',
     ),
     (
         "Cannot connect to the Docker daemon at <url> Is the docker daemon running?",
