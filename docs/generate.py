@@ -22,10 +22,13 @@ from ratchet.config import Config
 from ratchet.effects import Counts, Shrunk
 from ratchet.kinds import KINDS
 from ratchet.knobs.versions import StoredSettings
+from ratchet.loops.improve import Ticked
+from ratchet.loops.pulse import Pulse
 from ratchet.notifiers import VARIABLES
-from ratchet.records import Json
+from ratchet.records import Json, Proposal
 from ratchet.report import LessonEffect
 from ratchet.runtime import Runtime
+from ratchet.trialbook import Watched
 
 OUT = Path(__file__).parent / "reference"
 ANY = "any JSON"
@@ -147,6 +150,12 @@ def json_shapes() -> Iterator[str]:
         stored.declare()
         changed = stored.change({"timeout_s": 30}, who="who", why="why")
         shown = runtime.settings.show("agent")
+        trial = runtime.trials.open("settings:agent", {"timeout_s": 40}, reason="why")
+        tried = {**shapes.trial(trial), "new": {"KNOB": 0}, "old": {"KNOB": 0}}
+        cells: Json = {"share": 0.5, "fail_new": 0, "fail_old": 0, "ok_new": 0, "ok_old": 0}
+        runtime.trials.stop(trial.id)
+        proposal = Proposal(id="", agent="", pattern="", kind="", title="", fix="", state="open")
+        pulse = Watched(agent="", pulse=Pulse(failures=1, window_s=0.0, cooldown_s=0.0, why=""))
         with_lessons = next(each for each in patterns if each.lessons)
         effect = LessonEffect(
             id="", text="", state="", counts=Counts(), effect=Shrunk(estimate=0.0, spread=0.0, weight=0.0), enough=False
@@ -162,7 +171,22 @@ def json_shapes() -> Iterator[str]:
             "lessons list": [shapes.lesson(lesson)],
             "lessons show ID": shapes.lesson(lesson),
             "health": {**shapes.health(runtime.health()), "agents": {"NAME": 0.0}},
-            "report": {**shapes.report(replace(runtime.report(), lessons=(effect,))), "changes": [change]},
+            "trials list": [tried],
+            "trials show ID": {
+                **shapes.trial_detail(runtime.trials.show(trial.id)),
+                **tried,
+                "counts": [cells],
+                "effect": {"estimate": None, "low": 0.0, "high": 0.0},
+                "events": [{"at": 0.0, "verb": ""}],
+            },
+            "proposals list": [{**shapes.proposal(proposal), "new": {"KNOB": 0}}],
+            "proposals show ID": {**shapes.proposal(proposal), "new": {"KNOB": 0}},
+            "pulse list": [shapes.watched(pulse)],
+            "loop --once": shapes.ticked(Ticked()),
+            "report": {
+                **shapes.report(replace(runtime.report(), lessons=(effect,))),
+                "changes": [change],
+            },
             "install AGENT": {"path": "", "changed": False, "diff": "", "backup": ""},
             "settings show": [shapes.settings(shown)],
             "settings history AGENT": [{**shapes.version(changed), "values": {"KNOB": 0}}],

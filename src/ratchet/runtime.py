@@ -189,6 +189,7 @@ class Runtime:
         first, so that one reads one's own writes."""
         drained = drain(self.store, str(self.home), learning.take, time.time())
         self._mine(unwatched)
+        self.guard.publish()  # what another machine opened, or a lost file
         return drained
 
     def _mine(self, progress: Progress) -> Counter[LessonState]:

@@ -71,6 +71,8 @@ def _arms(held: Trial, said: Evidence) -> None:
     out.print("")
     _arm("new", said.new)
     _arm("old", said.old)
+    if "latency" in said.metrics:
+        out.print(Text(f"a failed unit counts with its deadline, {brief(held.deadline_s)}", "dim"))
     effect = said.effect
     if effect.estimate is not None:
         out.print(

@@ -10,7 +10,7 @@ import click
 from ratchet import shapes
 from ratchet.cli import show, show_trials
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.errors import UsageError
+from ratchet.errors import NotFound, UsageError
 from ratchet.improving import Foreground
 from ratchet.loops.improve import Ticked
 from ratchet.records import Json, Metric, ProposalState, TrialMode, TrialState
@@ -36,12 +36,16 @@ def list_trials(state: TrialState | None, agent: str | None, command_home: Path 
 
 
 @trials.command("show")
-@click.argument("trial_id")
+@click.argument("trial_id", required=False)
 @home_option
 @json_option
-def show_trial(trial_id: str, command_home: Path | None, as_json: bool) -> None:
-    """One trial: both arms, and the evidence against its threshold."""
-    found = opened(command_home).trials.show(trial_id)
+def show_trial(trial_id: str | None, command_home: Path | None, as_json: bool) -> None:
+    """One trial (the newest unless named): both arms, and the evidence against its threshold."""
+    book = opened(command_home).trials
+    newest = [each.id for each in book.list(limit=1)] if trial_id is None else [trial_id]
+    if not newest:
+        raise NotFound("there is no trial yet; open one with `ratchet trials open` or `ratchet proposals approve`")
+    found = book.show(newest[0])
     show.as_json(shapes.trial_detail(found)) if as_json else show_trials.trial(found)
 
 

@@ -20,6 +20,7 @@ from ratchet.guard.planning import ALPHA, Asked, plan, release, take_lease
 from ratchet.guard.trials import OPEN, note, row_of, trial, trials, write
 from ratchet.ports import Store, Target
 from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, UnitKind
+from ratchet.redaction import clean
 
 log = logging.getLogger(__name__)
 
@@ -217,7 +218,7 @@ class Guard:
         if held.state not in OPEN:
             raise Refused(f"trial {trial_id} is {held.state} already; propose the change again to test it anew")
         said = evidence(self._store, held, now=now) if held.mode == "coin" else None
-        return self._settle(held, "keep" if keep else "give up", reason or "stopped by a person", now, said)
+        return self._settle(held, "keep" if keep else "give up", clean(reason) or "stopped by a person", now, said)
 
     def _settle(self, held: Trial, decision: str, reason: str, now: float, said: Evidence | None = None) -> Trial:
         """Write the decision, then carry it out."""

@@ -11,6 +11,7 @@ from typing import cast
 from ratchet.errors import Conflict, NotFound
 from ratchet.ports import Store, Where
 from ratchet.records import Change, Json, Row, Trial, TrialState
+from ratchet.redaction import clean
 
 OPEN: tuple[TrialState, ...] = ("planned", "open", "paused")
 """States in which a trial holds its target."""
@@ -102,9 +103,8 @@ def note(store: Store, noun: str, record: str, verb: str, at: float, **details: 
         "verb": verb,
         "at": at,
     }
-    store.insert_new(
-        "events", [{**event, **{name: value for name, value in details.items() if value not in ("", None)}}]
-    )
+    said = {name: clean(value) if isinstance(value, str) else value for name, value in details.items()}
+    store.insert_new("events", [{**event, **{name: value for name, value in said.items() if value not in ("", None)}}])
 
 
 def events(store: Store, record: str) -> list[Row]:

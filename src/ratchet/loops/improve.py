@@ -184,15 +184,8 @@ class Improve:
         log.error("improve.failed", extra={"step": what}, exc_info=fault)
         done.faults.append(f"{what}: {fault}")
         try:
-            note(
-                self._store,
-                "loop",
-                "improve",
-                "failed",
-                now,
-                step=what,
-                reason=f"{type(fault).__name__}: {fault}"[:500],
-            )
+            why = f"{type(fault).__name__}: {fault}"
+            note(self._store, "loop", "improve", "failed", now, step=what, reason=why)
         except RatchetError:
             log.exception("improve.unnoted", extra={"step": what})
 

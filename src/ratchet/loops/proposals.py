@@ -13,6 +13,7 @@ from ratchet.guard.guard import Guard
 from ratchet.guard.trials import OPEN, change_of, change_row, note, trial, trials
 from ratchet.ports import Fix, Problem, Store, Where
 from ratchet.records import Change, Json, Proposal, ProposalState, Row, Trial
+from ratchet.redaction import clean
 
 PREFIX = "settings:"
 STATES: tuple[ProposalState, ...] = ("open", "trial", "kept", "reverted", "undecided", "rejected", "closed")
@@ -78,7 +79,7 @@ def reject(store: Store, proposal_id: str, *, now: float, reason: str = "") -> P
     held = proposal(store, proposal_id)
     if held.state == "trial":
         raise Refused(f"proposal {proposal_id} is under trial: end it first with ratchet trials stop {held.trial}")
-    return _move(store, held, "rejected", "rejected", now, reason=reason or "rejected by a person")
+    return _move(store, held, "rejected", "rejected", now, reason=clean(reason) or "rejected by a person")
 
 
 def close(store: Store, held: Proposal, *, now: float, reason: str) -> Proposal:
