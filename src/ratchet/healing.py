@@ -108,7 +108,8 @@ class Memo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try at a task in one sandbox. `signature` and `kind` are those of the check after it ("" when it passed).
+    """One try at a task in one sandbox. `signature` and `kind` are those of the check after it ("" when it passed),
+    `faced` is the signature of the failure that it was asked to mend.
 
     `diff` is against the project as it was copied; `state` names the content of all its files, so that two attempts
     that arrive at the same files are seen to. `base` is the number of the attempt whose files it started from (0: the
@@ -119,6 +120,7 @@ class Attempt:
     n: int
     status: AttemptStatus
     solver: str = ""
+    faced: str = ""
     signature: str = ""
     kind: str = ""
     cause: str = ""
@@ -137,6 +139,8 @@ class Attempt:
     isolation: str = ""
     seed: int = 0
     note: str = ""
+    lessons: tuple[str, ...] = ()
+    """Ids of those that it was given."""
     memo: Mapping[str, Json] = field(default_factory=dict)
     revision: int = 0
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-VERSION = 2
+VERSION = 3
 """Version of the declarations below, kept in the database."""
 
 Type = Literal["text", "int", "real", "bool"]
@@ -290,6 +290,55 @@ _TABLES = (
             *_REVISION,
         ),
         indexes=(Index(columns=("target", "number")),),
+    ),
+    # Healing. A task is claimed again as a further episode; an attempt faces a signature and leaves another, or none.
+    Table(
+        name="tasks",
+        key=("id",),
+        columns=(*_text("id", "folder"), *_int("episodes"), *_real("created_at", "updated_at"), *_REVISION),
+        indexes=(Index(columns=("folder",)),),
+    ),
+    Table(
+        name="episodes",
+        key=("id",),
+        columns=(
+            *_text("id", "task", "status", "solver", "folder", "signature"),
+            *_int("number"),
+            *_real("started_at", "ended_at", "duration_s", "cost_usd"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("started_at",)), Index(columns=("task",))),
+    ),
+    Table(
+        name="attempts",
+        key=("episode", "n"),
+        columns=(
+            *_text("episode"),
+            *_int("n"),
+            *_text("status", "solver", "faced", "signature", "kind"),
+            *_real("started_at", "duration_s", "cost_usd"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("solver", "status", "started_at")),),
+    ),
+    # A way back after each attempt: the workspace's token, and the changed files themselves in the body.
+    Table(
+        name="checkpoints",
+        key=("episode", "n"),
+        columns=(*_text("episode"), *_int("n"), *_text("token", "state"), *_real("at"), *_REVISION),
+    ),
+    # Money set aside before a call and settled after it: a call whose end nobody saw counts in full.
+    Table(
+        name="charges",
+        key=("id",),
+        columns=(
+            *_text("id", "episode"),
+            *_int("attempt", "tokens"),
+            *_real("reserved_usd", "usd", "at"),
+            *_bool("settled"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("episode",)),),
     ),
     # The timeline, read by people and notifiers, never by loops.
     Table(
