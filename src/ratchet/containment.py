@@ -109,7 +109,7 @@ class Line:
     def places(self, words: Sequence[str]) -> Iterator[int]:
         """Where these words stand one after the other between two seams: positions of the first of them."""
         sought = f" {' '.join(words)} "
-        if sought[1:-1] in _SAID_OF_ALL and len(words) < len(self.words):
+        if sought[1:-1] in _SAID_OF_ALL:
             return
         at = self.joined.find(sought)
         while at >= 0:
