@@ -15,13 +15,13 @@ from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
 from ratchet.testing.abuse_suite import CASES, Case, problems
 
-SANDBOXES = {"bubblewrap": Bubblewrap(), "landlock": Landlock()}
+SANDBOXES: dict[str, Sandbox] = {"bubblewrap": Bubblewrap(), "landlock": Landlock()}
 LACKS = {"landlock": frozenset({"namespaces"})}
 
 
 @pytest.fixture(scope="session", params=SANDBOXES)
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    chosen: Sandbox = SANDBOXES[request.param]
+    chosen = SANDBOXES[request.param]
     found = probe(chosen, quick=True)
     if not found.works:
         pytest.skip(f"{request.param} does not work on this machine: {found.note}")

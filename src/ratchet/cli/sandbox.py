@@ -55,7 +55,8 @@ def _isolation(found: Isolation) -> None:
         click.echo(f"{click.style('no', fg='red')}  {found.name}: {found.note}")
         return
     held = ", ".join(f"{name} {getattr(found, name)}" for name in PROPERTIES)
-    tail = "" if found.verified else " (unverified: nobody has run the abuse suite on such a system)"
+    tail = f"; {found.note}" if found.note else ""
+    tail += "" if found.verified else " (unverified: nobody has run the abuse suite on such a system)"
     click.echo(f"{click.style('yes', fg='green')} {found.name}: {held}{tail}")
 
 

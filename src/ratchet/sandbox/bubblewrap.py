@@ -74,9 +74,11 @@ def planned(command: Command, program: str) -> Plan:
         overlaid[f"{PLACE}/{venv.name}"] = str(venv)
     python = _python(overlaid)
     temporary_mb = max(1, min(limits.disk_mb // 2, limits.memory_mb // 4))
-    steps: list[Step] = [*_system(command.net), *_shown(python)]
-    steps += [["proc", "/proc"], ["dev", "/dev"], ["tmpfs", _SHM_MB, "/dev/shm"], ["lock", "/dev"]]  # noqa: S108
+    # Its own empty folders first: an interpreter, a readable path or the files themselves may lie below one of them.
+    steps: list[Step] = [*_system(command.net), ["proc", "/proc"], ["dev", "/dev"]]
+    steps += [["tmpfs", _SHM_MB, "/dev/shm"], ["lock", "/dev"]]  # noqa: S108
     steps += [["tmpfs", temporary_mb, "/tmp"], ["tmpfs", _HOME_MB, _HOME]]  # noqa: S108
+    steps += _shown(python)
     steps += [["ro", str(path), str(path)] for path in map(readable, command.readable)]
     steps.append(_files(view, folder))
     steps += [["ro", outside, at] for at, outside in overlaid.items()]

@@ -32,6 +32,9 @@ def own() -> Interpreter:
     environ = []
     if sys.prefix != sys.base_prefix:
         environ.append(("VIRTUAL_ENV", sys.prefix))
+    named = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each in found]
+    if named:
+        environ.append(("PYTHONPATH", os.pathsep.join(named)))
     if site.ENABLE_USER_SITE and site.getuserbase() and os.path.isdir(site.getusersitepackages()):
         environ.append(("PYTHONUSERBASE", site.getuserbase()))
     folders = _shown([*found, *(os.path.dirname(path) for path, _ in links)])

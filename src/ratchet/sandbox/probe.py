@@ -50,6 +50,7 @@ tries("inside", lambda: open("canary.txt", "w").write("x"))
 tries("connect", connects)
 tries("vsock", lambda: socket.socket(40, socket.SOCK_STREAM))
 tries("kill", lambda: os.kill(int(host_pid), 0))
+tries("mode", lambda: os.chmod(path, 0o644))
 tries("environ", told)
 tries("variable", held)
 print(json.dumps(opened))
@@ -81,6 +82,7 @@ def probe(sandbox: Sandbox, *, verified: bool = True, quick: bool = False) -> Is
                 network=_closed(ran, "connect", "vsock"),
                 pids=_closed(ran, "kill"),
                 secrets=_closed(ran, "environ", "variable", "read"),
+                note="modes and times of your own files can be changed from inside" if ran["mode"] else "",
                 verified=verified,
             )
             return found if quick else _with_limits(found, sandbox, work)

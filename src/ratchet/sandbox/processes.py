@@ -7,6 +7,7 @@ import os
 import signal
 import time
 
+_PATIENCE_S = 30.0  # a process in an uninterruptible wait on a dead disk may never end
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -76,11 +77,14 @@ class Processes:
 
     def end(self) -> None:
         """Kill all of them and wait until none is left."""
+        patience = time.monotonic() + _PATIENCE_S
         if self._namespace:
+            # The namespace dies with its first process, which is gone only after all the others are.
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._first, signal.SIGKILL)  # the namespace dies with its first process
+                os.kill(self._first, signal.SIGKILL)
+            while not _is_gone(self._first) and time.monotonic() < patience:
+                time.sleep(0.0005)
             return
-        patience = time.monotonic() + 30
         while (left := self._stats()) and time.monotonic() < patience:
             # Stopped first: what forks faster than it is killed stands still after the first round.
             for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -89,6 +93,13 @@ class Processes:
                         os.kill(int(pid), number)
             _reap()
             time.sleep(0.002)
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except OSError:
+        return True
 
 
 def _reap() -> None:

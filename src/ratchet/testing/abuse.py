@@ -21,6 +21,8 @@ from ratchet.ports import Sandbox
 from ratchet.testing.scene import Scene, scene
 
 ESCAPED = b"ESCAPED"
+WRITES = "open('made.txt', 'w').write('x'); assert open('made.txt').read() == 'x'"
+READS_SYSTEM = "assert os.listdir('/usr/bin'); assert subprocess.run(['sh', '-c', 'exit 7']).returncode == 7"
 _PREAMBLE = """
 import ctypes, errno, json, os, signal, socket, stat, subprocess, sys, threading, time
 at = json.loads(sys.argv[1])
