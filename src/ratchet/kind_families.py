@@ -69,6 +69,7 @@ _AS_ONE = (
     ("unable to parse", "unparsed"),
     ("not parse", "unparsed"),
     ("is not json", "unparsed"),
+    ("is not in", "absent"),
     ("timed out", "timedout"),
     ("at capacity", "atcapacity"),
     ("log in", "login"),
@@ -116,8 +117,8 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "quota_exhausted",
-        "quota credit balance fund allowance plan billing daily weekly monthly subscription prepaid trial",
-        "exceed exhaust outof insufficient reach deplete expire zero negative low empty",
+        "quota credit balance fund allowance plan billing daily weekly monthly subscription prepaid trial tier",
+        "exceed exhaust outof insufficient reach deplete expire zero negative low empty cap hit",
     ),
     (
         "rate_limit",
@@ -149,7 +150,7 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
         "context_overflow",
         """prompt input context conversation history token document transcript output window result response payload
         body""",
-        "toolong exceed longer larger overflow truncate truncated cap",
+        "toolong exceed longer larger overflow truncate truncated cap reach",
     ),
     (
         "content_filter",
@@ -212,7 +213,7 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     (
         "malformed_output",
         "output response answer reply completion toolcall model llm generation",
-        "unparsed malformed unparseable schema decode parse parsing garbled",
+        "unparsed malformed unparseable schema decode parse parsing garbled lack",
     ),
     (
         "malformed_output",
@@ -253,7 +254,7 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     (
         "wrong_output",
         "answer output result score rubric judge grader",
-        "wrong incorrect inaccurate mismatch below unfaithful hallucinate",
+        "wrong incorrect inaccurate mismatch below unfaithful hallucinate disagree differ deviate",
     ),
     (
         "wrong_output",

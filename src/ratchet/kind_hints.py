@@ -32,7 +32,9 @@ GENERAL: tuple[tuple[str, str], ...] = (
         not allowed to|is denied|access is denied|privileges required|resource not accessible|denied by policy
         blocked by sandbox|seatbelt|landlock|not in allowed|requires approval & policy|denied|no write access
         no read access|read only|requires admin|requires administrator|privilege|no tty present|askpass
-        administrator rights|not authorised|unauthorised access|outside workspace|write protected|locked down""",
+        administrator rights|not authorised|unauthorised access|outside workspace|write protected|locked down
+        not a member|not a collaborator|not an admin|not an owner|must be a member|requires approval|needs approval
+        approval required""",
     ),
     (
         "timeout",
@@ -77,7 +79,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         decoding response body|connection & reset|ssl & certificate|tls & certificate|certificate & verify
         certificate & authority|certificate & expired|certificate & trusted|certificate & hostname
         certificate & host|connection stalled|stream stalled|response stalled|stalled & stream|server closed
-        server exited|server terminated|other side closed""",
+        server exited|server terminated|other side closed|goaway""",
     ),
     (
         "overloaded",
@@ -122,7 +124,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         bad input|tool use blocks|tool result block|do not have a corresponding|toolmessage|required following item
         no tool output found|must be greater|must be less|must be at least|must be at most|must be between
         requires & true|requires & false|may be provided|strongly recommended|must end with|must start with
-        cannot be combined|not both|you must set|query field""",
+        cannot be combined|not both|you must set|query field|can only be set|can only be used|only valid when""",
     ),
     (
         "resource_missing",
@@ -215,7 +217,7 @@ LAST: tuple[tuple[str, str], ...] = (
     ("model_not_found", """unknown & model|model & unrecognized|model & not recognized"""),
     ("resource_missing", """unknown & !error & !failure & !reason & !problem & !exception & !cause & !issue"""),
     ("refusal", """refused|declines|declined|i can t|i cannot|i won t"""),
-    ("quota_exhausted", """quota|credits|billing|subscription & !disabled|spend"""),
+    ("quota_exhausted", """quota|credits|billing|overdue|unpaid|subscription & !disabled|spend"""),
     (
         "rate_limit",
         """burst|too fast|too frequent|too frequently|too often|throttle|cooldown|cool down|back off|backoff""",
@@ -235,7 +237,8 @@ LAST: tuple[tuple[str, str], ...] = (
     ("content_filter", """safety|policy"""),
     (
         "context_overflow",
-        """context window|context length|token limit|tokens & exceed|tokens & more than|tokens & maximum""",
+        """context window|context length|token limit|tokens & exceed|tokens & more than|kb & limit|mb & limit
+        tokens & maximum""",
     ),
     ("budget_exceeded", """budget"""),
     ("iteration_limit", """iterations|recursion|steps & limit|turns & limit|steps & exceeded|rounds & limit"""),

@@ -15,7 +15,7 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         not found in tool list|unregistered tool|only available actions|don t exist & action|action & not available
         tool & not available|tool & not registered|tool & unavailable & !temporarily|not a function i can call
         no tool called|tool & doesn t exist|has no tool|no tool & available & named|does not have a tool
-        does not offer""",
+        does not offer|tool list & not""",
     ),
     (
         "tool_arguments",
@@ -53,7 +53,8 @@ TOOL_SIDE: tuple[tuple[str, str], ...] = (
         input tag & tool|find old string|find old str|could not find the text to replace|text to replace|apply diff
         diff edit failed|diff & search & match|search pattern & match|search patterns & match
         invalid regular expression|invalid regex|invalid regexp|regex parse error|replacement produced identical
-        invalid glob|matches parameter name|invalid pattern""",
+        invalid glob|matches parameter name|invalid pattern|line number & out of range|offset & out of range
+        line & is out of range""",
     ),
     (
         "tool_error",

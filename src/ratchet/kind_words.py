@@ -26,7 +26,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         dependency & failed & skipped|depends on & failed|parent & failed & skipped|not attempted because
         blocked by the failure|prerequisite & failed|upstream & failed & skipped|halted because & failed
         previous error|earlier failure|sibling & failed|sibling call|sibling task|sibling step
-        current transaction is aborted|errored & cancelled""",
+        current transaction is aborted|upstream failed & !to & !request & !provider & !gateway & !http & !error
+        errored & cancelled""",
     ),
     (
         "user_denied",
@@ -34,7 +35,7 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         denied by the user|user rejected|user denied|user declined|declined by user|declined by the user
         user has rejected|user has denied|user refused|user has declined|user did not approve
         not approved by the user|not approved by user|user disapproved|human rejected|human denied|operator declined
-        reviewer rejected|user chose not to|user said no|tool use was rejected|user did not allow|user did not grant
+        reviewer rejected|user chose not to|said no|tool use was rejected|user did not allow|user did not grant
         user did not give permission|approval denied|approval was denied|user cancelled the permission
         rejected by human|user skipped|user opted not to|refused by the user|human & rejected|operator & rejected
         rejected by & human|rejected by & operator|person refused|user & refused|human & denied|denied by & human
@@ -161,7 +162,7 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         prompt length & exceeds|prompt exceeds|maximum context size|context size reached|context is full
         context full|max context|exceeded context|prompt & too long|input & too long & !id|context & too long
         conversation & too long|context window & exceeds|context window & exceeded|file size exceeded
-        maximum & size exceeded""",
+        maximum & size exceeded|too large to & !convert|payload & exceeds|body & exceeds""",
     ),
     (
         "content_filter",
@@ -217,7 +218,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         credentials are|api token|authentication is required|session token|could not validate credentials
         invalid signature|hmac|mfa|two factor|active account selected|no active account|not signed in
         unauthenticated request|api key header|x api key|access key|secret key & invalid|key is invalid
-        key & revoked|key & expired""",
+        key & revoked|key & expired|access denied & password|access denied & token|token is incorrect
+        password is incorrect|incorrect password""",
     ),
     (
         "model_not_found",
