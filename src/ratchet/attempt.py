@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from ratchet.confinement import Command, FileChange, Limits
 from ratchet.episodes import state_of
 from ratchet.errors import ModelError, Refused, SandboxError
-from ratchet.healing import Task, Verdict
+from ratchet.healing import SolvedStatus, Task, Verdict
 from ratchet.ports import Sandbox, Workspace
 from ratchet.protection import matches, objection
 from ratchet.purse import EpisodePurse
-from ratchet.solving import Judge, SolveJob, Solved, Solver
+from ratchet.solving import Judge, Solved, SolveJob, Solver
 
 log = logging.getLogger(__name__)
 
@@ -95,11 +95,12 @@ class Checks:
 
     def reproduce(self) -> Verdict:
         """Run the check on the untouched project; it is what all later verdicts are compared with."""
-        verdict = self._judged(())
-        if not verdict.killed == "cancel":
-            self.first = verdict
-            self._known[state_of(())] = verdict
-        return verdict
+        verdict = self._run(self._judge, self._task, (), None)
+        if verdict.killed == "cancel":
+            return verdict
+        self.first = verdict
+        self._known[state_of(())] = held = self._also_held(verdict, ())
+        return held
 
     def __call__(self, workspace: Workspace) -> Verdict:
         changes = proposal(workspace.diff())
@@ -115,13 +116,16 @@ class Checks:
         reason = objection(changes, self._task)
         if reason:
             return Verdict(passed=False, score=0.0, reason=f"refused: {reason}", refused=True)
-        verdict = self._run(self._judge, self._task, changes, self.first)
+        return self._also_held(self._run(self._judge, self._task, changes, self.first), changes)
+
+    def _also_held(self, verdict: Verdict, changes: Sequence[FileChange]) -> Verdict:
+        """The verdict, unless the held-back check says otherwise."""
         if not verdict.passed or not self._task.held_check:
             return verdict
-        held_task = replace(self._task, check=self._task.held_check, held_check=())
-        held = self._run(self._held, held_task, changes, None)
-        if held.passed:
-            return verdict
+        task = replace(self._task, check=self._task.held_check, held_check=(), judge="")
+        held = self._run(self._held, task, changes, None)
+        if held.passed or held.killed == "cancel":
+            return held if held.killed else verdict
         return replace(
             held, score=min(held.score, 0.99), reason="the held-back check does not pass", output="", tests=None
         )
@@ -162,7 +166,7 @@ def propose(solver: Solver, job: SolveJob) -> Proposed:
     except Refused as error:
         return Proposed(solved=Solved(status="refused", reason=str(error)))
     except ModelError as error:
-        status = "proposed" if error.retryable else "refused"
+        status: SolvedStatus = "proposed" if error.retryable else "refused"
         return Proposed(solved=Solved(status=status, reason=f"the model could not answer: {error}"))
     except Exception as error:
         # A solver may be anybody's: its fault costs the attempt, not the episode.

@@ -1,0 +1,1 @@
+"""Judges: what says whether the files of a workspace are what a task asked for."""
