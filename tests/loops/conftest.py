@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from worlds import World
 
+from loops.worlds import World
 from ratchet import arms
 from ratchet.guard import planning
 

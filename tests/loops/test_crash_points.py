@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from worlds import AGENT, World, rates
 
+from loops.worlds import AGENT, World, rates
 from ratchet import arms
 from ratchet.coin import CALL
 from ratchet.errors import NotFound

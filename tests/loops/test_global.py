@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from worlds import AGENT, World
 
+from loops.worlds import AGENT, World
 from ratchet.errors import BackendError
 from ratchet.guard.guard import Guard
 from ratchet.guard.trials import events, trial, trials

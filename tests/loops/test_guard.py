@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from worlds import AGENT, World, rates, verbs
 
+from loops.worlds import AGENT, World, rates, verbs
 from ratchet.arms import FILE, OpenTrials
 from ratchet.coin import CALL
 from ratchet.errors import Refused, UsageError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from worlds import AGENT, World, rates, verbs
 
+from loops.worlds import AGENT, World, rates, verbs
 from ratchet.errors import BackendError, Refused
 from ratchet.guard.trials import events, trials
 from ratchet.loops import proposals

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from worlds import World
 
+from loops.worlds import World
 from ratchet.guard.evidence import evidence
 from ratchet.guard.trials import trials
 from ratchet.loops import proposals

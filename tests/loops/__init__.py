@@ -1,0 +1,1 @@
+"""Trials and the improve loop, on a simulated agent and on live processes."""
