@@ -14,7 +14,10 @@ _EXIT = r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| z
 _STATUS_WORDS = frozenset(map(str, STATUSES))
 _FIELD = r"""["']?\b(?:code|status|status_?[cC]ode)["']?\s{0,3}[:=]\s{0,3}["']?([45]\d\d)\b"""
 _LEADING = r"\s{0,8}([45]\d\d)(?:\s{0,3}$|:| {0,2}[\-\u2013{<])"  # "429", "503: ...", "400 {...", "521 <html>"
-_BRACKETED = r"(?i)\b(?:rejected|failed|failure|error|response|request|refused|answered|api|server|http) \(([45]\d\d)\)"
+_BRACKETED = (
+    r"(?i)(?:rejected|failed|failure|error|response|request|refused|answered|api|server|http|exception):? "
+    r"\(([45]\d\d)\)"
+)
 _ANY_REASON = frozenset(("client error", "server error", "status code"))
 _BEFORE = frozenset(("http", "https", "status", "statuscode", "httpstatus", "httpstatuscode"))
 _BEFORE_TWO = frozenset(
@@ -44,7 +47,7 @@ _NAMED = (
     ("curl: (", r"\b(curl): \((\d{1,2})\)"),
 )
 _BODY = 2_000  # characters of an error body that are read
-_IN_BODY = r"""["'](?:type|code|status)\\?["']: {0,3}\\?["']([A-Za-z_]{3,60})\\?["']"""
+_IN_BODY = r"""["'](?:type|code|status|error)\\?["']: {0,3}\\?["']([A-Za-z_]{3,60})\\?["']"""
 # Where in a request the fault is: `messages.3.content.0: ...`, `tools[0].function: ...`
 _IN_REQUEST = (
     r"(?:Invalid )?[`'\"]?(?:messages|tools|contents|input|system|functions|response_format|tool_choice)[.\[]\w"
@@ -84,7 +87,7 @@ def exit_said(words: str) -> int:
 def names_said(text: str) -> list[str]:
     """The names that an API, a cluster or a database gives its error, as `_plain` writes them; in order."""
     names = [found[0] for sign, form in _NAMED if sign in text and (found := re.findall(form, text))]
-    if "error" in text and ("type" in text or "code" in text or "status" in text):
+    if "error" in text and ('": ' in text or '":"' in text or "': " in text or '\\":' in text):
         names += re.findall(_IN_BODY, text[:_BODY])
     if re.match(_IN_REQUEST, text):
         names.append("invalid_request_error")

@@ -213,7 +213,7 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     (
         "malformed_output",
         "output response answer reply completion toolcall model llm generation",
-        "unparsed malformed unparseable schema decode parse parsing garbled lack",
+        "unparsed malformed unparseable schema decode parse parsing garbled lack grammar regex",
     ),
     (
         "malformed_output",

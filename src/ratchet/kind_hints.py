@@ -6,7 +6,7 @@ from __future__ import annotations
 GENERAL: tuple[tuple[str, str], ...] = (
     (
         "wrong_output",
-        """wrong answer|incorrect answer|judged wrong|judge & expected|judge & score|judge said|below threshold
+        """wrong answer|incorrect answer|judged wrong|judge & expected|judge & score|judge said|below & threshold
         evaluation failed|evaluator & failed|does not match expected|output mismatch|answer mismatch
         failed the rubric|expected output & actual output|expected answer|graded incorrect|marked incorrect|grader
         score & below|not match the reference|hallucinated|factually incorrect|incorrect result|quality check failed
@@ -14,7 +14,7 @@ GENERAL: tuple[tuple[str, str], ...] = (
         failed evaluation|answer incorrect|judge & incorrect|judge & wrong|incorrect & judge|answer is incorrect
         answer was incorrect|answer is wrong|answer was wrong|model answered|agent answered|expected & answered
         does not match the expected|failed the check by the judge|verdict fail|unfaithful|not grounded
-        graded & incorrect|graded & wrong|scored & incorrect|marked wrong""",
+        graded & incorrect|graded & wrong|scored & incorrect|marked wrong|expected output to""",
     ),
     (
         "permission",
@@ -257,7 +257,11 @@ LAST: tuple[tuple[str, str], ...] = (
         """compile|compiler|imported but unused|not configured|syntax|exception|segfault|oom|undefined|overflow|unbound
         corrupted|crashed|stack trace""",
     ),
-    ("tool_error", """tool & failed|tool & error|tool"""),
+    (
+        "tool_error",
+        """tool & failed|tool & error|tool|element & click|element & visible|element & attached|element & viewport
+        strict mode violation""",
+    ),
     (
         "command_failed",
         """killed|exited & code|exit code|exit status|fatal|git|execution failed for task|failed to execute goal

@@ -26,8 +26,8 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         dependency & failed & skipped|depends on & failed|parent & failed & skipped|not attempted because
         blocked by the failure|prerequisite & failed|upstream & failed & skipped|halted because & failed
         previous error|earlier failure|sibling & failed|sibling call|sibling task|sibling step
-        current transaction is aborted|upstream failed & !to & !request & !provider & !gateway & !http & !error
-        errored & cancelled""",
+        current transaction is aborted|upstream task & error|upstream task & did not
+        upstream failed & !to & !request & !provider & !gateway & !http & !error|errored & cancelled""",
     ),
     (
         "user_denied",
@@ -80,7 +80,7 @@ SPECIFIC: tuple[tuple[str, str], ...] = (
         agentmaxiterationserror|exceeded the maximum number of & steps|consecutive auto replies
         maximum number of consecutive|exceeded max|maxiterations|max iter|too many iterations|too many steps
         too many turns|limit of & turns|limit of & steps|step budget|turns exceeded|turns reached
-        without a final answer|maxstepserror|max recursion|recursion depth|recursion limit""",
+        without a final answer|maxstepserror|max recursion|recursion depth|recursion limit|run count""",
     ),
     (
         "budget_exceeded",
