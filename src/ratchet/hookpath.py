@@ -106,7 +106,7 @@ def _session_start(home: str) -> str:
         _drain_stdin()
         return ""
     event = _event()
-    session = _text(event, "session_id")
+    session = _session(event)
     from ratchet import lookup
     from ratchet.fence import START_LIMIT, fitted
 
@@ -142,8 +142,8 @@ def _after_failure(home: str) -> str:
         return ""
     from ratchet import lookup
 
-    lessons = lookup.matching(home, failure, project=_text(event, "cwd"))
-    return _answered(home, _text(event, "session_id"), lessons, "failure", trigger=str(row["id"]))
+    lessons = lookup.matching(home, failure, project=_text(row, "project"))
+    return _answered(home, _session(event), lessons, "failure", trigger=str(row["id"]))
 
 
 def _before_step(home: str) -> str:
@@ -157,7 +157,7 @@ def _before_step(home: str) -> str:
     tool, tool_input = _text(event, "tool_name"), event.get("tool_input")
     asked = toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS)  # as the failed one was kept
     lessons = lookup.repeated(home, tool, tool_input, asked, project=_text(event, "cwd"))
-    return _answered(home, _text(event, "session_id"), lessons, "prevent")
+    return _answered(home, _session(event), lessons, "prevent")
 
 
 def _session_end(home: str) -> str:
@@ -165,7 +165,7 @@ def _session_end(home: str) -> str:
     event = _event()
     from ratchet import detached
 
-    session, transcript = _text(event, "session_id"), _text(event, "transcript_path")
+    session, transcript = _session(event), _text(event, "transcript_path")
     detached.start(home, project=_text(event, "cwd"), session=session, transcript=transcript)
     return ""
 
@@ -190,12 +190,13 @@ def failed_row(event: Row) -> Row:
 
     from ratchet import coin, toolcall
     from ratchet.intent import intent
+    from ratchet.redaction import FOLDER, label
 
     tool, tool_input = _text(event, "tool_name") or "unknown", event.get("tool_input")
     session = _text(event, "session_id")
     head, target = intent(tool, tool_input)
     step: Row = {
-        "tool": tool[:200],
+        "tool": label(tool),
         "head": toolcall.safe(head, 200),
         "target": toolcall.safe(target, 500),
         "input": toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
@@ -212,13 +213,13 @@ def failed_row(event: Row) -> Row:
     row: Row = {
         "id": coin.outcome_id(AGENT, session, _text(event, "tool_use_id") or coin.uuid7()),
         "agent": AGENT,
-        "task": tool[:200],
+        "task": label(tool),
         "ok": False,
         "started_at": time.time(),
         "source": AGENT,
-        "session": session,
-        "thread": _text(event, "agent_id"),
-        "project": _text(event, "cwd"),
+        "session": _session(event),
+        "thread": label(_text(event, "agent_id")),
+        "project": label(_text(event, "cwd"), FOLDER),
         "failure": {name: value for name, value in failure.items() if value != ""},
         "step": {name: value for name, value in step.items() if value},
     }
@@ -325,6 +326,20 @@ def log_fault(home: str, event: str, fault: BaseException) -> None:
             os.close(descriptor)
     except (OSError, ValueError):
         return
+
+
+def _session(event: Row) -> str:
+    """The session's name as it may be kept. Nearly all are UUIDs, for which nothing needs to be loaded."""
+    session = _text(event, "session_id")
+    if len(session) == _UUID_CHARS and session.count("-") == 4 and not set(session).difference(_UUID_OF):
+        return session
+    from ratchet.redaction import label
+
+    return label(session)
+
+
+_UUID_CHARS = 36
+_UUID_OF = frozenset("0123456789abcdef-")
 
 
 def _text(row: Row, name: str) -> str:

@@ -22,6 +22,7 @@ from ratchet.intent import intent
 from ratchet.memory.lessons import mine_session
 from ratchet.ports import Progress, Source, Store
 from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, to_row
+from ratchet.redaction import FOLDER, label
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough to show progress and free memory
@@ -152,7 +153,7 @@ def _keep(
     carry: Row,
     tally: Tally,
 ) -> None:
-    rows = [to_row(item) for item in items if isinstance(item, Outcome)]
+    rows = [row_of(item) for item in items if isinstance(item, Outcome)]
     bad = [item for item in items if isinstance(item, Quarantined)]
     with store.transaction():
         found = take(store, rows)
@@ -168,6 +169,26 @@ def _keep(
 def _key(path: str) -> str:
     """The name of a file's cursor: its path, bytes that are no UTF-8 escaped, since no database takes them."""
     return path.encode("utf-8", "backslashreplace").decode()
+
+
+def row_of(outcome: Outcome) -> Row:
+    """The row of an outcome that a source read. Texts are redacted where they are read; names are here: a history may
+    call a session by an e-mail address, or a model by a URL with a password."""
+    row = to_row(outcome)
+    for name in _NAMES:
+        if row.get(name):
+            row[name] = label(str(row[name]))
+    if row.get("project"):
+        row["project"] = label(str(row["project"]), FOLDER)
+    for parent, name in _NAMES_WITHIN:
+        held = row.get(parent)
+        if isinstance(held, dict) and held.get(name):
+            row[parent] = {**held, name: label(str(held[name]))}
+    return row
+
+
+_NAMES = ("agent", "model", "session", "thread", "unit", "source")
+_NAMES_WITHIN = (("step", "tool"), ("failure", "type"), ("failure", "kind"))
 
 
 def take(store: Store, rows: Sequence[Row]) -> Ingested:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ratchet.errors import UsageError
 from ratchet.memory import lessons, portable
 from ratchet.memory.portable import Imported, Synced
 from ratchet.ports import Store
@@ -30,6 +31,8 @@ class LessonBook:
         store = self._reading()
         if project is not None:
             self.load_reviewed(Path(project))
+        if state is not None and state not in lessons.STATES:
+            raise UsageError(f"no state {state!r}; the states are {', '.join(lessons.STATES)}")
         states: tuple[LessonState, ...] = lessons.STATES if state is None else (state,)
         return lessons.listed(store, states=states, project=project)
 
@@ -79,6 +82,10 @@ class LessonBook:
     def export(self) -> str:
         """Active and candidate lessons as JSON lines, with their provenance."""
         return portable.export(self._reading())
+
+    def export_to(self, file: Path) -> int:
+        """Write `export` to a file, whole or not at all; return how many lessons. Raises BackendError."""
+        return portable.export_to(self._reading(), file)
 
     def load(self, file: Path) -> Imported:
         """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""

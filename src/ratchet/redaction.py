@@ -82,6 +82,24 @@ def clean(text: str, limit: int = LIMIT) -> str:
     return text if len(text) <= limit else cap(text, limit)
 
 
+LABEL = 200
+"""Characters that are kept of a name (an agent, a session, a model, a tool)."""
+FOLDER = 1000
+"""Characters that are kept of a folder."""
+_REMEMBERED = 2048  # the same few names come with every row
+_labels: dict[tuple[str, int], str] = {}
+
+
+def label(text: str, limit: int = LABEL) -> str:
+    """`clean` for a name that comes again and again."""
+    found = _labels.get((text, limit))
+    if found is None:
+        if len(_labels) >= _REMEMBERED:
+            _labels.clear()
+        found = _labels[text, limit] = clean(text, limit)
+    return found
+
+
 def _well_formed(text: str) -> str:
     """Lone surrogates and NUL replaced: no database and no other program takes them."""
     if "\0" in text:

@@ -34,7 +34,8 @@ from ratchet.memory.recall import Recalled, recall
 from ratchet.patternview import PatternDetail, detail
 from ratchet.ports import Progress, Proposer, Store
 from ratchet.recorder import Recorder
-from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of, to_row
+from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of
+from ratchet.redaction import label
 from ratchet.report import Report, report
 from ratchet.sandboxes import Sandboxes
 from ratchet.settingsbook import SettingsBook
@@ -236,7 +237,7 @@ class Runtime:
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""
 
         def keep(outcomes: Sequence[Outcome]) -> None:
-            learning.take(self.store, [to_row(outcome) for outcome in outcomes])
+            learning.take(self.store, [learning.row_of(outcome) for outcome in outcomes])
 
         polled = poll(str(folder), keep, plugins=tuple(registry.plugin_sources()))
         if polled.outcomes:
@@ -361,6 +362,7 @@ class Runtime:
 
     def _obeying(self, found: Recalled, session: str) -> Recalled:
         """What of it this session is shown. Agents are handed active lessons only."""
+        session = label(session)  # as its outcomes name it
         active = [each for each in found.lessons if each.lesson.state == "active"]
         shown = deliver.obeyed(
             self.store,

@@ -539,3 +539,15 @@ def test_many_hooks_at_once_lose_and_tear_nothing(host: Host) -> None:
         hook.communicate(json.dumps(host.failure(tool_use_id=f"toolu_{i:024}")).encode())
         assert hook.returncode == 0
     assert len({str(row["id"]) for row in host.journalled()}) == 20
+
+
+def test_secrets_in_the_names_that_a_host_gives_stay_off_the_disk_and_out_of_the_answer(host: Host) -> None:
+    host.learn(scope="global")
+    secret = "sk-ant-api03-" + "Ab9" * 30
+    for session in (f"{secret}-{number}" for number in range(4)):
+        event = host.failure(session_id=session, cwd=f"/w/{secret}", agent_id=secret, transcript_path=f"/w/{secret}")
+        for name in ("SessionStart", "PreToolUse", "PostToolUseFailure"):
+            assert secret not in host.said(name, event)
+        assert secret not in host.said("PostToolUseFailure", event | {"tool_name": secret, "tool_use_id": session})
+    kept = b"".join(path.read_bytes() for path in host.home.rglob("*") if path.is_file())
+    assert b"Ab9Ab9" not in kept

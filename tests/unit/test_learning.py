@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ratchet import Ratchet
+from ratchet.runtime import Runtime
 
 
 def test_a_file_whose_name_is_no_utf_8_is_read_once_and_its_bad_line_is_named(home: Path, tmp_path: Path) -> None:
@@ -61,3 +62,36 @@ def test_a_small_archive_of_a_huge_blank_is_read_in_little_memory_and_linear_tim
         tracemalloc.stop()
     assert found.outcomes == 1
     assert held < 450_000_000
+
+
+SECRET = "sk-ant-api03-" + "Ab9" * 30
+
+
+def test_secrets_in_the_names_that_a_history_gives_stay_off_the_disk(home: Path, tmp_path: Path) -> None:
+    names = {name: f"{SECRET} jane.doe@example.com" for name in ("agent", "session", "model", "tool", "task", "id")}
+    run = json.dumps({**names, "success": False, "error": "Error: the frobnicator broke", "kind": SECRET})
+    (tmp_path / "x.jsonl").write_text(run + "\n")
+    text = {"stringValue": SECRET}
+    attributes = [
+        {"key": key, "value": text}
+        for key in ("gen_ai.tool.name", "gen_ai.conversation.id", "gen_ai.agent.name", "error.type")
+    ]
+    attributes.append({"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}})
+    span = {"traceId": "a", "spanId": "b", "name": "x", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+    span |= {"attributes": attributes, "status": {"code": 2, "message": "boom"}}
+    resource = {"attributes": [{"key": "service.name", "value": text}]}
+    traces = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}
+    (tmp_path / "y.json").write_text(json.dumps(traces))
+    (tmp_path / "drop").mkdir()
+    (tmp_path / "drop" / "z.json").write_text(run)
+    (tmp_path / "lessons.jsonl").write_text(
+        json.dumps({"when": "the frobnicator broke", "do": "mend it", "tool": SECRET, "head": SECRET})
+    )
+    with Runtime.open(home=home) as runtime:
+        assert runtime.learn([tmp_path / "x.jsonl", tmp_path / "y.json"]).outcomes == 2
+        assert runtime.poll_folder(tmp_path / "drop").outcomes == 1
+        assert runtime.lessons.load(tmp_path / "lessons.jsonl").imported == 1
+        assert runtime.patterns()
+    kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert b"Ab9Ab9" not in kept
+    assert b"jane.doe@" not in kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from difflib import get_close_matches
@@ -11,7 +12,7 @@ from pathlib import Path
 import click
 
 from ratchet import __version__
-from ratchet.errors import RatchetError
+from ratchet.errors import BackendError, RatchetError
 from ratchet.runtime import Runtime
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -111,8 +112,11 @@ def opened(command_home: Path | None = None) -> Runtime:
 
 def run() -> None:
     """Run one command; a known error is one line on stderr and its own exit code."""
+    _speak_all_alphabets()
     try:
         code = cli.main(prog_name="ratchet", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # what cannot be written is said here, not by the interpreter as it ends
     except click.exceptions.Abort:
         code = _say("interrupted", 130)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -129,12 +133,37 @@ def run() -> None:
     except KeyboardInterrupt:
         code = _say("interrupted", 130)
     except BrokenPipeError:
-        # The reader (head, less) went away: that is its right. Point stdout at nothing so that the exit stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _hush()  # the reader (head, less) went away: that is its right
         code = 0
+    except OSError as error:
+        _hush()
+        code = _say(_explained(error), BackendError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _speak_all_alphabets() -> None:
+    """A terminal that knows few characters gets `?` for the others; half a character becomes its escape, which is what
+    JSON has for it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            knows_all = stream.encoding.lower().replace("-", "") == "utf8"
+            stream.reconfigure(errors="backslashreplace" if knows_all else "replace")
+
+
+def _hush() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush stays quiet."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _explained(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return "the working directory was deleted; change to another one"
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}; nothing else was changed: check its path, permissions and free space"
+
+
 def _say(message: str, code: int) -> int:
-    click.echo(f"ratchet: {message}", err=True)
+    """A message may quote a file's name or content, which must not command the terminal."""
+    click.echo("ratchet: " + "".join(c if c.isprintable() or c == "\n" else "?" for c in message), err=True)
     return code

@@ -121,12 +121,11 @@ def export(file: Path, command_home: Path | None) -> None:
 
     To FILE, or to standard output.
     """
-    text = opened(command_home).lessons.export()
+    lessons = opened(command_home).lessons
     if str(file) == "-":
-        click.echo(text, nl=False)
+        click.echo(lessons.export(), nl=False)
     else:
-        file.write_text(text, encoding="utf-8")
-        click.echo(f"{file}: {show.number(len(text.splitlines()), 'lesson')}")
+        click.echo(f"{file}: {show.number(lessons.export_to(file), 'lesson')}")
 
 
 @lessons.command("import")

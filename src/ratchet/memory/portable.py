@@ -20,7 +20,7 @@ from ratchet.memory.lessons import listed
 from ratchet.memory.triggers import lesson_id_of, tells
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, LessonState, Quarantined, Row
-from ratchet.redaction import clean
+from ratchet.redaction import clean, label
 from ratchet.signature import sign, template_of
 
 FORMAT = 1
@@ -58,6 +58,20 @@ def export(store: Store, *, states: Sequence[LessonState] = ("active", "candidat
     ids stay here: they name this machine."""
     lines = [json.dumps(_exported(each), ensure_ascii=False) for each in listed(store, states=states, project=project)]
     return "".join(line + "\n" for line in lines)
+
+
+def export_to(store: Store, file: str | os.PathLike[str]) -> int:
+    """Write `export` to a file, whole or not at all; return how many lessons. Raises BackendError."""
+    text = export(store)
+    content = text.encode("utf-8", "backslashreplace")  # half a character becomes the escape that JSON has for it
+    if _is_special(Path(file)):  # a terminal, a pipe: nothing that could be put in its place
+        try:
+            Path(file).write_bytes(content)
+        except OSError as error:
+            raise BackendError(f"{file} cannot be written ({error.strerror}); name another file") from error
+    else:
+        _replace(Path(file), content)
+    return text.count("\n")
 
 
 def _exported(lesson: Lesson) -> Row:
@@ -152,6 +166,8 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
     for name, text in given.items():
         if text is not None and not isinstance(text, str):
             return f"`{name}` is not a text"
+        if text and name in ("tool", "head"):
+            given[name] = label(text)
     when, do = clean(given["when"] or ""), clean(given["do"] or "").strip("\n")
     template = template_of(when)
     if not do.strip() or not tells(template):

@@ -1,0 +1,94 @@
+"""The command line where little works: few characters, no folder, no file, names that command a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+class Runner:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def __call__(self, *words: str, code: int = 0, **environ: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "ratchet", *words],
+            cwd=self.home,
+            env={**os.environ, "RATCHET_HOME": str(self.home / "r"), "HOME": str(self.home), **environ},
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=60,
+        )
+        assert done.returncode == code, f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}"
+        return done
+
+
+def test_a_terminal_of_few_characters_gets_all_that_it_can_show(run: Runner) -> None:
+    run("record", "agent", "--error", "Fehler: größer als ‹erlaubt›")
+    for words in (("health",), ("patterns",), ("classify", "Größe 日本")):
+        assert run(*words, PYTHONIOENCODING="ascii").stdout.isascii()
+    assert (
+        "?" in run("health", PYTHONIOENCODING="ascii").stdout + run("classify", "日本", PYTHONIOENCODING="ascii").stdout
+    )
+
+
+def test_an_export_that_cannot_be_written_is_one_line_and_a_text_of_half_characters_comes_back(
+    run: Runner, tmp_path: Path
+) -> None:
+    run("lessons", "add", "--when", "the frobnicator \udced broke", "--do", "mend it \udcff")
+    for target in (tmp_path / "none" / "x", tmp_path / ("x" * 300)):
+        said = run("lessons", "export", str(target), code=6).stderr
+        assert said.startswith("ratchet: ")
+        assert said.count("\n") == 1
+    run("lessons", "export", str(tmp_path / "x.jsonl"))
+    run("lessons", "import", str(tmp_path / "x.jsonl"))
+    run("lessons", "export")
+    run("lessons", "list", "--json")
+
+
+def test_a_message_does_not_command_the_terminal(run: Runner) -> None:
+    assert "\x1b" not in run("learn", "/none\x1b[2J", code=2).stderr
+    assert "\x1b" not in run("lessons", "show", "l\x1b[2J", code=3).stderr
+
+
+@pytest.mark.parametrize(
+    "words", ["install claude-code --dry-run", "lessons add --when x --do y", "patterns", "doctor"]
+)
+def test_a_command_in_a_deleted_folder_ends_without_a_traceback(tmp_path: Path, words: str) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", f'rmdir "$PWD"; exec "$0" -m ratchet {words}', sys.executable],
+        cwd=gone,
+        env={**os.environ, "RATCHET_HOME": str(tmp_path / "r"), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_is_full_is_said_in_one_line(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ratchet", "version"],
+            env={**os.environ, "RATCHET_HOME": str(tmp_path / "r")},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 6
+    assert done.stderr.startswith("ratchet: ")
+    assert done.stderr.count("\n") == 1
