@@ -1,0 +1,91 @@
+"""Finds the answer in what a model wrote (JSON alone, in a fence, between sentences) and holds it against its shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from ratchet.records import Json
+
+T = TypeVar("T")
+MOST_CHARACTERS = 400_000  # four times what the longest answer that is asked for can hold
+_TRIED_OPENINGS = 64  # braces from which JSON is looked for in prose; a program has thousands
+_PROBLEMS = 4  # complaints that are told back: a model mends a few at a time
+
+
+class Malformed(Exception):  # noqa: N818  (data about an answer, not a fault of this program)
+    """The text holds no answer of the shape; the message tells the model why."""
+
+
+def schema_of(shape: type[object]) -> dict[str, Json]:
+    """The JSON schema of a dataclass, closed: no field that it does not have."""
+    schema: dict[str, Json] = TypeAdapter(shape).json_schema()
+    _close(schema)
+    return schema
+
+
+def value_of(text: str, shape: type[T]) -> T:
+    """The answer in a text. Raises Malformed."""
+    adapter: TypeAdapter[T] = TypeAdapter(shape)
+    complaint = ""
+    for found in _objects(text[:MOST_CHARACTERS]):
+        try:
+            return adapter.validate_python(_tuples(found))
+        except ValidationError as error:
+            complaint = complaint or _told(error)
+        except RecursionError:
+            complaint = complaint or "it is nested too deeply"
+    raise Malformed(complaint or _no_object(text))
+
+
+def _objects(text: str) -> Iterator[dict[str, Json]]:
+    """JSON objects that the text holds, the outermost first."""
+    decoder = json.JSONDecoder(strict=False)  # models write line ends inside strings
+    at, tried = text.find("{"), 0
+    while at >= 0 and tried < _TRIED_OPENINGS:
+        tried += 1
+        end = at + 1
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict):
+            yield found
+        at = text.find("{", end)
+
+
+def _tuples(value: Json) -> Json:
+    """Fields that a model left empty with null are left out: the shape's default stands for them."""
+    if isinstance(value, dict):
+        return {key: _tuples(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_tuples(each) for each in value]
+    return value
+
+
+def _close(schema: Json) -> None:
+    if isinstance(schema, list):
+        for each in schema:
+            _close(each)
+    elif isinstance(schema, dict):
+        if isinstance(schema.get("title"), str):  # (a dict: a field of that name)
+            del schema["title"]
+        if schema.get("type") == "object":
+            schema["additionalProperties"] = False
+        for each in schema.values():
+            _close(each)
+
+
+def _told(error: ValidationError) -> str:
+    complaints = error.errors(include_url=False, include_input=False)
+    said = [f"{'.'.join(map(str, each['loc'])) or 'the object'}: {each['msg']}" for each in complaints[:_PROBLEMS]]
+    return "; ".join(said)
+
+
+def _no_object(text: str) -> str:
+    if not text.strip():
+        return "it was empty"
+    return "its JSON does not parse, or is cut off" if "{" in text else "it holds no JSON object"
