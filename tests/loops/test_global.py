@@ -76,6 +76,13 @@ def test_blocks_change_the_file_back_and_forth_and_what_harms_is_undone_to_the_b
 def test_what_is_better_by_blocks_is_kept_in_the_file(outside: Outside) -> None:
     done = outside.run(outside.open().id, 0.5, 0.95, 400)
     assert done.state == "kept"
+    said = outside.guard.evidence(done.id, now=done.closed_at)
+    assert said.new.rate is not None
+    assert said.old.rate is not None
+    assert said.new.rate > said.old.rate
+    assert said.toward >= said.threshold
+    assert said.effect.estimate is not None
+    assert said.effect.estimate > 0
     assert outside.file.read_text() == TEXT.replace("timeout_s = 30", "timeout_s = 5")
 
 

@@ -13,7 +13,9 @@ from typing import Literal
 from ratchet import coin, edits, trialgate
 from ratchet.advisory import BeforeAfter
 from ratchet.arms import CHANNEL
+from ratchet.effects import Counts, measure, tally
 from ratchet.gate import RankBet
+from ratchet.guard.evidence import Arm, Evidence
 from ratchet.guard.history import number
 from ratchet.ports import Store, Target, Where
 from ratchet.records import Json, Row, Trial
@@ -46,7 +48,7 @@ def turn(store: Store, trial: Trial, target: Target, *, now: float) -> None:
 
 def look(store: Store, trial: Trial, *, now: float) -> Looked:
     """What the blocks say, or what may be advised."""
-    return _advice(store, trial, now) if trial.mode == "advisory" else _verdict(store, trial, now)
+    return _advice(store, trial, now) if trial.mode == "advisory" else _verdict(_Bets(store, trial), trial, now)
 
 
 def _begun(store: Store, trial: Trial, now: float) -> Row:
@@ -88,20 +90,64 @@ def _calls(store: Store, trial: Trial, since: float, limit: int) -> list[Row]:
     return store.find("outcomes", said, order=("started_at",), limit=limit).rows
 
 
-def _verdict(store: Store, trial: Trial, now: float) -> Looked:
-    harm, gain = (RankBet(share=SHARE, alpha=trial.alpha) for _ in range(2))
-    blocks = 0
-    for row in store.find("exposures", {"trial": trial.id, "settled": True}, order=("at",)).rows:
-        if row.get("score") is None:
-            continue
-        blocks += 1
-        value, new = exp(-number(row, "score")), row.get("arm") == "new"
-        harm.update(new_arm=new, value=value)
-        gain.update(new_arm=not new, value=value)
-    if harm.decision == "revert":
-        return "revert", f"proven worse by {blocks} blocks: evidence {harm.e_value:.3g}"
-    if gain.decision == "revert":
-        return "keep", f"proven better by {blocks} blocks: evidence {gain.e_value:.3g}"
+def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
+    """Where a trial of a global setting stands. Its units are blocks; `ok` counts their calls.
+
+    The effect's interval rests on each block's score rounded to 0 or 1 by a coin of its own, which keeps its mean.
+    """
+    bets = _Bets(store, trial)
+    new = [row for row in bets.blocks if row.get("arm") == "new"]
+    old = [row for row in bets.blocks if row.get("arm") != "new"]
+    tallies: dict[float, Counts] = tally(
+        (SHARE, row.get("arm") == "new", coin.toss(trial.salt, trial.id, str(row["unit"]), "score", share=_score(row)))
+        for row in bets.blocks
+    )
+    exposures = int(number(store.sum_by("exposures", (), ("count:*",), {"trial": trial.id})[0], "count:*"))
+    return Evidence(
+        trial=trial.id,
+        new=_arm(new),
+        old=_arm(old),
+        counts={share: (c.shown_failed, c.withheld_failed, c.shown_ok, c.withheld_ok) for share, c in tallies.items()},
+        exposures=exposures,
+        waiting=exposures - len(bets.blocks),
+        against=bets.harm.e_value,
+        toward=bets.gain.e_value,
+        threshold=1 / trial.alpha,
+        metrics={"success": bets.harm.e_value},
+        verdict=_verdict(bets, trial, now)[0],
+        effect=measure(tallies),
+    )
+
+
+class _Bets:
+    """The closed blocks that had calls, and what they say for and against the change."""
+
+    def __init__(self, store: Store, trial: Trial) -> None:
+        self.harm = RankBet(share=SHARE, alpha=trial.alpha)
+        self.gain = RankBet(share=SHARE, alpha=trial.alpha)
+        rows = store.find("exposures", {"trial": trial.id, "settled": True}, order=("at",)).rows
+        self.blocks = [row for row in rows if row.get("score") is not None]
+        for row in self.blocks:
+            value, new = exp(-_score(row)), row.get("arm") == "new"
+            self.harm.update(new_arm=new, value=value)
+            self.gain.update(new_arm=not new, value=value)
+
+
+def _score(row: Row) -> float:
+    return number(row, "score")
+
+
+def _arm(rows: list[Row]) -> Arm:
+    calls = sum(int(number(row, "calls")) for row in rows)
+    return Arm(units=calls, ok=round(sum(_score(row) * number(row, "calls") for row in rows)))
+
+
+def _verdict(bets: _Bets, trial: Trial, now: float) -> Looked:
+    blocks = len(bets.blocks)
+    if bets.harm.decision == "revert":
+        return "revert", f"proven worse by {blocks} blocks: evidence {bets.harm.e_value:.3g}"
+    if bets.gain.decision == "revert":
+        return "keep", f"proven better by {blocks} blocks: evidence {bets.gain.e_value:.3g}"
     if blocks * BLOCK_CALLS >= trialgate.MOST_UNITS or now - trial.opened_at >= trialgate.MOST_AGE_S:
         return "undecided", f"{blocks} blocks in {(now - trial.opened_at) / 86_400:.1f} days told nothing"
     return "wait", ""

@@ -133,12 +133,9 @@ class Guard:
     def _advance_global(self, held: Trial, now: float) -> Trial:
         target = self._target_of(held.change.target)
         verdict, reason = blocks.look(self._store, held, now=now)
-        if verdict == "keep":
-            return self._settle(held, "keep", reason, now)
-        if verdict == "revert":
-            return self._settle(held, "revert", reason, now)
-        if verdict == "undecided":
-            return self._settle(held, "give up", reason, now)
+        if verdict != "wait":
+            decision = "give up" if verdict == "undecided" else verdict
+            return self._settle(held, decision, reason, now, self.evidence(held.id, now=now))
         if held.mode == "switchback":
             rebased = self._rebased(held, now)
             if rebased is None:
@@ -217,7 +214,7 @@ class Guard:
         held = trial(self._store, trial_id)
         if held.state not in OPEN:
             raise Refused(f"trial {trial_id} is {held.state} already; propose the change again to test it anew")
-        said = evidence(self._store, held, now=now) if held.mode == "coin" else None
+        said = self.evidence(held.id, now=now)
         return self._settle(held, "keep" if keep else "give up", clean(reason) or "stopped by a person", now, said)
 
     def _settle(self, held: Trial, decision: str, reason: str, now: float, said: Evidence | None = None) -> Trial:
@@ -284,7 +281,8 @@ class Guard:
 
     def evidence(self, trial_id: str, *, now: float) -> Evidence:
         """Where a trial stands. Raises NotFound."""
-        return evidence(self._store, trial(self._store, trial_id), now=now)
+        held = trial(self._store, trial_id)
+        return (evidence if held.mode == "coin" else blocks.standing)(self._store, held, now=now)
 
     def exposures(self, trial_id: str) -> int:
         return count(self._store, trial_id)
