@@ -79,13 +79,13 @@ class LessonBook:
         self.load_reviewed(Path(where))
         return portable.sync(self._reading(), file, project=where)
 
-    def export(self) -> str:
-        """Active and candidate lessons as JSON lines, with their provenance."""
-        return portable.export(self._reading())
-
-    def export_to(self, file: Path) -> int:
-        """Write `export` to a file, whole or not at all; return how many lessons. Raises BackendError."""
-        return portable.export_to(self._reading(), file)
+    def export(self, file: Path | None = None) -> str:
+        """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
+        where one is given. Raises BackendError when it cannot be."""
+        text = portable.export(self._reading())
+        if file is not None:
+            portable.write(file, text)
+        return text
 
     def load(self, file: Path) -> Imported:
         """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""

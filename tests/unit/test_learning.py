@@ -77,9 +77,15 @@ def test_secrets_in_the_names_that_a_history_gives_stay_off_the_disk(home: Path,
         for key in ("gen_ai.tool.name", "gen_ai.conversation.id", "gen_ai.agent.name", "error.type")
     ]
     attributes.append({"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}})
-    span = {"traceId": "a", "spanId": "b", "name": "x", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+    span: dict[str, object] = {
+        "traceId": "a",
+        "spanId": "b",
+        "name": "x",
+        "startTimeUnixNano": "1",
+        "endTimeUnixNano": "2",
+    }
     span |= {"attributes": attributes, "status": {"code": 2, "message": "boom"}}
-    resource = {"attributes": [{"key": "service.name", "value": text}]}
+    resource: dict[str, object] = {"attributes": [{"key": "service.name", "value": text}]}
     traces = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}
     (tmp_path / "y.json").write_text(json.dumps(traces))
     (tmp_path / "drop").mkdir()

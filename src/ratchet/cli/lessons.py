@@ -121,11 +121,13 @@ def export(file: Path, command_home: Path | None) -> None:
 
     To FILE, or to standard output.
     """
-    lessons = opened(command_home).lessons
-    if str(file) == "-":
-        click.echo(lessons.export(), nl=False)
+    to_stdout = str(file) == "-"
+    text = opened(command_home).lessons.export(None if to_stdout else file)
+    if to_stdout:
+        click.echo(text, nl=False)
     else:
-        click.echo(f"{file}: {show.number(lessons.export_to(file), 'lesson')}")
+        lines = text.count("\n")
+        click.echo(f"{file}: {show.number(lines, 'lesson')}")
 
 
 @lessons.command("import")

@@ -60,9 +60,8 @@ def export(store: Store, *, states: Sequence[LessonState] = ("active", "candidat
     return "".join(line + "\n" for line in lines)
 
 
-def export_to(store: Store, file: str | os.PathLike[str]) -> int:
-    """Write `export` to a file, whole or not at all; return how many lessons. Raises BackendError."""
-    text = export(store)
+def write(file: str | os.PathLike[str], text: str) -> None:
+    """Write an export to a file, whole or not at all. Raises BackendError."""
     content = text.encode("utf-8", "backslashreplace")  # half a character becomes the escape that JSON has for it
     if _is_special(Path(file)):  # a terminal, a pipe: nothing that could be put in its place
         try:
@@ -71,7 +70,6 @@ def export_to(store: Store, file: str | os.PathLike[str]) -> int:
             raise BackendError(f"{file} cannot be written ({error.strerror}); name another file") from error
     else:
         _replace(Path(file), content)
-    return text.count("\n")
 
 
 def _exported(lesson: Lesson) -> Row:
