@@ -172,6 +172,8 @@ class _Segment:
         """Put the outcomes of a batch that the store refuses into quarantine, trying each by itself."""
         found = batch.found
         fit: list[Row] = []
+        if found.exposures:  # before the outcomes that settle them
+            self.tally.exposures += len(self.store.insert_new("exposures", found.exposures))
         for row in found.outcomes:
             try:
                 self.ingest(self.store, [row])

@@ -161,3 +161,23 @@ def test_sessions_keep_their_arm_and_fail_with_their_last_call(home: Path) -> No
 def test_the_surface_is_documented() -> None:
     for name in ("trials", "proposals", "pulses", "tick", "start_background", "stop_background", "add_target"):
         assert getattr(ratchet.Ratchet, name).__doc__
+
+
+def test_an_outcome_that_cannot_be_stored_costs_no_other_units_verdict(home: Path) -> None:
+    with Ratchet(home, drain_interval_s=0) as host:
+        settings = host.settings("support", max_retries=Range(0, 5, default=1))
+        watched = host.watch("support")(lambda: settings.current().max_retries)
+        watched()
+        held = host.trials.open("settings:support", {"max_retries": 3}, deadline_s=30)
+        time.sleep(1.1)
+        for _ in range(10):
+            watched()
+        host._recorder.append(
+            {"r": "outcome", "id": "o1", "agent": "x", "ok": True, "started_at": 1.0, "tokens": 2**62}
+        )
+        host._recorder.append(
+            {"r": "outcome", "id": "o2", "agent": "x", "ok": True, "started_at": 1.0, "tokens": 2**62}
+        )
+        list(host.outcomes(limit=1))
+        rows = host._runtime.store.find("exposures", {"trial": held.id}).rows
+        assert [row["ok"] for row in rows] == [True] * 10
