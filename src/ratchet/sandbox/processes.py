@@ -78,6 +78,8 @@ class Processes:
     def end(self) -> None:
         """Kill all of them and wait until none is left."""
         patience = time.monotonic() + _PATIENCE_S
+        if self._first <= 0:  # it never came to be; 0 would be this process's own group
+            return
         if self._namespace:
             # The namespace dies with its first process, which is gone only after all the others are.
             with contextlib.suppress(ProcessLookupError):

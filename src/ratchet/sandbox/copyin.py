@@ -1,0 +1,127 @@
+"""Copies a project into a workspace: its own files and nothing that a stranger's code should get to see."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from ratchet.errors import Refused
+from ratchet.sandbox.ignore import Ignore, is_left_out
+
+_CHUNK = 1 << 30
+_MODULES = "node_modules"
+
+
+def copy_in(project: Path, base: Path, uid: int | None) -> int:
+    """Copy a project's files to an empty folder, owned by `uid`; return how many there are.
+
+    Links are copied as links; pipes, sockets and devices are left out. Raises Refused where the project is no folder.
+    """
+    if not project.is_dir():
+        raise Refused(f"{project} is not a folder: name the one to work in")
+    owned = -1 if uid is None else uid
+    os.chown(base, owned, owned)
+    count = 0
+    for path, folder in chosen(project):
+        source, target = os.path.join(project, path), os.path.join(base, path)
+        if folder:
+            os.mkdir(target, 0o755)
+            os.chown(target, owned, owned)
+        elif _copied(source, target, owned):
+            count += 1
+    return count
+
+
+def chosen(project: Path) -> Iterator[tuple[str, bool]]:
+    """What belongs to a workspace: (path relative to the project, is a folder), folders before what is in them."""
+    ignore, tracked = Ignore(project), _tracked(project)
+    kept_folders = {path[:at] for path in tracked for at, letter in enumerate(path) if letter == "/"}
+    pending = [""]
+    while pending:
+        above = pending.pop()
+        with os.scandir(os.path.join(project, above)) as found:
+            for each in sorted(found, key=lambda entry: entry.name):
+                path = f"{above}/{each.name}" if above else each.name
+                folder = each.is_dir(follow_symlinks=False)
+                if is_left_out(each.path, each.name, folder=folder):
+                    continue
+                # What git tracks belongs to the project even where a later rule ignores it.
+                if ignore.covers(path, folder=folder) and path not in (kept_folders if folder else tracked):
+                    continue
+                yield path, folder
+                if folder:
+                    pending.append(path)
+
+
+def shown_beside(project: Path) -> dict[str, Path]:
+    """Folders that are not copied but shown read-only: a project's virtual environment and its installed modules."""
+    from ratchet.sandbox.interpreter import project_venv
+
+    found: dict[str, Path] = {}
+    venv = project_venv(project)
+    if venv is not None:
+        found[venv.name] = venv
+    modules = project / _MODULES
+    if modules.is_dir() and not modules.is_symlink():
+        found[_MODULES] = modules
+    return found
+
+
+def safe_git(project: Path) -> list[str]:
+    """A git command that runs nothing which the repository names. Complete it with a subcommand."""
+    return ["git", "-C", str(project), "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+
+
+SAFE_GIT_ENVIRON = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_OPTIONAL_LOCKS": "0"}
+
+
+def _tracked(project: Path) -> frozenset[str]:
+    """Paths that the project's repository tracks; none where there is no repository, or no git to read it."""
+    if not (project / ".git").exists():
+        return frozenset()
+    environ = {**SAFE_GIT_ENVIRON, "PATH": os.environ.get("PATH", os.defpath)}
+    try:
+        listed = subprocess.run(  # noqa: S603  (a fixed command; the repository cannot make it run anything)
+            [*safe_git(project), "ls-files", "-z"], env=environ, capture_output=True, timeout=60, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return frozenset()
+    return frozenset(os.fsdecode(path) for path in listed.stdout.split(b"\0") if path)
+
+
+def _copied(source: str, target: str, owned: int) -> bool:
+    status = os.lstat(source)
+    if stat.S_ISLNK(status.st_mode):
+        os.symlink(os.readlink(source), target)
+        os.chown(target, owned, owned, follow_symlinks=False)
+        return True
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    reading = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            copy_content(reading, writing)
+            os.fchmod(writing, 0o755 if status.st_mode & 0o111 else 0o644)
+            os.fchown(writing, owned, owned)
+            os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))
+        finally:
+            os.close(writing)
+    finally:
+        os.close(reading)
+    return True
+
+
+def copy_content(reading: int, writing: int) -> None:
+    """Copy a file's content within the kernel; shared blocks where the file system can."""
+    try:
+        while os.copy_file_range(reading, writing, _CHUNK):
+            pass
+    except (OSError, AttributeError):  # across file systems before Linux 5.3; macOS
+        os.lseek(reading, 0, os.SEEK_SET)
+        os.lseek(writing, 0, os.SEEK_SET)
+        while part := os.read(reading, 1 << 20):
+            os.write(writing, part)
