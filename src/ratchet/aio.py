@@ -212,9 +212,11 @@ class AsyncLessonBook:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays."""
         return await asyncio.to_thread(lambda: self._held().sync(file, project=project))
 
-    async def export(self) -> str:
-        """Active and candidate lessons as JSON lines, with their provenance."""
-        return await asyncio.to_thread(lambda: self._held().export())
+    async def export(self, file: Path | None = None) -> str:
+        """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
+        where one is given. Raises BackendError when it cannot be.
+        """
+        return await asyncio.to_thread(lambda: self._held().export(file))
 
     async def load(self, file: Path) -> Imported:
         """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""
