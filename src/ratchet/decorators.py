@@ -100,7 +100,7 @@ class Watch:
             # A plain function may hand out what has yet to run (a lambda, a partial, an object with an async __call__).
             if type(value) in _DEFERRED:
                 return self._deferred(run, value)
-            run.end(said=self._judged(value))
+            run.end(said=self._judged(run, value))
             return value
 
         return watched
@@ -210,12 +210,12 @@ class Watch:
                 step = functools.partial(stream.throw, thrown)
             else:
                 step = functools.partial(stream.send, sent)
-        run.end(said=self._judged(run.last_item if value is None else value))
+        run.end(said=self._judged(run, run.last_item if value is None else value))
         return value
 
     # -- the judge ----------------------------------------------------------------------------------------------------
 
-    def _judged(self, value: object) -> Fields | None:
+    def _judged(self, run: Run, value: object) -> Fields | None:
         if self._judge is None:
             return None
         try:
@@ -226,6 +226,9 @@ class Watch:
             return _fields_of(judgement)
         except Exception as error:  # noqa: BLE001  (the host's own judge, which must not cost it the value)
             return self._misjudged(error)
+        except BaseException as error:  # interrupted while it judged
+            run.end(error)
+            raise
 
     async def _judged_async(self, run: Run, value: object) -> Fields | None:
         if self._judge is None:

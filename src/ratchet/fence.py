@@ -136,6 +136,11 @@ def _plain(text: str, limit: int) -> str:
     elif text.isascii() and not _suspicious(text):
         return text
     if not text.isascii():
+        import unicodedata
+
+        # Full-width and styled letters read as the plain ones, to an agent and so to the rules below.
+        folded = unicodedata.normalize("NFKC", text)
+        text = folded if _instruction().search(folded) is not None else text
         text = "".join(c for c in text if ord(c) < 0xE0000)  # tags and selectors that carry hidden text
     if not _suspicious(text):
         return text
@@ -172,13 +177,15 @@ def _instruction() -> re.Pattern[str]:
             r"\b(?:ignore|disregard|forget|override)\s{1,8}"
             r"(?:(?:all|any|every|everything|the|your|of|previous|prior|above|earlier|preceding|system|these|those|my)"
             r"\s{1,8}){1,5}(?:instruction|prompt|rule|guideline|message|context|direction|command)s?\b"
-            r"|\b(?:ignore|disregard|forget)\s{1,8}(?:everything|all|anything)\s{1,8}(?:above|before|prior|previous)\b"
+            r"|\b(?:ignore|disregard|forget)\s{1,8}(?:everything|all|anything|the)\s{1,8}(?:above|before|prior|previous)\b"
+            r"|\b(?:ignore|disregard|forget)\s{1,8}(?:everything|all|anything|what)\s{1,8}(?:that\s{1,8})?you\b"
             r"|\byou\s{1,8}(?:are|must|should|will)\s{1,8}now\b"
             r"|\bnew\s{1,8}(?:system\s{1,8})?instructions?\s{0,8}:"
             r"|\b(?:system|developer)\s{1,8}(?:prompt|message)\b"
-            r"|\b(?:do\s{1,8}not|don't|never|without)\s{1,8}(?:tell|telling|ask|asking|inform|informing)\s{1,8}the\s{1,8}user\b"
-            r"|<(?=\s{0,4}/?\s{0,4}(?:system|ratchet|assistant|human|antml|function_|invoke|parameter|tool_use|tool_result"
-            r"|thinking|important|instructions?)\b)",
+            r"|\b(?:do\s{1,8}not|don't|never|without)\s{1,8}(?:tell|telling|ask|asking|inform|informing"
+            r"|(?:mention|reveal|show)(?:ing)?\s{1,8}(?:this|it)\s{1,8}to)\s{1,8}the\s{1,8}user\b"
+            r"|<(?=\s{0,4}/?\s{0,4}(?:system|ratchet|assistant|human|antml|function_\w{0,40}|invoke|parameter"
+            r"|tool_use|tool_result|thinking|important|instructions?)\b)",
             re.IGNORECASE,
         )
     return _pattern

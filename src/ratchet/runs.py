@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ratchet.records import Fields, Json, Version
 
+_WHO = ("self", "agent")  # neither a judge nor a note may rename who ran
 _LABEL = 200  # characters of a unit's name, as `recorder` keeps
 Deferred = TypeVar("Deferred")
 Trials: TypeAlias = "Callable[[str, str, Collection[str]], dict[str, Json]]"
@@ -126,7 +127,10 @@ class Run:
         for source in (self._fields, said, told, self._noted):
             if source:
                 fields.update(source)
-                context.update(source.get("context") or {})
+                said_besides = source.get("context")
+                # What is none is left in `fields`, where `record` names it as not usable.
+                if isinstance(said_besides, dict):
+                    context.update(said_besides)
         if self._trials is not None and (self.arms or self._unit or "unit" in fields or "session" in fields):
             self._tell_unit(fields)
         if context:
@@ -135,6 +139,8 @@ class Run:
             fields["ok"] = False  # whatever was noted before it
         self.last_item = None
         try:
+            for name in _WHO:
+                fields.pop(name, None)  # type: ignore[misc]
             self.id = self._record(self.agent, **fields)
         except Exception:  # noqa: BLE001  (the edge to the host, whose value must not be lost to bookkeeping)
             log_fault("watch(%r): the run could not be recorded", self.agent)

@@ -651,3 +651,28 @@ def test_the_same_block_may_be_entered_within_itself(kept: Kept) -> None:
         with watch as inner:
             inner.note(tokens=2)
     assert [row["tokens"] for row in kept.rows] == [2, 1]
+
+
+@pytest.mark.parametrize("context", [7, "x", [1], True])
+def test_a_context_that_is_none_costs_itself_and_no_call(kept: Kept, context: Any) -> None:
+    with kept.watch(fields={"context": {"kept": 1}}) as run:
+        run.note(context=context)
+    assert kept.only["ok"] is True
+    assert kept.watch(judge=lambda value: {"context": context})(lambda: 3)() == 3
+    assert len(kept.rows) == 2
+
+
+def test_nothing_that_is_said_of_a_run_renames_who_ran(kept: Kept) -> None:
+    fields = cast("Any", {"agent": "x", "self": 1, "model": "m"})
+    with kept.watch(fields=fields) as run:
+        run.note(**cast("Any", {"agent": "y"}))
+    assert kept.only["agent"] == "bot"
+
+
+def test_a_run_whose_judge_is_interrupted_is_recorded(kept: Kept) -> None:
+    def interrupted(value: object) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kept.watch(judge=interrupted)(lambda: 1)()
+    assert kept.only["ok"] is False
