@@ -316,3 +316,12 @@ HOSTILE = (
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_huge_hostile_text_has_a_kind(piece: str) -> None:
     assert kind_of(piece * (200_000 // len(piece))) in KINDS
+
+
+def test_what_redaction_left_behind_is_no_cause() -> None:
+    assert kind_of("could not reach [redacted:password]@db") == kind_of("could not reach [redacted]@db")
+    assert kind_of("the [redacted:token] job took long") == "other"
+
+
+def test_a_duration_alone_is_no_timeout() -> None:
+    assert kind_of("Analysis took 0.4 seconds") == "other"
