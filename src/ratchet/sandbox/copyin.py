@@ -39,9 +39,9 @@ def chosen(project: Path) -> Iterator[tuple[str, bool]]:
     """What belongs to a workspace: (path relative to the project, is a folder), folders before what is in them."""
     ignore, tracked = Ignore(project), _tracked(project)
     kept_folders = {path[:at] for path in tracked for at, letter in enumerate(path) if letter == "/"}
-    pending = [""]
+    pending = [("", False)]
     while pending:
-        above = pending.pop()
+        above, ignored_above = pending.pop()
         with os.scandir(os.path.join(project, above)) as found:
             for each in sorted(found, key=lambda entry: entry.name):
                 path = f"{above}/{each.name}" if above else each.name
@@ -49,11 +49,12 @@ def chosen(project: Path) -> Iterator[tuple[str, bool]]:
                 if is_left_out(each.path, each.name, folder=folder):
                     continue
                 # What git tracks belongs to the project even where a later rule ignores it.
-                if ignore.covers(path, folder=folder) and path not in (kept_folders if folder else tracked):
+                ignored = ignored_above or ignore.covers(path, folder=folder)
+                if ignored and path not in (kept_folders if folder else tracked):
                     continue
                 yield path, folder
                 if folder:
-                    pending.append(path)
+                    pending.append((path, ignored))
 
 
 def shown_beside(project: Path) -> dict[str, Path]:

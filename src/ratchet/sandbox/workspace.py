@@ -80,7 +80,7 @@ class LayeredWorkspace:
     def checkpoint(self) -> str:
         with self._locked():
             held = self._load()
-            if any(os.scandir(self._layer(held[-1]))):
+            if any(self._layer(held[-1]).iterdir()):
                 held = self._flattened(held)
                 self._save([*held, self._new_layer()])
             else:
