@@ -116,6 +116,14 @@ _PROVIDERS: tuple[tuple[str, str, str], ...] = (
     ("sbp_", r"(?<![A-Za-z0-9])sbp_[a-f0-9]{20,}", "supabase"),
     ("key-", r"(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![0-9A-Za-z])", "mailgun"),
     ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{20,}", "age"),
+    ("pscale_", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{20,}", "planetscale"),
+    ("dp.", r"(?<![A-Za-z0-9])dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{30,}", "doppler"),
+    ("HRKU-", r"HRKU-[A-Za-z0-9_-]{30,}", "heroku"),
+    (".atlasv1.", rf"[A-Za-z0-9]{{0,40}}\.atlasv1\.{_BODY}{{40,}}", "terraform"),
+    ("pul-", r"(?<![A-Za-z0-9])pul-[a-f0-9]{40}(?![A-Za-z0-9])", "pulumi"),
+    ("fm", r"(?<![A-Za-z0-9])fm[12][ar]?_[A-Za-z0-9+/=_-]{30,}", "fly"),
+    ("ops_", rf"(?<![A-Za-z0-9])ops_{_DIGIT_SOON}{_BODY}{{60,}}", "1password"),
+    ("e2b_", r"(?<![A-Za-z0-9])e2b_[a-f0-9]{30,}", "e2b"),
 )
 
 # --- other forms -----------------------------------------------------------------------------------------------
@@ -291,6 +299,18 @@ def _hide_aws_secret(text: str) -> str:
     return _regex(_BESIDE_AWS).sub("[redacted:aws]", text) if "AKIA" in text or "ASIA" in text else text
 
 
+# SQL, pydantic's wrapper, a query inside a query, openssl: the name and its value stand as nowhere else.
+_WRAPPED = (
+    r"(?i)(identified\s{1,4}(?:with\s{1,4}\w{1,40}\s{1,4})?by\s{1,4}\\{0,4}['\"]|\bsecret(?:str|bytes)\(b?\\{0,4}['\"]"
+    r"|(?:token|secret|password|passwd|api_?key|signature|sig)%3d|\s-pass(?:in|out)?\s{1,4}pass:)"
+    r"(?!\[redacted|\*{3})[^'\"\\\s%&<>]{3,}+"
+)
+
+
+def _hide_wrapped(text: str) -> str:
+    return _regex(_WRAPPED).sub(r"\1[redacted:password]", text)
+
+
 _EMAIL = r"(?<![\w.+-])([\w.+-]++)(?:@|%40)((?:[\w-]+\.)+([^\W\d_]{2,24}))(?![\w])"
 # Endings of files, which a reference like `icon@2x.png` or `pkg@next.js` has.
 _NOT_A_DOMAIN = frozenset(
@@ -351,4 +371,9 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("redis-cli", _hide_attached),
     ("akia", _hide_aws_secret),
     ("asia", _hide_aws_secret),
+    ("identified", _hide_wrapped),
+    ("secretstr(", _hide_wrapped),
+    ("secretbytes(", _hide_wrapped),
+    ("%3d", _hide_wrapped),
+    (" pass:", _hide_wrapped),
 )

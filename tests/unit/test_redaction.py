@@ -34,6 +34,14 @@ SECRETS = {
     "groq": "gs" + "k_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5m",
     "databricks": "da" + "pi0123456789abcdef0123456789abcdef",
     "jwt": "ey" + "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+    "planetscale": "psc" + "ale_tkn_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9f",
+    "doppler": "dp" + ".pt.aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9f",
+    "heroku": "HR" + "KU-57c01d19-6cc5-3c66-4ce4-d08e6827dde6",
+    "terraform": "4rx6Yv8O8hyz2C.atl" + "asv1.aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7",
+    "pulumi": "pu" + "l-7aa7be0136393723ba8d5892c57f09f716c39f18",
+    "fly": "fm" + "2_W6khMLNT1UMFo3COtSqfMlLDZIPgRVOwKE8H1ataJkMkPYtyr1E2MM",
+    "1password": "op" + "s_8FCOKppuTTo9jfhXCPDIPYa3RjaFSNRSi9hZc1We1BC6l8hWbvYXBIQHOW3vTokFGF2Q5JudX9LuaFcn",
+    "e2b": "e2" + "b_688977e2ff7ad86bd0a347a97b793f8381433e94",
     "e-mail": "mary.jones+ci@mail.example.org",
     "card": "4242 4242 4242 4242",
     "card, solid": "5555555555554444",
@@ -330,3 +338,24 @@ def test_cycles_giants_and_numbers_that_are_none_are_left_out_and_named() -> Non
 def test_a_text_ten_times_as_long_costs_about_ten_times_as_many_steps(unit: str) -> None:
     # No clock: a quadratic rule on a megabyte of these would not end within the test run.
     redact(unit * (200_000 // len(unit)))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "ALTER USER x IDENTIFIED BY '%s'",
+        "CREATE USER x IDENTIFIED WITH caching_sha2_password BY '%s';",
+        "Config(key=SecretStr('%s'), x=1)",
+        "redirect?next=%2Fx%3Ftoken%3D%s",
+        "openssl rsa -in k.pem -passin pass:%s -out x",
+    ],
+)
+def test_a_password_in_a_frame_of_its_own_is_gone(frame: str) -> None:
+    found = redact(frame.replace("%s", "Zq7bSpywhc"))
+    assert "Zq7bSpywhc" not in found
+    assert redact(found) == found
+
+
+def test_what_only_resembles_such_a_frame_stays() -> None:
+    for text in ("12 tests pass: 3 fail", "SecretStr('**********')", "a%3D1"):
+        assert redact(text) == text
