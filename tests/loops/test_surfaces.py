@@ -166,7 +166,11 @@ def test_the_surface_is_documented() -> None:
 def test_an_outcome_that_cannot_be_stored_costs_no_other_units_verdict(home: Path) -> None:
     with Ratchet(home, drain_interval_s=0) as host:
         settings = host.settings("support", max_retries=Range(0, 5, default=1))
-        watched = host.watch("support")(lambda: settings.current().max_retries)
+
+        @host.watch("support")
+        def watched() -> int:
+            return int(settings.current().max_retries)
+
         watched()
         held = host.trials.open("settings:support", {"max_retries": 3}, deadline_s=30)
         time.sleep(1.1)
