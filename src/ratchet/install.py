@@ -317,6 +317,8 @@ class _Kept:
 
 def _read(path: Path) -> str | None:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device may have no end
+            raise Refused(f"{path} is no regular file; it is left as it is: put a file in its place, then install again")
         # Surrogate escapes keep bytes that are no UTF-8 as they are; inside a string they are the person's matter.
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:

@@ -271,3 +271,11 @@ def test_adding_and_removing_items_in_place_equals_doing_it_to_the_value(
     gone = list(json.loads(grown))[where]
     assert left == {k: v for k, v in json.loads(grown).items() if k != gone}
     assert jsontext.without_item(grown, 0, len(held)) == text or indent is None or not held
+
+
+def test_a_pipe_in_the_place_of_the_settings_is_refused_and_not_waited_for(place: Place) -> None:
+    place.path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(place.path)
+    with pytest.raises(Refused, match="no regular file"):
+        place.install()
+    assert place.path.is_fifo()
