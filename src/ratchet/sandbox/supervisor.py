@@ -30,6 +30,8 @@ _SLOW_LOOK_S = 0.2  # where a look costs more than a tenth of the pause between 
 _IDLE_SHARE = 0.02
 _MEMORY_FOLDERS = ("/tmp", "/dev/shm", "/home/sandbox")  # noqa: S108  (inside the sandbox)
 _CHUNK = 65_536
+_BUBBLEWRAP = b"bwrap: "
+_MOST_HELD_BYTES = 4_096
 
 
 @dataclass(slots=True)
@@ -47,8 +49,9 @@ class Job:
     kept_bytes: int = 0
     cpu_s: float = 0.0
     memory_bytes: int = 0
+    holds: bool = True
     held: bytes = b""
-    """What bubblewrap itself may have said: no command of a sandbox that failed to start can have said it."""
+    """The start of standard error while it may be bubblewrap that speaks, of a command that it could not start."""
     removed: list[str] = field(default_factory=list)
     spoke_s: float = 0.0
     spoke_cpu_s: float = 0.0
@@ -300,9 +303,12 @@ def _is_over(pid: int) -> bool:
 
 def _keep(job: Job, letter: bytes, said: bytes) -> bool:
     """Hand output on, up to the cap; False once something is beyond it."""
-    if letter == plan.STDERR and job.kept_bytes == 0 and not job.held and said.startswith(b"bwrap: "):
-        job.held = said
-        return True
+    if letter == plan.STDERR and job.holds:
+        said, job.held = job.held + said, b""
+        if _BUBBLEWRAP.startswith(said[: len(_BUBBLEWRAP)]) and len(said) <= _MOST_HELD_BYTES:
+            job.held = said
+            return True
+        job.holds = False
     room = job.plan.limits.output_kb * 1024 - job.kept_bytes
     kept = said[:room]
     job.kept_bytes += len(kept)
@@ -367,8 +373,8 @@ def _ended_inside(job: Job, started: Started) -> _Ended:
     for line in _all_of(started.status).splitlines():
         code = json.loads(line).get("exit-code")
         if code is not None:
-            if job.held:
-                _send(job, plan.STDERR, job.held)
+            job.holds = False
+            _keep(job, plan.STDERR, job.held)
             # bubblewrap tells a signal as 128 + n, as shells do; a command that exits so itself looks the same.
             return _Ended(code, code - 128 if 128 < code <= 128 + 64 else None)
     found = re.search(rb"bwrap: execvp .*: ([^:\n]+)\n", job.held)

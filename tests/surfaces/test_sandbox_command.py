@@ -1,0 +1,188 @@
+"""`ratchet sandbox exec` as scripts see it: exit codes, streams, limits, the JSON object, and what the folder holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.sandbox.beneath import remove_tree
+from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.probe import probe
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sandbox() -> None:
+    found = probe(Bubblewrap(), quick=True)
+    if not found.works:
+        pytest.skip(f"bubblewrap does not work on this machine: {found.note}")
+
+
+@pytest.fixture
+def work() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="exec-"))
+    yield folder
+    remove_tree(folder)
+
+
+def ratchet(*words: str, stdin: bytes = b"", **variables: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "ratchet", "sandbox", *words],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, **variables},
+    )
+
+
+def run(work: Path, *words: str, stdin: bytes = b"", **variables: str) -> subprocess.CompletedProcess[bytes]:
+    return ratchet("exec", "--workdir", str(work), *words, stdin=stdin, **variables)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("true",), 0),
+        (("sh", "-c", "exit 3"), 3),
+        (("sh", "-c", "exit 255"), 255),
+        (("no-such-command",), 127),
+        (("./absent",), 127),
+        (("/usr",), 126),
+        (("./plain",), 126),
+        (("sh", "-c", "kill -TERM $$"), 143),
+        (("sh", "-c", "kill -SEGV $$"), 139),
+    ],
+)
+def test_the_exit_code_is_what_a_shell_would_say(work: Path, command: tuple[str, ...], code: int) -> None:
+    (work / "plain").write_text("echo no\n")
+    done = run(work, "--", *command)
+    assert done.returncode == code, done
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "killed", "program"),
+    [
+        (("--wall-s", "0.5"), 124, "wall", "import time; time.sleep(60)"),
+        (("--idle-s", "0.5"), 124, "idle", "import time; time.sleep(60)"),
+        (("--cpu-s", "0.5"), 125, "cpu", "while True: pass"),
+        (("--mem-mb", "64"), 137, "memory", "x = b'x' * (1 << 30)"),
+        (("--disk-mb", "8"), 125, "disk", "for n in range(40): open(f'f{n}', 'wb').write(b'x' * (1 << 20))"),
+        (("--inodes", "100"), 125, "inodes", "for n in range(500): open(f'f{n}', 'w').close()"),
+        (("--out-kb", "16"), 125, "output", "while True: print('x' * 100)"),
+    ],
+)
+def test_a_limit_that_is_passed_ends_the_command_with_its_code_and_name(
+    work: Path, options: tuple[str, ...], code: int, killed: str, program: str
+) -> None:
+    done = run(work, *options, "--json", "--", "python", "-c", program)
+    found = json.loads(done.stdout)
+    assert done.returncode == code
+    assert found["exit_code"] == code
+    assert found["killed"] == killed
+    assert found["truncated"] == (killed == "output")
+
+
+def test_the_json_object_has_these_fields_and_nothing_else_is_printed(work: Path) -> None:
+    done = run(work, "--json", "--", "sh", "-c", "echo out; echo err >&2; exit 5")
+    found = json.loads(done.stdout)
+    assert set(found) == {
+        *("exit_code", "signal", "killed", "truncated", "stdout", "stderr"),
+        *("wall_s", "cpu_s", "max_mem_mb", "isolation"),
+    }
+    assert (found["exit_code"], found["stdout"], found["stderr"]) == (5, "out\n", "err\n")
+    assert (found["signal"], found["killed"], found["truncated"]) == (None, "", False)
+    assert found["isolation"] == "bubblewrap"
+    assert done.stderr == b""
+
+
+def test_streams_come_through_as_bytes(work: Path) -> None:
+    done = run(work, "--", "python", "-c", r"import os; os.write(1, b'\xff\0'); os.write(2, b'\xfe')")
+    assert (done.stdout, done.stderr) == (b"\xff\0", b"\xfe")
+
+
+def test_standard_input_is_empty_unless_asked_for(work: Path) -> None:
+    assert run(work, "--", "cat", stdin=b"secret").stdout == b""
+    assert run(work, "--stdin", "--", "cat", stdin=b"x" * 300_000).stdout == b"x" * 300_000
+    assert run(work, "--stdin", "--", "true", stdin=b"x" * 300_000).returncode == 0
+
+
+def test_the_folder_is_changed_in_place_and_stays_its_owners(work: Path) -> None:
+    (work / "a").write_text("1\n")
+    (work / "sub").mkdir()
+    done = run(work, "--", "sh", "-c", "echo 2 >> a; echo n > sub/new; mkdir made; ln -s a link; chmod 700 a")
+    assert done.returncode == 0, done
+    assert (work / "a").read_text() == "1\n2\n"
+    for path in (work, *work.rglob("*")):
+        assert path.lstat().st_uid == os.getuid()
+
+
+def test_python_is_the_one_that_runs_ratchet_with_its_packages(work: Path) -> None:
+    program = "import click, ratchet, sys; print(sys.prefix, sys.version_info[:3], ratchet.__file__)"
+    outside = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
+    assert run(work, "--", "python", "-c", program).stdout == outside
+
+
+def test_a_projects_own_environment_is_used_and_cannot_be_written(work: Path) -> None:
+    made = subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(work / ".venv")], check=False)
+    assert made.returncode == 0
+    script = work / ".venv" / "bin" / "tool"
+    script.write_text(f"#!{work / '.venv' / 'bin' / 'python'}\nimport sys\nprint(sys.prefix)\n")
+    script.chmod(0o755)
+    assert run(work, "--", "python", "-c", "import sys; print(sys.prefix)").stdout == b"/workspace/.venv\n"
+    assert run(work, "--", "tool").stdout.strip().endswith(b"/.venv")
+    assert run(work, "--", "touch", ".venv/planted").returncode == 1
+    assert not (work / ".venv" / "planted").exists()
+
+
+def test_an_environment_that_names_a_strangers_folder_is_not_believed(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "secret").write_text("secret")
+    (work / ".venv" / "bin").mkdir(parents=True)
+    (work / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (work / ".venv" / "pyvenv.cfg").write_text(f"home = {tmp_path}/bin\n")
+    assert run(work, "--", "cat", str(tmp_path / "secret")).returncode == 1
+
+
+def test_variables_and_readable_paths_are_only_those_that_are_named(work: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "shown").write_text("shown\n")
+    done = run(
+        work, "--env", "A=1=2", "--ro", str(tmp_path), "--", "sh", "-c", f"env; cat {tmp_path}/shown", SECRET="s"
+    )
+    assert b"A=1=2\n" in done.stdout
+    assert b"shown\n" in done.stdout
+    assert b"SECRET" not in done.stdout
+    assert run(work, "--ro", str(tmp_path), "--", "touch", f"{tmp_path}/planted").returncode == 1
+    assert run(work, "--env", "novalue", "--", "true").returncode == 2
+    assert run(work, "--ro", "/no/such/path", "--", "true").returncode == 5
+
+
+@pytest.mark.parametrize("folder", ["/", "/usr", "/etc", "~"])
+def test_a_folder_with_secrets_or_the_systems_is_refused(folder: str) -> None:
+    done = run(Path(folder).expanduser(), "--", "true")
+    assert done.returncode == 5, done
+
+
+def test_plain_processes_run_only_when_asked_for_and_say_so(work: Path) -> None:
+    done = run(work, "--unsafe-no-sandbox", "--json", "--", "sh", "-c", "pwd")
+    found = json.loads(done.stdout)
+    assert found["isolation"] == "none"
+    assert found["stdout"] == f"{work}\n"
+
+
+def test_the_probe_tells_what_holds_here() -> None:
+    found = {each["name"]: each for each in json.loads(ratchet("probe", "--json").stdout)}
+    assert found["bubblewrap"]["works"]
+    for name in ("files", "network", "pids", "secrets"):
+        assert found["bubblewrap"][name] == "enforced"
+    assert found["bubblewrap"]["memory"] in ("enforced", "watched")
+    assert found["bubblewrap"]["disk"] == "watched"
+    assert not found["docker"]["verified"]
