@@ -1,0 +1,227 @@
+"""Runs the tests of a project inside the sandbox, and says what became of each in a way that the program under test
+cannot say instead.
+
+Reads one JSON object from its standard input; the token in it stands before the answer, on the last line of standard
+output. This process holds the token and never imports a test or the program: children do, one with the program in
+another process (`apart`), and one with the program in its own for what is left. A child tells outcomes over a pipe.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+
+def main() -> int:
+    spec = json.load(sys.stdin)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    _keep_others_out()
+    root = os.path.realpath(os.getcwd())
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if path and os.path.realpath(path) not in (root, here)]
+    spec["sources"] = {os.path.join(root, path): _content(path) for path in spec["trusted"] if path.endswith(".py")}
+    answer: dict[str, object] = {"shadows": [name for name in spec["new_names"] if _is_installed(name)]}
+    if importlib.util.find_spec("pytest") is None:
+        answer["missing"] = True
+    elif not answer["shadows"]:
+        import pytest  # noqa: F401  (before the fork, so that no child loads it again)
+
+        wanted: list[str] | None = None
+        if spec["apart"]:
+            answer["apart"] = apart = _in_child(spec, root, here, together=False, only=None)
+            left = [name for name in apart["ids"] if apart["outcomes"].get(name) not in ("passed", "xfailed")]
+            complete = apart["finished"] and apart["ids"] and not apart["errors"]
+            wanted = None if not complete else [name for name in left if apart["outcomes"].get(name) != "skipped"]
+        if wanted != []:
+            answer["together"] = _in_child(spec, root, here, together=True, only=wanted)
+    sys.stdout.flush()
+    print("\n" + spec["token"] + " " + json.dumps(answer), flush=True)
+    return 0
+
+
+def _keep_others_out() -> None:
+    """No process may look into this one, nor into its children of the same program (prctl PR_SET_DUMPABLE)."""
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
+
+
+_PATH = type(Path())  # the class that a path of this system has
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _pin_tests(sources: dict[str, bytes]) -> None:
+    """Let pytest compile the tests as they were when this process began."""
+    from _pytest.assertion import rewrite
+
+    class Held(_PATH):  # type: ignore[misc]
+        def read_bytes(self) -> bytes:
+            held = sources.get(os.path.realpath(self))
+            return super().read_bytes() if held is None else held
+
+    if hasattr(rewrite, "_rewrite_test"):
+        compiled = rewrite._rewrite_test
+        rewrite._rewrite_test = lambda fn, config: compiled(Held(fn), config)
+
+
+def _in_child(spec: dict, root: str, here: str, *, together: bool, only: list[str] | None) -> dict:
+    """Run pytest in a process of its own; what it told until its end."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        os.close(reading)
+        code = 70
+        try:
+            code = _run(spec, root, here, writing, together=together, only=only)
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+    os.close(writing)
+    told = _collected(reading)
+    status = os.waitpid(pid, 0)[1]
+    told["exit_code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+    return told
+
+
+def _collected(reading: int) -> dict:
+    told: dict = {"ids": [], "outcomes": {}, "errors": [], "unplain": [], "strangers": [], "finished": False}
+    with os.fdopen(reading, errors="replace") as lines:
+        for line in lines:
+            try:
+                said = json.loads(line)
+                what, value = said["what"], said["value"]
+            except (ValueError, KeyError, TypeError):
+                continue
+            if what == "outcome":
+                told["outcomes"][value[0]] = value[1]
+            elif what == "finished":
+                told["finished"] = True
+            elif what == "ids":
+                told["ids"] = value
+            elif what in ("errors", "unplain", "strangers"):
+                told[what].append(value)
+    return told
+
+
+def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only: list[str] | None) -> int:
+    """Run pytest in this process."""
+    import pytest
+
+    def tell(what: str, value: object) -> None:
+        os.write(writing, (json.dumps({"what": what, "value": value}) + "\n").encode())
+
+    # No test is read that somebody else may have written meanwhile, neither as text nor compiled.
+    _pin_tests(spec["sources"])
+    sys.dont_write_bytecode = True
+    sys.pycache_prefix = os.path.join(root, ".no-such-folder-" + os.urandom(8).hex())
+    paths = [path for path in (root, os.path.join(root, "src")) if os.path.isdir(path)]
+    sys.path[:0] = paths
+    candidate = None
+    if not together:
+        sys.path.append(here)
+        import apart
+
+        trusted = frozenset(spec["trusted"])
+        candidate = apart.Candidate([*sys.path[:-1]])
+        sys.meta_path.insert(0, apart.Finder(candidate, root, lambda path: path in trusted))
+    plugin = Outcomes(pytest, tell, spec, root, only, None if candidate is None else candidate.unplain)
+    try:
+        return int(pytest.main(_arguments(spec, here, root, quiet=not together), plugins=[plugin]))
+    finally:
+        if candidate is not None:
+            candidate.close()
+
+
+def _arguments(spec: dict, here: str, root: str, *, quiet: bool) -> list[str]:
+    fixed = ["-p", "no:cacheprovider", "--rootdir", root]
+    if not spec["conftests"]:
+        fixed.append("--noconftest")
+    if not spec["has_settings"]:
+        fixed += ["-c", os.path.join(here, "pytest.ini")]
+    if quiet:
+        fixed += ["--tb=no", "-q", "--no-header", "--no-summary"]
+    return [*fixed, *spec["arguments"]]
+
+
+class Outcomes:
+    """Plugin: tells what was collected and what became of each test."""
+
+    def __init__(
+        self,
+        pytest,
+        tell: Callable[[str, object], None],
+        spec: dict,
+        root: str,
+        only: list[str] | None,
+        unplain: list[str] | None,
+    ) -> None:
+        self._tell = tell
+        self._conftests = frozenset(os.path.join(root, path) for path in spec["conftests"])
+        self._only = None if only is None else frozenset(only)
+        self._unplain = unplain
+        # Whoever judges must run before, and see after, all other plugins; marks need the live module.
+        for name, order in (("pytest_cmdline_main", "tryfirst"), ("pytest_collection_modifyitems", "trylast")):
+            hook = getattr(type(self), name)
+            setattr(type(self), name, pytest.hookimpl(**{order: True})(hook))
+
+    def pytest_cmdline_main(self, config) -> None:
+        """All tests, one after another, in this process."""
+        for name, value in (("maxfail", 0), ("numprocesses", None), ("dist", "no"), ("usepdb", False), ("tx", [])):
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+
+    def pytest_plugin_registered(self, plugin) -> None:
+        path = getattr(plugin, "__file__", None)
+        if path and os.path.basename(path) == "conftest.py" and os.path.realpath(path) not in self._conftests:
+            self._tell("strangers", path)
+
+    def pytest_collection_modifyitems(self, config, items) -> None:
+        self._tell("ids", [item.nodeid for item in items])
+        if self._only is not None:
+            left_out = [item for item in items if item.nodeid not in self._only]
+            items[:] = [item for item in items if item.nodeid in self._only]
+            config.hook.pytest_deselected(items=left_out)
+
+    def pytest_collectreport(self, report) -> None:
+        if report.failed:
+            self._tell("errors", report.nodeid)
+        self._note_unplain(report.nodeid)
+
+    def pytest_runtest_logreport(self, report) -> None:
+        outcome = report.outcome
+        if hasattr(report, "wasxfail"):
+            outcome = "xfailed" if outcome == "skipped" else "xpassed"
+        if report.when == "call" or outcome in ("failed", "skipped", "xfailed"):
+            self._tell("outcome", [report.nodeid, outcome if report.when == "call" or outcome != "failed" else "error"])
+        self._note_unplain(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self._tell("finished", True)
+
+    def _note_unplain(self, name: str) -> None:
+        if self._unplain:
+            self._tell("unplain", [name, self._unplain[-1]])
+            self._unplain.clear()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
