@@ -40,7 +40,8 @@ class Answer(Generic[T]):
 
     value: T | None
     kind: str = ""
-    """A kind of `kinds.KINDS`: malformed_output, empty_response, refusal, content_filter; "" with a value."""
+    """A kind of `kinds.KINDS`: malformed_output, empty_response, refusal, content_filter, context_overflow (ask with
+    less); "" with a value."""
     problem: str = ""
     """One line on what was wrong with the last answer."""
     text: str = ""

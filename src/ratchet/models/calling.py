@@ -261,4 +261,6 @@ def _kind(error: Exception, said: str) -> str:
             return "auth"
         return "model_not_found" if said.startswith("Unknown") else "invalid_request"
     known = next((kind for category, kind in _KINDS if isinstance(error, category)), "")
+    if known == "invalid_request" and kind_of(said) == "context_overflow":  # servers that give no code of their own
+        return "context_overflow"
     return known or kind_of(said, exception=[each.__name__ for each in type(error).__mro__])

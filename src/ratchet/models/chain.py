@@ -104,6 +104,8 @@ class _Asking(Generic[T]):
             except CallFailed as failed:
                 if failed.kind == "cancelled" or self._purse.cancelled():
                     raise ModelError(f"{model} was not waited for: {failed}", retryable=True) from failed
+                if failed.kind == "context_overflow" and model is models[-1]:
+                    return self._answered(model, None, failed.kind, str(failed), "")  # asked with less, it may answer
                 waiting_helps = waiting_helps or failed.retry_safe
                 self._notes.append(f"{model}: {failed.kind}: {failed}")
                 log.info("model.passed_over", extra={"model": str(model), "kind": failed.kind})
@@ -121,11 +123,14 @@ class _Asking(Generic[T]):
             turns.append(("person", f"That cannot be used: {problem}. Answer again, with one JSON object and no more."))
             said = self._said(model, rules, turns)
             value, kind, problem = self._read(said)
+        return self._answered(model, value, kind, problem, said.text)
+
+    def _answered(self, model: Named, value: T | None, kind: str, problem: str, text: str) -> Answer[T]:
         return Answer(
             value=value,
             kind=kind,
             problem=problem,
-            text=said.text,
+            text=text,
             model=str(model),
             calls=self._calls,
             tokens=self._tokens,

@@ -1,0 +1,1 @@
+"""Who changes the files so that a check passes."""

@@ -1,0 +1,209 @@
+"""Edits as models write them (exact old text, new text; or a whole new file), made to the text of a file.
+
+Pure. An edit is made where its old text stands exactly once, or where exactly one place differs from it in nothing but
+white space at the ends of lines and in depth of indentation, which models get wrong most often.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ratchet.confinement import FileChange
+
+MOST_EDITS = 64
+MOST_FILE_BYTES = 1_048_576
+_HIDDEN = "[redacted:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """One change of one file. Without `old`, `new` is the whole file."""
+
+    file: str
+    old: str = ""
+    new: str = ""
+
+
+class Misfit(Exception):  # noqa: N818  (data about an answer, told back to the model)
+    """An edit that cannot be made; the message tells the model why."""
+
+
+def changes_of(edits: Sequence[FileEdit], read: Callable[[str], bytes | None]) -> tuple[FileChange, ...]:
+    """What the edits make of the files, all of them or none. `read` gives a file's content, None where there is none.
+
+    Raises Misfit with every reason, one a line.
+    """
+    if len(edits) > MOST_EDITS:
+        raise Misfit(f"{len(edits)} edits are too many: make at most {MOST_EDITS}")
+    before: dict[str, bytes | None] = {}
+    after: dict[str, str] = {}
+    wrong: list[str] = []
+    for edit in edits:
+        try:
+            path = path_of(edit.file)
+            if path not in before:
+                before[path] = read(path)
+                after[path] = _text(path, before[path])
+            after[path] = _made(path, after[path], edit, exists=before[path] is not None)
+        except Misfit as fault:
+            wrong.append(str(fault))
+    if wrong:
+        raise Misfit("\n".join(wrong))
+    return tuple(_change(path, before[path], text) for path, text in after.items() if _differs(before[path], text))
+
+
+def path_of(written: str) -> str:
+    """The path within the workspace that a model means. Raises Misfit for one that leads out of it."""
+    path = written.strip().strip("`'\"").replace("\\", "/").removeprefix("./")
+    parts = path.split("/")
+    if not path or path.startswith(("/", "~")) or "\0" in path or any(part in ("", ".", "..") for part in parts):
+        raise Misfit(f"{written[:200]!r} is no path within the project: write it as it was shown")
+    if len(path.encode("utf-8", "surrogatepass")) > 1_000 or any(0xD800 <= ord(each) < 0xE000 for each in path):
+        raise Misfit("a path is too long or not valid text")
+    return path
+
+
+def _text(path: str, content: bytes | None) -> str:
+    if content is None:
+        return ""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise Misfit(f"{path} is not UTF-8 text and cannot be edited") from error
+
+
+def _made(path: str, text: str, edit: FileEdit, *, exists: bool) -> str:
+    """The text after one edit, in the file's own line ends."""
+    windows = "\r\n" in text and text.count("\n") == text.count("\r\n")
+    plain = text.replace("\r\n", "\n") if windows else text
+    old, new = (each.replace("\r\n", "\n") if windows or "\r\n" not in text else each for each in (edit.old, edit.new))
+    if _HIDDEN in new and new.count(_HIDDEN) > plain.count(_HIDDEN):
+        raise Misfit(f"{path}: the new text holds {_HIDDEN}...], which stands for a secret: leave that line alone")
+    made = _whole(path, plain, new, exists=exists) if not old.strip() else _replaced(path, plain, old, new)
+    if len(made.encode("utf-8", "replace")) > MOST_FILE_BYTES:
+        raise Misfit(f"{path} would be larger than {MOST_FILE_BYTES // 1_048_576} MB")
+    return made.replace("\n", "\r\n") if windows else made
+
+
+def _whole(path: str, text: str, new: str, *, exists: bool) -> str:
+    if not new.strip():
+        raise Misfit(f"{path}: an edit has neither old nor new text")
+    if exists and path.endswith(".py") and _parses(text) and not _parses(new):
+        raise Misfit(f"{path}: the new file is not valid Python; without old text, new text must be the whole file")
+    if exists and text.endswith("\n") and not new.endswith("\n"):
+        return new + "\n"
+    return new
+
+
+def _replaced(path: str, text: str, old: str, new: str) -> str:
+    if not text:
+        raise Misfit(f"{path} does not exist, so it holds no old text: name a file that was shown")
+    if old == new:
+        raise Misfit(f"{path}: the old text and the new text are the same")
+    found = text.count(old)
+    if found == 1:
+        return text.replace(old, new)
+    if found > 1:
+        raise Misfit(f"{path}: the old text stands there {found} times: give more lines around it")
+    return _replaced_loosely(path, text, old, new)
+
+
+def _replaced_loosely(path: str, text: str, old: str, new: str) -> str:
+    """Whole lines, where only white space at their ends and the depth of indentation differ."""
+    wanted = [line.strip() for line in old.strip("\n").split("\n")]
+    lines = text.split("\n")
+    stripped = [line.strip() for line in lines]
+    at = [start for start in range(len(lines) - len(wanted) + 1) if stripped[start : start + len(wanted)] == wanted]
+    if len(at) != 1 or not any(wanted):
+        told = "is not in the file: copy it exactly from what was shown" if not at else "fits several places"
+        raise Misfit(f"{path}: the old text {_short(old)!r} {told}")
+    start, stop = at[0], at[0] + len(wanted)
+    shift = _indent(lines[start:stop]), _indent(old.strip("\n").split("\n"))
+    fresh = [_shifted(line, *shift) for line in new.strip("\n").split("\n")] if new.strip() else []
+    return "\n".join([*lines[:start], *fresh, *lines[stop:]])
+
+
+def _indent(lines: Sequence[str]) -> str:
+    """The indentation of the first line that holds anything."""
+    line = next((each for each in lines if each.strip()), "")
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _shifted(line: str, real: str, written: str) -> str:
+    if not line.strip():
+        return ""
+    return real + line[len(written) :] if line.startswith(written) else real + line.lstrip()
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _differs(before: bytes | None, text: str) -> bool:
+    return before != text.encode("utf-8", "replace")
+
+
+def _change(path: str, before: bytes | None, text: str) -> FileChange:
+    return FileChange(
+        path=path,
+        before=before,
+        after=text.encode("utf-8", "replace"),
+        before_mode=0 if before is None else 0o644,
+        after_mode=0o644,
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+# -- answers that are no JSON ------------------------------------------------------------------------------------------
+
+
+def in_fences(text: str, files: Mapping[str, str]) -> tuple[FileEdit, ...]:
+    """Whole files between fences, as weak models answer however they are asked: each goes to the file that is named on
+    the fence or in the line above it, or to the only one of `files` (path -> text) that defines the same names."""
+    found: list[FileEdit] = []
+    above = ""
+    lines = iter(text.split("\n"))
+    for line in lines:
+        if not line.lstrip().startswith("```"):
+            above = line if line.strip() else above
+            continue
+        held = []
+        for inner in lines:
+            if inner.lstrip().startswith("```"):
+                break
+            held.append(inner)
+        block = "\n".join(held) + "\n"
+        path = _meant(f"{line} {above}", block, files)
+        if path and block.strip():
+            found.append(FileEdit(file=path, new=block))
+    return tuple(found)
+
+
+def _meant(words: str, block: str, files: Mapping[str, str]) -> str:
+    named = [path for path in files if path in words or PurePosixPath(path).name in words]
+    if len(named) == 1:
+        return named[0]
+    defines = _defined(block)
+    same = [path for path, text in files.items() if defines and defines >= _defined(text) and _defined(text)]
+    return same[0] if len(same) == 1 else ""
+
+
+def _defined(text: str) -> frozenset[str]:
+    """Names that a Python text defines at its top: none where it does not parse."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return frozenset(node.name for node in tree.body if isinstance(node, kinds))
