@@ -13,7 +13,6 @@ import re
 import select
 import socket
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ratchet.confinement import Killed
@@ -21,6 +20,7 @@ from ratchet.errors import SandboxError
 from ratchet.sandbox import growth, ownership, plan
 from ratchet.sandbox.growth import Growth
 from ratchet.sandbox.launching import Started, start
+from ratchet.sandbox.output import Output, rest_of
 from ratchet.sandbox.plan import Plan
 from ratchet.sandbox.processes import Processes
 
@@ -30,8 +30,6 @@ _SLOW_LOOK_S = 0.2  # where a look costs more than a tenth of the pause between 
 _IDLE_SHARE = 0.02
 _MEMORY_FOLDERS = ("/tmp", "/dev/shm", "/home/sandbox")  # noqa: S108  (inside the sandbox)
 _CHUNK = 65_536
-_BUBBLEWRAP = b"bwrap: "
-_MOST_HELD_BYTES = 4_096
 
 
 @dataclass(slots=True)
@@ -39,19 +37,16 @@ class Job:
     """State of the one job of this process."""
 
     plan: Plan
-    channel: socket.socket
+    output: Output
+    word: int
+    """Readable when Ratchet wants the command ended."""
     stdin: int
     ratchet: list[int]
     """Readable once Ratchet is gone."""
     started_s: float = field(default_factory=time.monotonic)
     killed: Killed = ""
-    truncated: bool = False
-    kept_bytes: int = 0
     cpu_s: float = 0.0
     memory_bytes: int = 0
-    holds: bool = True
-    held: bytes = b""
-    """The start of standard error while it may be bubblewrap that speaks, of a command that it could not start."""
     removed: list[str] = field(default_factory=list)
     spoke_s: float = 0.0
     spoke_cpu_s: float = 0.0
@@ -59,7 +54,8 @@ class Job:
 
 def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]) -> None:
     """Run a plan and send its frames. Raises SandboxError where it cannot be set up."""
-    job = Job(plan=made, channel=channel, stdin=stdin, ratchet=ratchet)
+    output = Output(channel, made.limits.output_kb * 1024, wrapped=made.means == "bubblewrap")
+    job = Job(plan=made, output=output, word=channel.fileno(), stdin=stdin, ratchet=ratchet)
     uid = plan.sandbox_uid()
     if os.geteuid() == 0 and uid is None and made.means != "plain":
         raise SandboxError("no unprivileged user exists in this container: run Ratchet as a user other than root")
@@ -78,7 +74,7 @@ def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]
     finally:
         if had is not None and uid is not None:
             ownership.take_back(root, uid, had, skip)
-    _send(job, plan.RESULT, json.dumps(_result(job, ended)).encode("utf-8", "surrogateescape"))
+    output.finish(plan.RESULT, json.dumps(_result(job, ended)).encode("utf-8", "surrogateescape"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,7 @@ def _result(job: Job, ended: _Ended) -> dict[str, object]:
         "exit_code": ended.code,
         "signal": ended.signal,
         "killed": job.killed,
-        "truncated": job.truncated,
+        "truncated": job.output.truncated,
         "wall_s": time.monotonic() - job.started_s,
         "cpu_s": job.cpu_s,
         "max_memory_mb": job.memory_bytes / _MB,
@@ -118,7 +114,8 @@ def _run(job: Job, uid: int | None, hidden: list[str], watched: Growth) -> _Ende
         job.killed = job.killed or _late(started, watched)
         if started.memory is not None:
             started.memory.remove()
-    _drain(job, streams)
+    if not job.output.drain(streams):
+        job.killed = job.killed or "output"
     job.cpu_s = max(job.cpu_s, usage.cpu_s)
     job.memory_bytes = max(job.memory_bytes, usage.memory_bytes)
     return _ended(job, started, usage.status)
@@ -178,7 +175,7 @@ class _Loop:
         self._poll = select.poll()
         for stream in streams:
             self._poll.register(stream, select.POLLIN)
-        for word in (job.channel.fileno(), *job.ratchet):
+        for word in (job.word, *job.ratchet):
             self._poll.register(word, select.POLLIN)
         self._end = _ends(started.pid)
         if self._end >= 0:
@@ -215,7 +212,7 @@ class _Loop:
         """None: go on."""
         if descriptor == self._end:
             return ""
-        if descriptor == self._job.channel.fileno() or descriptor in self._job.ratchet:
+        if descriptor == self._job.word or descriptor in self._job.ratchet:
             return "cancel"  # Ratchet says so, or is gone
         if descriptor in self._streams:
             return self._heard(descriptor)
@@ -236,7 +233,7 @@ class _Loop:
             self._poll.unregister(stream)
             return None
         self._job.spoke_s = time.monotonic()
-        return None if _keep(self._job, self._streams[stream], said) else "output"
+        return None if self._job.output.keep(self._streams[stream], said) else "output"
 
     def _fed(self) -> None:
         try:
@@ -261,6 +258,7 @@ class _Loop:
 
     def _looked(self, now: float) -> Killed:
         job, limits = self._job, self._job.plan.limits
+        job.output.hand_on()
         job.cpu_s = max(job.cpu_s, self._processes.cpu_s())
         if job.cpu_s > limits.cpu_s:
             return "cpu"
@@ -301,46 +299,6 @@ def _is_over(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _keep(job: Job, letter: bytes, said: bytes) -> bool:
-    """Hand output on, up to the cap; False once something is beyond it."""
-    if letter == plan.STDERR and job.holds:
-        said, job.held = job.held + said, b""
-        if _BUBBLEWRAP.startswith(said[: len(_BUBBLEWRAP)]) and len(said) <= _MOST_HELD_BYTES:
-            job.held = said
-            return True
-        job.holds = False
-    room = job.plan.limits.output_kb * 1024 - job.kept_bytes
-    kept = said[:room]
-    job.kept_bytes += len(kept)
-    if kept:
-        _send(job, letter, kept)
-    if len(said) > room:
-        job.truncated = True
-    return not job.truncated
-
-
-def _drain(job: Job, streams: dict[int, bytes]) -> None:
-    """What was said before the end. A cap that is passed only here ended nothing, but is told."""
-    for stream, letter in streams.items():
-        os.set_blocking(stream, False)
-        for said in _rest(stream):
-            if not _keep(job, letter, said):
-                job.killed = job.killed or "output"
-                break
-        os.close(stream)
-
-
-def _rest(stream: int) -> Iterator[bytes]:
-    with contextlib.suppress(BlockingIOError):
-        while said := os.read(stream, _CHUNK):
-            yield said
-
-
-def _send(job: Job, letter: bytes, body: bytes) -> None:
-    with contextlib.suppress(ConnectionError):  # Ratchet is gone; the job still gets its clean end
-        job.channel.sendall(plan.framed(letter, body))
-
-
 _CODES: dict[str, int] = {"wall": 124, "idle": 124, "memory": 137}
 _SIGKILL = 9
 
@@ -348,11 +306,12 @@ _SIGKILL = 9
 def _ended(job: Job, started: Started, status: int) -> _Ended:
     """The exit code as a shell would tell it. Raises SandboxError where the command was never tried."""
     if job.killed:
+        job.output.release()
         return _Ended(_CODES.get(job.killed, 125), _SIGKILL)
     if started.status is not None:
         return _ended_inside(job, started)
     assert started.failure is not None
-    said = _all_of(started.failure)
+    said = b"".join(rest_of(started.failure))
     if said and said != b".":
         fault = json.loads(said.removeprefix(b"."))
         if not said.startswith(b"."):
@@ -364,28 +323,26 @@ def _ended(job: Job, started: Started, status: int) -> _Ended:
 
 
 def _not_started(job: Job, missing: bool, text: str) -> _Ended:
-    _send(job, plan.STDERR, f"ratchet: cannot start {job.plan.argv[0]}: {text}\n".encode("utf-8", "surrogateescape"))
+    said = f"ratchet: cannot start {job.plan.argv[0]}: {text}\n"
+    job.output.held = b""
+    job.output.keep(plan.STDERR, said.encode("utf-8", "surrogateescape"))
     return _Ended(127 if missing else 126, None)
 
 
 def _ended_inside(job: Job, started: Started) -> _Ended:
     assert started.status is not None
-    for line in _all_of(started.status).splitlines():
+    for line in b"".join(rest_of(started.status)).splitlines():
         code = json.loads(line).get("exit-code")
         if code is not None:
-            job.holds = False
-            _keep(job, plan.STDERR, job.held)
+            job.output.release()
             # bubblewrap tells a signal as 128 + n, as shells do; a command that exits so itself looks the same.
             return _Ended(code, code - 128 if 128 < code <= 128 + 64 else None)
-    found = re.search(rb"bwrap: execvp .*: ([^:\n]+)\n", job.held)
+    found = re.search(rb"bwrap: execvp .*: ([^:\n]+)\n", job.output.held)
     if found:
         text = found[1].decode("ascii", "replace")
         return _not_started(job, text == os.strerror(errno.ENOENT), text)
-    fault = _all_of(started.failure) if started.failure is not None else b""
-    text = job.held.decode(errors="replace").strip() or (json.loads(fault)["text"] if fault else "it ended early")
+    fault = b"".join(rest_of(started.failure)) if started.failure is not None else b""
+    text = job.output.held.decode(errors="replace").strip() or (
+        json.loads(fault)["text"] if fault else "it ended early"
+    )
     raise SandboxError(f"bubblewrap cannot set the sandbox up: {text}")
-
-
-def _all_of(descriptor: int) -> bytes:
-    os.set_blocking(descriptor, False)
-    return b"".join(_rest(descriptor))
