@@ -149,7 +149,10 @@ def test_a_mail_has_one_subject_line_whatever_the_title_holds() -> None:
         mail.send(Notice(title="kept\r\nBcc: evil@example.org", text="why", record="t1"))
     assert "Subject: [ratchet] kept Bcc: evil@example.org" in got
     assert not any(line.startswith("Bcc") for line in got[: got.index("")])
-    assert {line for line in got if line.startswith("rcpt")} == {"rcpt TO:<a@example.org>", "rcpt TO:<b@example.org>"}
+    told = {
+        line.lower() for line in got if line.lower().startswith("rcpt")
+    }  # its case differs between versions of Python
+    assert told == {"rcpt to:<a@example.org>", "rcpt to:<b@example.org>"}
     assert "why" in got
 
 
