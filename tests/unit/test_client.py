@@ -109,7 +109,8 @@ def test_the_background_drains_and_ends_with_close(home: Path) -> None:
         time.sleep(0.02)
     assert (home / "ratchet.db").exists()
     r.close()
-    assert [o.agent for o in ratchet.Ratchet(home=home).outcomes()] == ["a"]
+    with ratchet.Ratchet(home=home) as again:
+        assert [o.agent for o in again.outcomes()] == ["a"]
 
 
 def test_a_background_that_fails_goes_on_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
