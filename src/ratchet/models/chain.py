@@ -29,6 +29,7 @@ _LEAST_OUTPUT = 1_024  # tokens; an answer cut shorter than this is money for no
 _ENVELOPE = 512  # tokens that roles, separators and the schema's frame add to the texts, generously
 _TOLD_BACK = 4_000  # characters of a bad answer that the model is shown again
 _MOST_NOTE = 300
+_LOOK_S = 0.1
 
 
 class Chain:
@@ -45,7 +46,7 @@ class Chain:
         *,
         own_prices_text: str = "",
         unpriced: bool = False,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float, Purse], None] | None = None,
     ) -> None:
         if not reasoning:
             raise Refused("no model is named: set RATCHET_MODEL, or give --model provider:name")
@@ -55,7 +56,7 @@ class Chain:
         }
         self._own = own_prices(own_prices_text)
         self._unpriced = unpriced
-        self._pause = pause
+        self.pause = pause or waited
 
     def named(self, role: Role) -> str:
         return str(self._by_role[role][0])
@@ -76,11 +77,12 @@ class Chain:
             )
         return (lambda _usage: 0.0), f"{model} has no known price: it counts as free"
 
-    def pause(self, seconds: float, purse: Purse) -> None:
-        """Wait, but not beyond a cancel or the end of the time."""
-        ends = time.monotonic() + min(seconds, purse.seconds_left())
-        while time.monotonic() < ends and not purse.cancelled():
-            self._pause(min(0.1, max(0.0, ends - time.monotonic())))
+
+def waited(seconds: float, purse: Purse) -> None:
+    """Wait, but not beyond a cancel or the end of the time."""
+    ends = time.monotonic() + min(seconds, purse.seconds_left())
+    while (left := ends - time.monotonic()) > 0 and not purse.cancelled():
+        time.sleep(min(_LOOK_S, left))
 
 
 class _Asking(Generic[T]):

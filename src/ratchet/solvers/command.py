@@ -94,7 +94,7 @@ class CommandSolver:
         if self._may_spend and not self._options.allow_unknown_price and not _tells_cost(self._argv):
             raise Refused(
                 f"nobody would know what `{self._argv[0]}` costs, so no budget can hold: let it tell (claude -p "
-                "--output-format json; aider; or a script that takes {usd} and prints a line of JSON with cost_usd), or "
+                "--output-format json; aider; or a script that takes {usd} and prints JSON with cost_usd), or "
                 "allow it with --allow-unpriced"
             )
 
