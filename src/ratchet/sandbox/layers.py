@@ -16,6 +16,7 @@ from pathlib import Path
 from ratchet.sandbox.beneath import entries
 
 _OPAQUE = "user.overlay.opaque"
+_ONE_READ = 1 << 20
 _KEPT_INDEXES = 256
 
 
@@ -71,6 +72,8 @@ class Stack:
     def __init__(self, base: Path, layers: tuple[Path, ...], *, live: bool) -> None:
         self.base = base
         self.layers = layers
+        self._prefix = f"{base}/"
+        self._base_folders: dict[str, bool] = {"": True}
         self._indexes = [frozen_index(each) for each in (layers[:-1] if live else layers)]
         if live:
             self._indexes.append(index(layers[-1]))
@@ -91,16 +94,30 @@ class Stack:
                 return None if found.gone else found
             if hidden:
                 return None
-        return self._in_base(path, above)
-
-    def _in_base(self, path: str, above: list[str]) -> Found | None:
+        if above and not self._is_base_folder(above[-1]):
+            return None
         try:
-            for folder in above:
-                if not stat.S_ISDIR(os.lstat(self.base / folder).st_mode):
-                    return None
-            return Found(self.base, os.lstat(self.base / path))
+            return Found(self.base, os.lstat(self._prefix + path))
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+    def _is_base_folder(self, path: str) -> bool:
+        """Whether the base, which never changes, has a folder there, and no link on the way."""
+        known = self._base_folders.get(path)
+        if known is None:
+            known = self._is_base_folder(path.rpartition("/")[0])
+            if known:
+                try:
+                    known = stat.S_ISDIR(os.lstat(self._prefix + path).st_mode)
+                except FileNotFoundError:
+                    known = False
+            self._base_folders[path] = known
+        return known
+
+    def file(self, path: str) -> Found | None:
+        """The same, for plain files and links only."""
+        found = self.find(path)
+        return found if found is not None and is_file(found.status) else None
 
     def touched(self, first: int) -> set[str]:
         """Paths that the layers from `first` on speak about."""
@@ -118,7 +135,7 @@ class Stack:
         names.update(_base_files(self.base, path))
         for name in sorted(names):
             found = self.find(name)
-            if found is not None and (stat.S_ISREG(found.status.st_mode) or stat.S_ISLNK(found.status.st_mode)):
+            if found is not None and is_file(found.status):
                 yield name
 
 
@@ -145,12 +162,18 @@ def _above(path: str) -> Iterator[str]:
 
 def content(found: Found, path: str) -> bytes:
     """A file's content, or a link's target."""
-    full = os.path.join(found.layer, path)
+    full = f"{found.layer}/{path}"
     if stat.S_ISLNK(found.status.st_mode):
         return os.fsencode(os.readlink(full))
     opened = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(opened, "rb", buffering=0) as file:
-        return file.read()
+    try:
+        return os.read(opened, found.status.st_size + 1) if found.status.st_size < _ONE_READ else _whole(opened)
+    finally:
+        os.close(opened)
+
+
+def _whole(opened: int) -> bytes:
+    return b"".join(iter(lambda: os.read(opened, _ONE_READ), b""))
 
 
 def git_mode(status: os.stat_result) -> int:

@@ -41,6 +41,7 @@ class LayeredWorkspace:
         self._id = id_
         self._project = project
         self._ignore = Ignore(place / "base")
+        self._beside = copyin.shown_beside(project)
 
     @classmethod
     def create(cls, project: Path, place: Path) -> LayeredWorkspace:
@@ -74,7 +75,7 @@ class LayeredWorkspace:
             folder=folder / "fs",
             layers=(self._place / "base", *map(self._layer, below)),
             scratch=folder / "work",
-            overlaid=copyin.shown_beside(self._project),
+            overlaid=self._beside,
         )
 
     def checkpoint(self) -> str:
@@ -195,24 +196,19 @@ class LayeredWorkspace:
         return Stack(self._place / "base", tuple(map(self._layer, self._load())), live=True)
 
     def _change(self, path: str, before: Stack, after: Stack) -> FileChange | None:
-        old, new = before.find(path), after.find(path)
-        sides: list[tuple[bytes | None, int]] = []
-        for stack, found in ((before, old), (after, new)):
-            if found is None or not (layers.is_file(found.status) and self._counts(path, new=old is None)):
-                sides.append((None, 0))
-            else:
-                del stack
-                sides.append((layers.content(found, path), layers.git_mode(found.status)))
-        if sides[0] == sides[1]:
+        old, new = before.file(path), after.file(path)
+        if (old is None and new is None) or not self._counts(path, new=old is None):
             return None
-        (was, was_mode), (now, now_mode) = sides
+        was, was_mode = (None, 0) if old is None else (layers.content(old, path), layers.git_mode(old.status))
+        now, now_mode = (None, 0) if new is None else (layers.content(new, path), layers.git_mode(new.status))
+        if (was, was_mode) == (now, now_mode):
+            return None
         return FileChange(path=path, before=was, after=now, before_mode=was_mode, after_mode=now_mode)
 
     def _counts(self, path: str, *, new: bool) -> bool:
         """Whether a path is part of the project: no repository, no environment, and nothing new that is ignored."""
         parts = path.split("/")
-        beside = copyin.shown_beside(self._project)
-        return ".git" not in parts and parts[0] not in beside and not (new and self._ignore.covers_below(path))
+        return ".git" not in parts and parts[0] not in self._beside and not (new and self._ignore.covers_below(path))
 
     def _make_folder(self, now: Stack, top: Path, path: str, uid: int | None) -> None:
         found = now.find(path)
