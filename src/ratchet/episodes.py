@@ -34,7 +34,7 @@ def task_id_of(folder: str, check: Sequence[str], instruction: str) -> str:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def begin(store: Store, task: Task, budget: Budget, *, solver: str, seed: int) -> Episode:
+def begin(store: Store, task: Task, budget: Budget, *, solver: str, asked: str = "", seed: int = 0) -> Episode:
     """Claim a task: a new episode of it, written."""
     now = time.time()
     with store.transaction():
@@ -58,6 +58,7 @@ def begin(store: Store, task: Task, budget: Budget, *, solver: str, seed: int) -
             status="running",
             budget=budget,
             solver=solver,
+            asked=asked,
             seed=seed,
             started_at=now,
             revision=1,
@@ -222,7 +223,7 @@ def _episode_row(held: Episode) -> Row:
         "task": held.task.id,
         "folder": held.task.folder,
         "signature": held.first.signature if held.first else "",
-        "asked": _plain(held.task),
+        "work": _plain(held.task),
         "budget": _plain(held.budget),
         "first": None if held.first is None else _verdict_row(held.first),
         "lessons": [_plain(each) for each in held.lessons],
@@ -238,7 +239,7 @@ def _episode_of(row: Row) -> Episode:
     first = row.get("first")
     return Episode(
         **plain,  # type: ignore[arg-type]
-        task=_made(Task, row["asked"]),
+        task=_made(Task, row["work"]),
         budget=_made(Budget, row["budget"]),
         first=_verdict_of(first) if isinstance(first, dict) else None,
         lessons=tuple(_made(Lesson, each) for each in cast("list[Json]", row.get("lessons") or [])),

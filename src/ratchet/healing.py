@@ -155,6 +155,8 @@ class Episode:
     status: EpisodeStatus
     budget: Budget
     solver: str = ""
+    asked: str = ""
+    """The solver's name as it was asked for, with its argument."""
     reason: str = ""
     attempts: tuple[Attempt, ...] = ()
     first: Verdict | None = None
@@ -167,6 +169,8 @@ class Episode:
     learnt: tuple[str, ...] = ()
     """Ids of the lessons that it left behind."""
     workspace: str = ""
+    start: int = 0
+    """The attempt that a person went back to: the next one starts from its files (0: the project's own)."""
     applied: str = ""
     """Where its result went: "apply", "branch NAME" or "patch FILE"."""
     seed: int = 0

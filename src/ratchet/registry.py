@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import cast
 
 from ratchet.errors import UsageError
 from ratchet.ports import Proposer, Source
+from ratchet.solving import Judge, Solver, SolverOptions
 
 SOURCES = "ratchet.sources"
 PROPOSERS = "ratchet.proposers"
+SOLVERS = "ratchet.solvers"
+JUDGES = "ratchet.judges"
+
+_BUILT_IN: Mapping[str, Mapping[str, str]] = {
+    JUDGES: {"command": "ratchet.judges.command:CommandJudge", "pytest": "ratchet.judges.pytest:PytestJudge"},
+    SOLVERS: {
+        "auto": "ratchet.solvers.auto:create",
+        "repair": "ratchet.solvers.repair:Repair",
+        "model": "ratchet.solvers.model:create",
+        "command": "ratchet.solvers.command:create",
+    },
+}
+"""Group -> name -> where it is: imported when asked for."""
 
 
 def named(group: str, name: str) -> object:
@@ -19,6 +34,7 @@ def named(group: str, name: str) -> object:
 
     Raises UsageError naming the known providers.
     """
+    name = _BUILT_IN.get(group, {}).get(name, name)
     if ":" in name:
         module, _, attribute = name.partition(":")
         try:
@@ -27,7 +43,8 @@ def named(group: str, name: str) -> object:
             raise UsageError(f"cannot load {name!r}: {error}") from error
     known = {point.name: point for point in entry_points(group=group)}
     if name not in known:
-        raise UsageError(f"no provider {name!r} in {group}; known: {', '.join(sorted(known))}, or package.module:Class")
+        names = sorted({*known, *_BUILT_IN.get(group, {})})
+        raise UsageError(f"no provider {name!r} in {group}; known: {', '.join(names)}, or package.module:Class")
     return known[name].load()
 
 
@@ -51,3 +68,25 @@ def proposers(names: str) -> tuple[Proposer, ...]:
             raise UsageError(f"proposer {name!r} cannot be called; name a function of a Problem that yields Fixes")
         found.append(cast("Proposer", proposer))
     return tuple(found)
+
+
+def solver(name: str, options: SolverOptions) -> Solver:
+    """The solver of a name: `repair`, `model:NAME`, `command:WORDS`, a plugin's, or `package.module:attribute`; what
+    follows the colon of a known name is its argument.
+
+    Raises UsageError for a name that leads nowhere, and what the solver itself raises when it cannot be set up.
+    """
+    head, _, argument = name.partition(":")
+    known = head in _BUILT_IN[SOLVERS] or any(point.name == head for point in entry_points(group=SOLVERS))
+    made = named(SOLVERS, head if known else name)
+    if not callable(made):
+        raise UsageError(f"solver {name!r} cannot be called; name a callable that takes SolverOptions")
+    return cast("Solver", made(replace(options, argument=argument if known else "")))
+
+
+def judge(name: str) -> Judge:
+    """The judge of a name. Raises UsageError."""
+    made = named(JUDGES, name)
+    if not callable(made):
+        raise UsageError(f"judge {name!r} cannot be called; name a class that is called without arguments")
+    return cast("Judge", made())

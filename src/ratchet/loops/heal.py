@@ -99,8 +99,6 @@ class Heal:
         if self._episode.first is None:
             kept = replace(verdict, output=clean(verdict.output, 20_000))
             self._episode = episodes.write(self._ground.store, self._episode, "reproduced", first=kept)
-            start = Kept(n=0, token=self._ground.beginning, changes=())
-            episodes.keep_checkpoint(self._ground.store, self._episode.id, start, state=state_of(()))
         self._tell("reproduced", verdict=verdict)
         if verdict.passed:
             self._end("already_passing", "the check passes as it is: nothing to heal")
@@ -254,20 +252,26 @@ class Heal:
         return why_stop(self._finished(), self._episode.budget, spent=purse.spent(), cancelled=purse.person_cancelled())
 
     def _best(self) -> tuple[int, Verdict]:
-        """The attempt whose files the next one starts from, with what fails there: the one nearest to passing, the
-        untouched project (0) unless one came nearer than that."""
-        assert self._ground.checks.first is not None
-        candidates = [each for each in self._finished() if each.status == "failed"]
+        """The attempt whose files the next one starts from, with what fails there: the one nearest to passing; where
+        the episode started (the untouched project, or what a person went back to) unless one came nearer than that."""
+        start = self._episode.start
+        held = self._verdict(start) or self._verdicts[0]
+        candidates = [each for each in self._finished() if each.status == "failed" and each.n > start]
         best = max(candidates, key=lambda each: (each.score, -each.n), default=None)
-        if best is None or best.score <= self._verdicts[0].score:
-            return 0, self._verdicts[0]
-        if best.n not in self._verdicts:  # judged by a process that is gone
-            self._to(episodes.checkpoint(self._ground.store, self._episode.id, best.n))
+        if best is None or best.score <= held.score:
+            return start, held
+        found = self._verdict(best.n)
+        return (start, held) if found is None else (best.n, found)
+
+    def _verdict(self, n: int) -> Verdict | None:
+        """What the check says of the files after an attempt; asked again where the process that knew it is gone."""
+        if n not in self._verdicts:
+            self._to(episodes.checkpoint(self._ground.store, self._episode.id, n))
             verdict = self._ground.checks(self._ground.workspace)
             if verdict.killed == "cancel":
-                return 0, self._verdicts[0]
-            self._verdicts[best.n] = verdict
-        return best.n, self._verdicts[best.n]
+                return None
+            self._verdicts[n] = verdict
+        return self._verdicts[n]
 
     def _to(self, kept: Kept) -> None:
         """Bring the workspace to a checkpoint: by its token, else by the changes themselves."""

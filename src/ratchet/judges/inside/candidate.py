@@ -11,10 +11,11 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterator
 
 import plainly
 
-_iterators: dict[int, object] = {}
+_iterators: dict[int, Iterator[object]] = {}
 
 
 def main():
@@ -83,7 +84,7 @@ def _after(arguments):
 
 def _next(asked):
     try:
-        return {"value": plainly.packed(next(_iterators[asked["iterator"]])  # type: ignore[call-overload])}
+        return {"value": plainly.packed(next(_iterators[asked["iterator"]]))}
     except StopIteration:
         return {"end": True}
 

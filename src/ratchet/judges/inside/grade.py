@@ -71,7 +71,7 @@ def _pin_tests(sources: dict[str, bytes]) -> None:
     """Let pytest compile the tests as they were when this process began."""
     from _pytest.assertion import rewrite
 
-    class Held(_PATH):  # type: ignore[misc]
+    class Held(_PATH):  # type: ignore[misc, valid-type]
         def read_bytes(self) -> bytes:
             held = sources.get(os.path.realpath(self))
             return super().read_bytes() if held is None else held

@@ -1,0 +1,238 @@
+"""`ratchet run` and `ratchet episodes`: heal what fails, and see how that went."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import click
+
+from ratchet import healshapes
+from ratchet.cli import show, show_heal
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.episodebook import CHECK_S, Asked, EpisodeBook, Landing, Means
+from ratchet.errors import RatchetError, UsageError
+from ratchet.healing import Budget, Episode
+from ratchet.loops.heal import Moment
+from ratchet.projectcheck import argv_of
+
+EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
+NOT_HEALED = 1
+
+
+@click.command()
+@click.argument("instruction", default="")
+@click.option("--check", "check", metavar="CMD", help="What fails now and is to pass; found by itself unless given.")
+@click.option("--in", "folder", type=click.Path(path_type=Path), default=Path(), help="The project (default: here).")
+@click.option("--solver", default="auto", show_default=True, help="repair, model[:NAME], command:WORDS, or a plugin.")
+@click.option("--attempts", default=5, show_default=True, type=click.IntRange(1), help="At most so many tries.")
+@click.option("--budget-usd", default=1.0, show_default=True, type=click.FloatRange(0), help="Money for all of them.")
+@click.option("--budget-s", default=1800.0, show_default=True, type=click.FloatRange(0, min_open=True), help="Seconds.")
+@click.option("--candidates", default=2000, show_default=True, type=click.IntRange(1), help="Changes tried a try.")
+@click.option("--check-s", default=CHECK_S, show_default=True, type=click.FloatRange(1), help="Longest run of a check.")
+@click.option("--protect", "protected", multiple=True, metavar="GLOB", help="Files that must not change.")
+@click.option("--held-check", metavar="CMD", help="A second check, not shown to the solver, that must pass, too.")
+@click.option("--apply", "applies", is_flag=True, help="Write the result into the project.")
+@click.option("--branch", metavar="NAME", help="Put the result onto a new git branch.")
+@click.option("--patch", metavar="FILE", help="Write the result as a patch.")
+@click.option("--resume", metavar="ID", help="Go on with an episode that was killed, cancelled or taken back.")
+@click.option("--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="For the solver.")
+@click.option("--pass-env", "passed_on", multiple=True, metavar="NAME", help="A variable that the solver gets to see.")
+@click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read.")
+@click.option("--allow-unknown-price", is_flag=True, help="Use a model whose price is not known.")
+@click.option("--seed", default=0, type=int, help="Where the solver's dice start.")
+@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record.")
+@home_option
+@json_option
+def run(
+    instruction: str,
+    check: str | None,
+    folder: Path,
+    solver: str,
+    attempts: int,
+    budget_usd: float,
+    budget_s: float,
+    candidates: int,
+    check_s: float,
+    protected: tuple[str, ...],
+    held_check: str | None,
+    applies: bool,
+    branch: str | None,
+    patch: str | None,
+    resume: str | None,
+    net: str,
+    passed_on: tuple[str, ...],
+    readable: tuple[Path, ...],
+    allow_unknown_price: bool,
+    seed: int,
+    unsafe: bool,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """Heal what fails: work in a sandbox until the check passes.
+
+    INSTRUCTION says what is wanted, where the failing check does not say it all. Nothing in the project changes without
+    --apply, which keeps what you edited meanwhile.
+
+    \b
+    Exit codes: 0 passed, or it passed already; 1 not healed; 5 refused; 130 cancelled.
+    """
+    watching = _Watching(as_json)
+    try:
+        landing = _landing(applies=applies, branch=branch, patch=patch)
+        book = opened(command_home).episodes
+        with _cancelling() as cancelled:
+            means = Means(
+                unsafe=unsafe,
+                net="host" if net == "host" else "none",
+                environ=dict(map(_variable, passed_on)),
+                readable=readable,
+                allow_unknown_price=allow_unknown_price,
+                check_s=check_s,
+                told=watching.told,
+                cancelled=cancelled.is_set,
+            )
+            if resume:
+                ended = book.resume(resume, means, landing=landing)
+            else:
+                asked = Asked(
+                    check=_check(book, check, folder, as_json=as_json),
+                    folder=folder,
+                    instruction=instruction,
+                    solver=solver,
+                    budget=Budget(attempts=attempts, usd=budget_usd, seconds=budget_s, candidates=candidates),
+                    protected=protected,
+                    held_check=argv_of(held_check) if held_check else (),
+                    seed=seed,
+                )
+                ended = book.run(asked, means, landing=landing)
+    except RatchetError as error:
+        if not as_json:
+            raise
+        show.as_json(healshapes.refused(str(error), watching.episode))
+        click.get_current_context().exit(error.exit_code)
+    show.as_json(healshapes.episode(ended)) if as_json else show_heal.ended(ended)
+    click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
+
+
+class _Watching:
+    """Shows what happens, and keeps the episode as it was last seen."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self.episode: Episode | None = None
+
+    def told(self, moment: Moment) -> None:
+        self.episode = moment.episode
+        if not self._quiet:
+            show_heal.moment(moment)
+
+
+def _check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: bool) -> tuple[str, ...]:
+    """The check as it was given, else the project's own, named before it runs; else a person is asked."""
+    if said is not None:
+        return argv_of(said)
+    found = book.own_check(folder)
+    if found is not None:
+        click.echo(f"check: {found.text} (told by {found.found})", err=as_json)
+        return found.argv
+    if not as_json and sys.stdin.isatty():
+        return argv_of(click.prompt("No check was found in this project. Which command fails now and is to pass?"))
+    raise UsageError(f"no check was found in {folder.resolve()}: give the command that fails now with --check CMD")
+
+
+def _landing(*, applies: bool, branch: str | None, patch: str | None) -> Landing:
+    wanted = [
+        Landing(to="apply") if applies else None,
+        Landing(to="branch", name=branch) if branch is not None else None,
+        Landing(to="patch", name=patch) if patch is not None else None,
+    ]
+    given = [each for each in wanted if each is not None]
+    if len(given) > 1:
+        raise UsageError("use one of --apply, --branch and --patch")
+    return given[0] if given else Landing()
+
+
+def _variable(name: str) -> tuple[str, str]:
+    value = os.environ.get(name)
+    if value is None:
+        raise UsageError(f"--pass-env {name}: there is no such variable here")
+    return name, value
+
+
+@contextmanager
+def _cancelling() -> Iterator[threading.Event]:
+    """Ctrl-C and SIGTERM end the episode in order, a second one at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        with nullcontext():
+            yield asked
+        return
+
+    def stop(number: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        click.echo("ending; again to end at once", err=True)
+        del number
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@click.group()
+def episodes() -> None:
+    """How healing went: every episode, every attempt."""
+
+
+@episodes.command("list")
+@click.option("--in", "folder", type=click.Path(path_type=Path), help="Only those of this project.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1))
+@home_option
+@json_option
+def list_episodes(folder: Path | None, limit: int, command_home: Path | None, as_json: bool) -> None:
+    """Episodes, newest first."""
+    found = opened(command_home).episodes.list(folder=folder, limit=limit)
+    show.as_json([healshapes.episode(each) for each in found]) if as_json else show_heal.episodes(found)
+
+
+@episodes.command("show")
+@click.argument("episode_id")
+@home_option
+@json_option
+def show_episode(episode_id: str, command_home: Path | None, as_json: bool) -> None:
+    """One episode: its timeline, cause, fix, cost and diff of each attempt."""
+    found = opened(command_home).episodes.show(episode_id)
+    show.as_json(healshapes.detail(found)) if as_json else show_heal.episode(found)
+
+
+@episodes.command("diff")
+@click.argument("episode_id")
+@click.option("--attempt", type=int, help="Of this attempt instead of the result.")
+@home_option
+def diff(episode_id: str, attempt: int | None, command_home: Path | None) -> None:
+    """The patch of an episode's result: `ratchet episodes diff ID | git apply -p1`."""
+    click.echo(opened(command_home).episodes.diff(episode_id, attempt=attempt), nl=False)
+
+
+@episodes.command("rewind")
+@click.argument("episode_id")
+@click.option("--to", "to", required=True, type=click.IntRange(0), help="The attempt to go back to; 0: the beginning.")
+@home_option
+@json_option
+def rewind(episode_id: str, to: int, command_home: Path | None, as_json: bool) -> None:
+    """Take an episode back to the files after an attempt; `ratchet run --resume ID` goes on from there."""
+    found = opened(command_home).episodes.rewind(episode_id, to=to)
+    if as_json:
+        show.as_json(healshapes.episode(found))
+    else:
+        click.echo(f"{episode_id} is back at {to}; next: ratchet run --resume {episode_id}")

@@ -1,0 +1,136 @@
+"""Draws episodes for people: a timeline of red and green, with cause, fix, cost and diff of each attempt."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from ratchet.cli.show import ago, console, number, plain, worked
+from ratchet.healing import Attempt, Episode, Verdict
+from ratchet.loops.heal import Moment
+
+STYLES = {
+    "passed": "green",
+    "already_passing": "green",
+    "running": "cyan",
+    "cancelled": "yellow",
+    "budget": "yellow",
+}
+_DIFF_LINES = 24
+_SIGNS = {"passed": ("green", "green"), "dropped": ("dropped", "dim")}
+
+
+def moment(now: Moment) -> None:
+    """One step of a running episode, as it happens."""
+    out = console()
+    if now.what == "started":
+        _head(out, now.episode)
+    elif now.what == "reproduced" and now.verdict is not None:
+        _first(out, now.verdict)
+    elif now.what == "recalled":
+        for each in now.lessons:
+            line = Text("  lesson   ", "cyan").append_text(plain(each.text, 120))
+            out.print(line.append(f"  ({worked(each)})", "dim"))
+    elif now.what == "attempted" and now.attempt is not None:
+        _attempt(out, now.attempt)
+    elif now.what == "note" and out.is_terminal:
+        out.print(Text("           ").append_text(plain(now.text, 160)), style="dim")
+
+
+def ended(held: Episode) -> None:
+    """How it ended, and what to do next."""
+    out = console()
+    line = Text(held.status.replace("_", " "), STYLES.get(held.status, "red"))
+    if held.status != "already_passing":
+        line.append(
+            f" after {number(len(held.attempts), 'attempt')}, {_costs(held.cost_usd, held.duration_s)}", "default"
+        )
+    out.print(line)
+    if held.reason:
+        out.print(Text("  ").append_text(plain(held.reason, 300)), soft_wrap=True)
+    if held.status == "passed":
+        for each in held.learnt:
+            out.print(f"  learnt {each}: ratchet lessons show {each}", soft_wrap=True)
+        if held.applied:
+            out.print(f"  result: {held.applied}")
+        else:
+            out.print(
+                f"  Nothing in your project changed. Next: ratchet run --resume {held.id} --apply", soft_wrap=True
+            )
+    elif held.status not in ("already_passing", "refused"):
+        out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
+
+
+def episode(held: Episode) -> None:
+    """One episode whole."""
+    out = console()
+    _head(out, held)
+    if held.first is not None:
+        _first(out, held.first)
+    for each in held.lessons:
+        out.print(Text("  lesson   ", "cyan").append_text(plain(each.text, 120)).append(f"  ({worked(each)})", "dim"))
+    for attempt in held.attempts:
+        _attempt(out, attempt)
+    ended(held)
+
+
+def episodes(found: Sequence[Episode]) -> None:
+    out = console()
+    if not found:
+        out.print("No episodes yet. Next: [b]ratchet run --check CMD[/b] heals what fails.")
+    for each in found:
+        line = Text(f"{each.status.replace('_', ' '):<15}", STYLES.get(each.status, "red"))
+        line.append(f" {number(len(each.attempts), 'attempt'):<11} ", "default")
+        line.append_text(plain(each.task.instruction or shlex.join(each.task.check), 60))
+        line.append(f"  {each.task.folder}  {ago(each.started_at)}  {each.id}", "dim")
+        out.print(line, soft_wrap=True)
+
+
+def _head(out: Console, held: Episode) -> None:
+    line = Text(f"{held.id}  ", "bold").append_text(plain(held.task.instruction or "make the check pass", 120))
+    out.print(line, soft_wrap=True)
+    budget = held.budget
+    said = (
+        f"  check `{shlex.join(held.task.check)}` in {held.task.folder}; solver {held.solver}; at most "
+        f"{budget.attempts} attempts, {budget.usd:.2f} USD, {budget.seconds:g} s"
+    )
+    out.print(plain(said, 400), style="dim", soft_wrap=True)
+
+
+def _first(out: Console, verdict: Verdict) -> None:
+    sign = ("  green    ", "green") if verdict.passed else ("  red      ", "red")
+    line = Text(*sign).append_text(plain("the check passes" if verdict.passed else verdict.reason, 160))
+    about = "" if verdict.passed else f"{verdict.kind} {verdict.signature}, "
+    out.print(line.append(f"  ({about}{verdict.duration_s:.1f} s)", "dim"), soft_wrap=True)
+
+
+def _attempt(out: Console, held: Attempt) -> None:
+    word, style = _SIGNS.get(held.status, ("red", "red"))
+    line = Text(f"  {held.n} {word:<7}", style).append(" ", "default")
+    told = [f"cause: {held.cause}"] if held.cause else []
+    told += [f"fix: {held.fix}"] if held.fix else []
+    told += [held.reason] if held.reason else []
+    line.append_text(plain("; ".join(told) or held.status.replace("_", " "), 240))
+    tried = f"{number(held.candidates, 'candidate')}, " if held.candidates else ""
+    out.print(line.append(f"  ({tried}{_costs(held.cost_usd, held.duration_s)})", "dim"), soft_wrap=True)
+    _diff(out, held.diff)
+
+
+def _diff(out: Console, diff: str) -> None:
+    lines = [line for line in diff.split("\n") if line and not line.startswith(("diff --git", "index "))]
+    for line in lines[:_DIFF_LINES]:
+        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[0], "dim")
+        out.print(Text("           ").append_text(Text(_shown(line), style)), soft_wrap=True)
+    if len(lines) > _DIFF_LINES:
+        out.print(f"           ... {len(lines) - _DIFF_LINES} more lines", style="dim")
+
+
+def _shown(line: str) -> str:
+    return "".join(c if c.isprintable() or c == "\t" else "?" for c in line.rstrip("\r"))[:200]
+
+
+def _costs(usd: float, seconds: float) -> str:
+    return f"{usd:.2f} USD, {seconds:.1f} s"

@@ -1,0 +1,70 @@
+"""The JSON shapes of healing: documented, stable, the same on each surface. More fields may come."""
+
+from __future__ import annotations
+
+from ratchet.healing import Attempt, Episode
+from ratchet.records import Json
+
+Shape = dict[str, Json]
+
+
+def episode(held: Episode) -> Shape:
+    """What `ratchet run --json` prints."""
+    return {
+        "id": held.id,
+        "status": held.status,
+        "reason": held.reason,
+        "attempts": [attempt(each) for each in held.attempts],
+        "candidates": held.candidates,
+        "diff": held.diff,
+        "cost_usd": round(held.cost_usd, 6),
+        "duration_s": round(held.duration_s, 3),
+        "lessons_used": [each.id for each in held.lessons],
+        "lessons_learnt": [*held.learnt],
+        "task": held.task.id,
+        "folder": held.task.folder,
+        "check": [*held.task.check],
+        "solver": held.solver,
+        "applied": held.applied,
+    }
+
+
+def attempt(held: Attempt) -> Shape:
+    return {
+        "n": held.n,
+        "status": held.status,
+        "signature": held.signature,
+        "kind": held.kind,
+        "cause": held.cause,
+        "fix": held.fix,
+        "candidates": held.candidates,
+        "cost_usd": round(held.cost_usd, 6),
+        "duration_s": round(held.duration_s, 3),
+        "reason": held.reason,
+        "score": round(held.score, 4),
+        "isolation": held.isolation,
+    }
+
+
+def detail(held: Episode) -> Shape:
+    """What `ratchet episodes show --json` prints: the episode, and each attempt's diff."""
+    attempts: list[Json] = [{**attempt(each), "diff": each.diff, "note": each.note} for each in held.attempts]
+    return {**episode(held), "attempts": attempts, "started_at": held.started_at, "ended_at": held.ended_at}
+
+
+def refused(reason: str, held: Episode | None) -> Shape:
+    """The same for what could not be carried out: the episode as far as it came, if there is one."""
+    if held is None:
+        return {
+            "id": "",
+            "status": "refused",
+            "reason": reason,
+            "attempts": [],
+            "candidates": 0,
+            "diff": "",
+            "cost_usd": 0.0,
+            "duration_s": 0.0,
+            "lessons_used": [],
+        }
+    # One that passed did pass, even where its result could not be taken to where it was wanted.
+    return {**episode(held), "status": "passed" if held.status == "passed" else "refused", "reason": reason}

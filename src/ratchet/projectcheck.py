@@ -1,0 +1,100 @@
+"""How a project checks itself, read from its files; and how a check that a person wrote is run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratchet.errors import UsageError
+
+_SHELL = re.compile(r"[|&;<>$`()\n*]|^\s*\w+=")
+_NO_TEST = "no test specified"  # what `npm init` writes
+_MAKE_TEST = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
+_SIZE_LIMIT = 1_048_576
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCheck:
+    """A project's own check, and what told of it."""
+
+    argv: tuple[str, ...]
+    found: str
+
+    @property
+    def text(self) -> str:
+        return shlex.join(self.argv)
+
+
+def own_check(folder: Path) -> OwnCheck | None:
+    """The check that a project's files tell of: pytest, npm test, cargo test, go test, make test; None for none."""
+    told = _of_pytest(folder)
+    if told:
+        return OwnCheck(argv=("python", "-m", "pytest", "-q"), found=told)
+    if _npm_test(folder / "package.json"):
+        return OwnCheck(argv=("npm", "test", "--silent"), found="package.json")
+    if (folder / "Cargo.toml").is_file():
+        return OwnCheck(argv=("cargo", "test"), found="Cargo.toml")
+    if (folder / "go.mod").is_file():
+        return OwnCheck(argv=("go", "test", "./..."), found="go.mod")
+    for name in ("Makefile", "makefile", "GNUmakefile"):
+        if _MAKE_TEST.search(_text(folder / name)):
+            return OwnCheck(argv=("make", "test"), found=name)
+    return None
+
+
+def argv_of(text: str) -> tuple[str, ...]:
+    """The command that a person wrote, as a program and its arguments; one that needs a shell is handed to `sh -c`.
+    Raises UsageError for an empty one."""
+    if not text.strip():
+        raise UsageError("the check is empty: give a command that fails now, such as --check 'pytest -q'")
+    if _SHELL.search(text):
+        return ("sh", "-c", text)
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"the check {text!r} is no command: {error}") from error
+
+
+def _of_pytest(folder: Path) -> str:
+    """The file or folder that tells of pytest."""
+    for name in ("pytest.ini", ".pytest.ini", "conftest.py"):
+        if (folder / name).is_file():
+            return name
+    for name, mark in (("pyproject.toml", "tool.pytest"), ("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")):
+        if mark in _text(folder / name):
+            return name
+    for place in (folder / "tests", folder / "test", folder):
+        for pattern in ("test_*.py", "*_test.py", "*/test_*.py"):
+            found = (
+                next(place.glob(pattern), None) if place.is_dir() and (place != folder or "/" not in pattern) else None
+            )
+            if found is not None:
+                return found.relative_to(folder).as_posix()
+    try:
+        project = tomllib.loads(_text(folder / "pyproject.toml"))
+    except tomllib.TOMLDecodeError:
+        return ""
+    return "pyproject.toml" if "pytest" in str(project.get("dependency-groups", "")) else ""
+
+
+def _npm_test(file: Path) -> bool:
+    try:
+        held = json.loads(_text(file) or "{}")
+    except ValueError:
+        return False
+    scripts = held.get("scripts") if isinstance(held, dict) else None
+    test = scripts.get("test") if isinstance(scripts, dict) else None
+    return isinstance(test, str) and _NO_TEST not in test
+
+
+def _text(file: Path) -> str:
+    """A small file's text, "" where there is none."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_SIZE_LIMIT).decode("utf-8", "replace")
+    except OSError:
+        return ""
