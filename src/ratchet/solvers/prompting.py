@@ -72,7 +72,8 @@ def prompt(material: Material) -> str:
 
 def telling(job: SolveJob) -> tuple[str, ...]:
     """Texts that name files, the most telling first."""
-    return job.failure.output, shlex.join(job.task.check), job.task.instruction
+    failed = job.failure.tests.failed_ids if job.failure.tests else ()
+    return job.failure.output, "\n".join(failed), shlex.join(job.task.check), job.task.instruction
 
 
 def lesson_row(lesson: Lesson) -> Row:

@@ -73,9 +73,9 @@ def ranked(paths: Sequence[str], texts: Sequence[str], read: dict[str, str]) -> 
     for path in list(order):
         for imported in _imported(paths, path, read.get(path, "")):
             order.setdefault(imported)
-    for path in paths:
-        if _CODE.search(path) and not is_test(path) and not is_harness(path):
-            order.setdefault(path)
+    code = [path for path in paths if _CODE.search(path) and not is_harness(path)]
+    for path in (*(each for each in code if not is_test(each)), *filter(is_test, code)):
+        order.setdefault(path)
     return list(order)
 
 

@@ -1,0 +1,468 @@
+"""Solvers that ask somebody else: a model, a coding agent's command line, or the cheap one first."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from ratchet.confinement import Command, Limits
+from ratchet.errors import ModelError, NotFound, Refused, UsageError
+from ratchet.healing import Attempt, Task, Verdict
+from ratchet.judges.model import SecondOpinion
+from ratchet.models.chain import Chain
+from ratchet.models.names import Named
+from ratchet.ports import Sandbox, Workspace
+from ratchet.records import Lesson
+from ratchet.sandbox.beneath import remove_tree
+from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.probe import probe
+from ratchet.sandbox.workspace import LayeredWorkspace
+from ratchet.solvers import auto, command, model
+from ratchet.solving import Purse, Solved, SolveJob, Solver, SolverOptions
+from ratchet.testing.model_server import ModelServer
+from ratchet.testing.purses import PlainPurse
+from ratchet.testing.wire import Reply
+
+PROGRAM = "def add(a, b):\n    return a - b\n"
+FIXED = PROGRAM.replace("-", "+")
+CHECK = "import calc\nassert calc.add(1, 2) == 3, calc.add(1, 2)\n"
+FILES = {
+    "calc.py": PROGRAM,
+    "test_calc.py": "from calc import add\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    "other.py": "x = 1\n",
+    "run.sh": "#!/bin/sh\nexit 0\n",
+}
+OUTPUT = (
+    'Traceback (most recent call last):\n  File "/work/calc.py", line 2, in add\n'
+    "    assert add(1, 2) == 3\nAssertionError: -1\n"
+)
+SANDBOX = Bubblewrap()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _bubblewrap_works() -> None:
+    found = probe(SANDBOX, quick=True)
+    if not found.works:
+        pytest.skip(f"needs bubblewrap: {found.note}")
+
+
+@pytest.fixture
+def workspace() -> Iterator[Workspace]:
+    folder = Path(tempfile.mkdtemp(prefix="solving-"))
+    folder.chmod(0o755)
+    project = folder / "project"
+    project.mkdir()
+    for name, text in FILES.items():
+        (project / name).write_text(text, encoding="utf-8")
+    (project / "run.sh").chmod(0o755)
+    yield LayeredWorkspace.create(project, folder / "place")
+    remove_tree(folder)
+
+
+def checked(workspace: Workspace) -> Verdict:
+    ran = SANDBOX.run(Command(argv=("python3", "-c", CHECK), view=workspace.view(), limits=Limits(wall_s=20)))
+    passed = ran.exit_code == 0
+    return Verdict(passed=passed, score=float(passed), output=ran.stderr.decode(), signature="" if passed else "v1:s")
+
+
+def job_on(
+    workspace: Workspace,
+    *,
+    purse: Purse | None = None,
+    tried: tuple[Attempt, ...] = (),
+    lessons: tuple[Lesson, ...] = (),
+    protected: tuple[str, ...] = (),
+    output: str = OUTPUT,
+    notes: list[str] | None = None,
+) -> SolveJob:
+    task = Task(id="t", check=("python3", "-m", "pytest"), instruction="Mend add.", protected=protected)
+    return SolveJob(
+        task=task,
+        workspace=workspace,
+        sandbox=SANDBOX,
+        failure=Verdict(passed=False, score=0.0, output=output, signature="v1:s", kind="assertion"),
+        judge=checked,
+        purse=purse or PlainPurse(),
+        candidates=100,
+        tried=tried,
+        lessons=lessons,
+        seed=7,
+        limits=Limits(wall_s=30),
+        note=(notes if notes is not None else []).append,
+    )
+
+
+def asking(server: ModelServer, *, fast: bool = False) -> model.ModelSolver:
+    named = Named(provider="openai-chat", name="any", base_url=server.openai_url)
+    small = Named(provider="openai-chat", name="small", base_url=server.openai_url)
+    return model.ModelSolver(Chain((named,), (small,) if fast else (), pause=lambda _seconds, _purse: None))
+
+
+def edits(*given: Mapping[str, str], **said: str) -> Reply:
+    return Reply(text=json.dumps({"cause": "minus", "fix": "plus", "edits": given, **said}))
+
+
+RIGHT = edits({"file": "calc.py", "old": "return a - b", "new": "return a + b"})
+
+
+def lesson(text: str) -> Lesson:
+    return Lesson(
+        id="l1", text=text, state="active", scope="project", signature="v1:s", kind="assertion", tried=3, worked=2
+    )
+
+
+# -- a model -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_mends_the_program(workspace: Workspace) -> None:
+    with ModelServer(RIGHT) as server:
+        solved = asking(server).solve(job_on(workspace, lessons=(lesson("compare the signs"),)))
+    assert (solved.status, solved.cause, solved.fix, solved.candidates) == ("proposed", "minus", "plus", 1)
+    assert workspace.read("calc.py") == FIXED.encode()
+    assert checked(workspace).passed
+    text = server.asked[0].text
+    for told in ("Mend add.", "AssertionError: -1", "return a - b", "compare the signs", "ratchet-lessons-"):
+        assert told in text
+    assert "test_calc.py (read-only)" in text
+    assert solved.memo["edits"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(text="I do not know."),
+        Reply(text='{"edits": '),
+        Reply(text=""),
+        Reply(text="No.", ended="refusal"),
+        Reply(text="", ended="content_filter"),
+        Reply(text='{"edits": []}'),
+        Reply(text="[" * 50_000),
+        edits({"file": "../../etc/passwd", "new": "x"}),
+        edits({"file": "/etc/passwd", "new": "x"}),
+        edits({"file": ".git/config", "new": "x"}),
+        edits({"file": "calc.py", "old": "nowhere", "new": "x"}),
+        edits({"file": "calc.py", "new": "def add(a, b:"}),
+        edits({"file": "test_calc.py", "new": "def test_add():\n    pass\n"}),
+        edits({"file": "conftest.py", "new": "import os\n"}),
+        edits({"file": "\ud800.py", "new": "x"}),
+        edits({"file": "calc.py/x", "new": "x"}),
+        edits({"file": "calc.py", "old": "return a - b", "new": "\ud800"}),
+        Reply(text='{"cause": "c", "edits": [{"file": "calc.py", "old": "a", "new": null}]}'),
+    ],
+)
+def test_every_answer_ends_in_a_proposal_and_none_reaches_what_it_must_not(reply: Reply, workspace: Workspace) -> None:
+    with ModelServer(reply) as server:
+        solved = asking(server).solve(job_on(workspace))
+        assert len(server.asked) <= 4
+    assert solved.status == "proposed"
+    assert {each.path for each in workspace.diff()} <= {"calc.py"}
+    assert not checked(workspace).passed
+
+
+def test_edits_that_do_not_fit_are_asked_for_again_with_the_reason(workspace: Workspace) -> None:
+    wrong = edits({"file": "calc.py", "old": "return a * b", "new": "return a + b"})
+    with ModelServer(wrong, RIGHT) as server:
+        solved = asking(server).solve(job_on(workspace))
+    assert solved.fix == "plus"
+    assert "not in the file" in server.asked[1].text
+    assert checked(workspace).passed
+
+
+def test_a_whole_file_in_a_fence_is_taken_for_an_answer(workspace: Workspace) -> None:
+    with ModelServer(Reply(text=f"Change calc.py:\n```python\n{FIXED}```\n")) as server:
+        asking(server).solve(job_on(workspace))
+    assert checked(workspace).passed
+
+
+def test_a_file_that_may_be_run_stays_so(workspace: Workspace) -> None:
+    with ModelServer(edits({"file": "run.sh", "old": "exit 0", "new": "exit 1"})) as server:
+        asking(server).solve(job_on(workspace))
+    (change,) = workspace.diff()
+    assert (change.before_mode, change.after_mode) == (0o755, 0o755)
+
+
+def test_protected_files_are_shown_as_such_and_stay(workspace: Workspace) -> None:
+    with ModelServer(RIGHT) as server:
+        solved = asking(server).solve(job_on(workspace, protected=("calc.py",)))
+    assert "protected" in solved.reason
+    assert workspace.diff() == []
+    assert "calc.py (read-only)" in server.asked[0].text
+
+
+def test_temperature_rises_while_attempts_end_in_the_same_failure(workspace: Workspace) -> None:
+    tried = tuple(
+        Attempt(episode="e", n=n, status="failed", signature="v1:s", diff=f"-try {n}", reason=f"still {n}")
+        for n in (1, 2)
+    )
+    with ModelServer(Reply(text='{"edits": []}')) as server:
+        for count in range(3):
+            asking(server).solve(job_on(workspace, tried=tried[:count]))
+    temperatures = [float(str(each.temperature)) for each in server.asked]
+    assert sorted(set(temperatures)) == pytest.approx([0.2, 0.5, 0.8])
+    assert "-try 2" in server.asked[-1].text
+
+
+def test_a_long_output_is_summarised_by_the_fast_model(workspace: Workspace) -> None:
+    def reply(asked: object) -> Reply:
+        small = '"small"' in str(getattr(asked, "text", ""))
+        return Reply(text='{"summary": "add subtracts"}') if small else RIGHT
+
+    with ModelServer(reply) as server:
+        asking(server, fast=True).solve(job_on(workspace, output=OUTPUT * 100))
+    assert [each.body["model"] for each in server.asked] == ["small", "any"]
+    assert "add subtracts" in server.asked[1].text
+
+
+def test_a_model_with_a_small_window_is_asked_with_less(workspace: Workspace) -> None:
+    def reply(asked: object) -> Reply:
+        long = len(str(getattr(asked, "text", ""))) > 8_000
+        return Reply(status=400, code="context_length_exceeded", text="maximum context length") if long else RIGHT
+
+    workspace.write("calc.py", f"{PROGRAM}\n# {'x' * 90}\n".encode() + b"# filler line\n" * 900)
+    with ModelServer(reply) as server:
+        solved = asking(server).solve(job_on(workspace))
+    assert solved.fix == "plus"
+    assert "(in part)" in server.asked[-1].text
+
+
+def test_a_model_that_cannot_be_reached_is_the_machines_fault(workspace: Workspace) -> None:
+    gone = Named(provider="openai-chat", name="any", base_url="http://127.0.0.1:9/v1")
+    solver = model.ModelSolver(Chain((gone,), pause=lambda _seconds, _purse: None))
+    with pytest.raises(ModelError, match="network"):
+        solver.solve(job_on(workspace))
+
+
+# -- a command ---------------------------------------------------------------------------------------------------------
+
+
+def options(
+    argument: str = "",
+    *,
+    named: Callable[[str], Solver] | None = None,
+    net: Literal["none", "host"] = "none",
+    environ: Mapping[str, str] | None = None,
+    readable: tuple[Path, ...] = (),
+    unpriced: bool = False,
+) -> SolverOptions:
+    def nobody(name: str) -> Solver:
+        raise Refused(f"no solver {name}")
+
+    return SolverOptions(
+        argument=argument,
+        named=named or nobody,
+        net=net,
+        environ=environ or {},
+        readable=readable,
+        allow_unknown_price=unpriced,
+    )
+
+
+def running(script: str, **given: object) -> command.CommandSolver:
+    quoted = script.replace("'", "'\"'\"'")
+    return command.create(options(f"python3 -c '{quoted}' {given.pop('more', '')}", **given))  # type: ignore[arg-type]
+
+
+def test_a_command_works_on_the_files_and_is_told_the_task(workspace: Workspace) -> None:
+    script = (
+        "import os, sys; task = sys.stdin.read(); "
+        "assert 'Mend add.' in task and 'AssertionError: -1' in task, task; "
+        "assert open(os.environ['RATCHET_TASK_FILE']).read() in task; "
+        "assert 'compare the signs' in open(os.environ['RATCHET_LESSONS_FILE']).read(); "
+        "assert 'Mend add.' in sys.argv[1] and sys.argv[2] == os.environ['RATCHET_TASK_FILE'], sys.argv; "
+        f"open('calc.py', 'w').write({FIXED!r}); print('turned minus into plus')"
+    )
+    solver = running(script, more="{task} {task_file}")
+    solved = solver.solve(job_on(workspace, lessons=(lesson("compare the signs"),)))
+    assert (solved.status, solved.reason, solved.fix) == ("proposed", "", "turned minus into plus")
+    assert checked(workspace).passed
+    assert [each.path for each in workspace.diff()] == ["calc.py"]
+
+
+def test_a_command_gets_the_variables_and_folders_that_were_named_and_no_others(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_KEY", "other-secret")
+    shown = Path(tempfile.mkdtemp(prefix="shown-"))
+    shown.chmod(0o755)
+    (shown / "settings").write_text("mine", encoding="utf-8")
+    (tmp_path / "hidden").write_text("hidden", encoding="utf-8")
+    script = (
+        f"import os; print(os.environ['MY_KEY'], open({str(shown / 'settings')!r}).read(), "
+        f"'OTHER_KEY' in os.environ, os.path.exists({str(tmp_path / 'hidden')!r}))"
+    )
+    solved = running(script, environ={"MY_KEY": "my-secret-1"}, readable=(shown,)).solve(job_on(workspace))
+    shutil.rmtree(shown)
+    assert solved.fix == "[redacted:passed] mine False False"
+
+
+def test_a_command_that_fails_may_have_mended_it_all_the_same(workspace: Workspace) -> None:
+    script = f"open('calc.py', 'w').write({FIXED!r}); raise SystemExit('gave up')"
+    solved = running(script).solve(job_on(workspace))
+    assert solved.status == "proposed"
+    assert "ended with 1: gave up" in solved.reason
+    assert checked(workspace).passed
+
+
+def test_a_command_that_cannot_start_is_refused_with_the_remedy(workspace: Workspace) -> None:
+    with pytest.raises(Refused, match="no such program"):
+        command.create(options("no-such-agent -p")).solve(job_on(workspace))
+
+
+def test_a_command_ends_with_the_time(workspace: Workspace) -> None:
+    solved = running("import time; time.sleep(60)").solve(job_on(workspace, purse=PlainPurse(seconds=1.5)))
+    assert "ended by its limit" in solved.reason
+
+
+def test_a_command_with_a_network_needs_a_price(workspace: Workspace) -> None:
+    with pytest.raises(Refused, match="--allow-unpriced"):
+        running("print(1)", net="host").solve(job_on(workspace))
+    purse = PlainPurse()
+    running("print(1)", net="host", unpriced=True).solve(job_on(workspace, purse=purse))
+    assert purse.settled == [0.0]
+
+
+def test_the_cost_that_a_command_reports_is_paid(workspace: Workspace) -> None:
+    purse = PlainPurse(usd=0.5)
+    told = json.dumps({"type": "result", "result": "mended it", "total_cost_usd": 0.12})
+    solved = running(f"import sys; print({told!r}, sys.argv[1])", net="host", more="{usd}").solve(
+        job_on(workspace, purse=purse)
+    )
+    assert purse.reserved == [0.5]
+    assert purse.settled == [0.5]  # what follows the object on its line makes it no report
+    solved = running(f"print('working'); print({told!r})", net="host", more="{usd}").solve(
+        job_on(workspace, purse=(again := PlainPurse()))
+    )
+    assert again.settled == [0.12]
+    assert solved.fix == "mended it"
+
+
+def test_a_command_without_a_network_costs_nothing(workspace: Workspace) -> None:
+    purse = PlainPurse(usd=0.0)
+    running("print(1)").solve(job_on(workspace, purse=purse))
+    assert purse.settled == [0.0]
+
+
+@pytest.mark.parametrize("text", ["", "'unclosed"])
+def test_a_command_that_is_none_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError, match="command"):
+        command.create(options(text))
+
+
+# -- the cheap one first -----------------------------------------------------------------------------------------------
+
+
+class Scripted:
+    """A solver that does one thing."""
+
+    def __init__(self, name: str, solved: Solved, write: str = "") -> None:
+        self.name = name
+        self._solved = solved
+        self._write = write
+        self.asked: list[SolveJob] = []
+
+    def solve(self, job: SolveJob) -> Solved:
+        self.asked.append(job)
+        if self._write:
+            job.workspace.write("calc.py", self._write.encode())
+        return self._solved
+
+
+def test_auto_takes_the_cheap_proposal_and_says_so(workspace: Workspace) -> None:
+    cheap = Scripted("repair", Solved(status="proposed", candidates=3, note="template 7"), FIXED)
+    dear = Scripted("model", Solved(status="proposed"))
+    solved = auto.AutoSolver(cheap, dear).solve(job_on(workspace))
+    assert (solved.note, solved.candidates, dear.asked) == ("by repair; template 7", 3, [])
+    assert cheap.asked[0].purse.seconds_left() < 21
+
+
+def test_auto_asks_the_dear_one_on_clean_files_once_the_cheap_one_has_nothing_more(workspace: Workspace) -> None:
+    cheap = Scripted("repair", Solved(status="gave_up", candidates=50), "broken")
+    dear = Scripted("model", Solved(status="proposed", candidates=1, note="asked x"))
+    notes: list[str] = []
+    solver = auto.AutoSolver(cheap, dear)
+    solved = solver.solve(job_on(workspace, notes=notes))
+    assert workspace.diff() == []
+    assert (solved.candidates, solved.note) == (51, "by model after 50 candidates of repair; asked x")
+    assert "asking model" in notes[0]
+    solver.solve(job_on(workspace))
+    assert (len(cheap.asked), len(dear.asked)) == (1, 2)
+
+
+def test_auto_without_a_model_gives_up_and_says_what_is_missing(workspace: Workspace) -> None:
+    cheap = Scripted("repair", Solved(status="gave_up", reason="no template fits"))
+
+    def named(name: str) -> Solver:
+        if name == "repair":
+            return cheap
+        raise Refused("set RATCHET_MODEL")
+
+    solved = auto.create(options(named=named)).solve(job_on(workspace))
+    assert solved.status == "gave_up"
+    assert "no template fits" in solved.reason
+    assert "set RATCHET_MODEL" in solved.reason
+
+
+# -- a second opinion --------------------------------------------------------------------------------------------------
+
+
+class Saying:
+    """A judge with one verdict."""
+
+    name = "command"
+
+    def __init__(self, *, passed: bool) -> None:
+        self._verdict = Verdict(passed=passed, score=float(passed), reason="" if passed else "no")
+
+    def judge(
+        self,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        task: Task,
+        *,
+        limits: Limits,
+        purse: Purse,
+        first: Verdict | None = None,
+    ) -> Verdict:
+        return self._verdict
+
+
+@pytest.mark.parametrize(
+    ("passed", "said", "expected"),
+    [
+        (True, '{"right": true}', True),
+        (True, '{"right": false, "reason": "special-cases 3"}', False),
+        (False, '{"right": true}', False),
+        (True, "no idea", True),
+    ],
+)
+def test_a_second_opinion_only_ever_doubts_a_pass(
+    passed: bool, said: str, expected: bool, workspace: Workspace
+) -> None:
+    failed = Verdict(passed=False, score=0.0)
+    workspace.write("calc.py", FIXED.encode())
+    with ModelServer(Reply(text=said)) as server:
+        named = Named(provider="openai-chat", name="any", base_url=server.openai_url)
+        judge = SecondOpinion(Saying(passed=passed), Chain((named,)))
+        task = Task(id="t", check=("true",))
+        found = judge.judge(workspace, SANDBOX, task, limits=Limits(), purse=PlainPurse(), first=failed)
+        assert found.passed is expected
+        assert len(server.asked) == (0 if not passed else 2 if said == "no idea" else 1)
+    if passed and not expected:
+        assert "special-cases 3" in found.reason
+        assert found.score < 1
+
+
+def test_nothing_of_a_solver_is_left_on_the_host(workspace: Workspace) -> None:
+    before = set(Path(tempfile.gettempdir()).glob("ratchet-task-*"))
+    running("print(1)").solve(job_on(workspace))
+    assert set(Path(tempfile.gettempdir()).glob("ratchet-task-*")) <= before
+    with pytest.raises(NotFound):
+        workspace.read("task.md")
+    assert sys.executable
