@@ -22,6 +22,7 @@ from ratchet.analysis.health import Health, health
 from ratchet.config import Config, Settings
 from ratchet.doctor import Check, examine
 from ratchet.drain import Drained, drain
+from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
 from ratchet.guard.guard import Guard
 from ratchet.improving import Targets
@@ -31,6 +32,7 @@ from ratchet.lessonbook import LessonBook
 from ratchet.loops.improve import Improve, Ticked
 from ratchet.memory import lessons
 from ratchet.memory.recall import Recalled, recall
+from ratchet.paging import rows_of
 from ratchet.patternview import PatternDetail, detail
 from ratchet.ports import Progress, Proposer, Store
 from ratchet.recorder import Recorder
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
 
 STORE_NAME = "ratchet.db"
 DAY_S = 86_400.0
-PAGE_ROWS = 1_000  # rows read at once while iterating
 
 
 def unwatched(done: int, total: int, what: str) -> None:
@@ -170,6 +171,11 @@ class Runtime:
         return Sandboxes(self.home)
 
     @property
+    def episodes(self) -> EpisodeBook:
+        """Tasks healed in a sandbox."""
+        return EpisodeBook(self.home, reading=self._read, sandboxes=self.sandboxes, changed=self._publish)
+
+    @property
     def outbox(self) -> Outbox:
         """Where notices go: to the log, and to the notifiers that the environment names; none of them is waited for."""
         with self._lock:
@@ -272,21 +278,7 @@ class Runtime:
         if since is not None:
             where["started_at"] = (">=", since)
         store = self._read(drained=drained)
-        cursor: str | None = None
-        left = limit
-        while left is None or left > 0:
-            page = store.find(
-                "outcomes",
-                where,
-                order=("-started_at",),
-                limit=PAGE_ROWS if left is None else min(left, PAGE_ROWS),
-                cursor=cursor,
-            )
-            yield from map(outcome_of, page.rows)
-            if page.cursor is None:
-                return
-            cursor = page.cursor
-            left = None if left is None else left - len(page.rows)
+        yield from map(outcome_of, rows_of(store, "outcomes", where, order=("-started_at",), limit=limit))
 
     def patterns(
         self,
