@@ -181,7 +181,8 @@ class Trial:
     how the second sample comes about: `coin` per unit, `switchback` per block of time, or `advisory` (before and after,
     which proves nothing). `share` is the probability of the new arm now, `deadline_s` the age at which an exposure
     without an outcome counts as failed. `before` is (ok, total) of the agent's history. `decision` is what was decided,
-    written before it is carried out. `attempt` counts trials of the same edit: each spends an alpha.
+    written before it is carried out. `attempt` counts trials of the same edit: each spends an alpha. What failed before
+    `resumed_at` is an outage that is over.
     """
 
     id: str
@@ -202,6 +203,7 @@ class Trial:
     created_at: float = 0.0
     opened_at: float = 0.0
     paused_at: float = 0.0
+    resumed_at: float = 0.0
     closed_at: float = 0.0
     decision: Literal["", "keep", "revert", "give up"] = ""
     reason: str = ""
@@ -234,7 +236,7 @@ class Version:
     """The live settings of an agent as they were set at one moment.
 
     `values` holds what was set; a knob that is not among them has its declared default. Number 0 is "nothing set".
-    `applied_at` is None for a draft: a version that a trial offers to one of its arms and that may never come into force.
+    `applied_at` is None for a draft: a version that a trial offers to one of its arms, and that may never be in force.
     """
 
     target: str

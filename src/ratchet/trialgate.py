@@ -155,6 +155,10 @@ class TrialGate:
             self._gain.update(new_arm=not new, value=value)
         self._decide()
 
+    def resume(self) -> None:
+        """The trial goes on after a pause: what failed until then pauses it no more."""
+        self._streaks = [0, 0]
+
     def _latency(self, succeeded: bool, latency_s: float | None) -> float | None:
         deadline_s = self.plan.deadline_s
         if not succeeded:

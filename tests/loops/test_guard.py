@@ -76,6 +76,42 @@ def test_a_value_out_of_bounds_opens_nothing(world: World) -> None:
     assert trials(world.store) == []
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"metric": "beauty"},
+        {"trade": {"latency": -3.0}},
+        {"trade": {"latncy": 3.0}},
+        {"trade": {"latency": float("nan")}},
+        {"neutral_ok": True, "margin": 0.5},
+    ],
+    ids=str,
+)
+def test_what_the_gate_cannot_weigh_opens_nothing(world: World, wrong: dict[str, object]) -> None:
+    world.run(rates(0.8, 0.8), 150)
+    with pytest.raises((UsageError, Refused)):
+        world.guard.open(replace(world.change(max_retries=3), **wrong), now=world.now)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="deadline_s"):
+        world.guard.open(world.change(max_retries=3), now=world.now, deadline_s=-1.0)
+    assert trials(world.store) == []
+    assert world.guard.open(world.change(max_retries=3), now=world.now).state == "open"
+
+
+def test_one_unit_whose_figures_leave_the_range_of_numbers_does_not_stop_its_trial(world: World) -> None:
+    world.run(rates(0.8, 0.8), 150)
+    for _ in range(30):
+        world.call(rates(0.8, 0.8), cost_usd=0.01)
+    world.drain()
+    held = world.guard.open(world.change(max_retries=3), now=world.now)
+    assert "cost" in held.metrics
+    for _ in range(2):
+        world.call(rates(1.0, 1.0), unit="customer-17", cost_usd=1.7e308)
+    world.drain()
+    world.now += 2 * 86_400
+    said = evidence(world.store, held, now=world.now)
+    assert said.new.units + said.old.units == 1
+
+
 def test_an_outage_in_both_arms_pauses_the_trial_and_it_goes_on_afterwards(world: World) -> None:
     held = opened(world)
     world.run(rates(0.9, 0.9), 800, trial_id=held.id)
@@ -92,6 +128,23 @@ def test_an_outage_in_both_arms_pauses_the_trial_and_it_goes_on_afterwards(world
     resumed = world.guard.advance(held.id, now=world.now)
     assert resumed.state == "open"
     assert verbs(events(world.store, held.id))[-2:] == ["paused", "resumed"]
+
+
+def test_an_outage_that_is_over_pauses_a_trial_once_however_long_its_units_take_to_count(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.9, 0.9), 800, trial_id=held.id)
+    world.run(rates(0.0, 0.0), 60)
+    world.now += 700
+    world.drain()
+    world.guard.advance(held.id, now=world.now)
+    for _ in range(20):
+        world.run(rates(1.0, 1.0), 30)
+        world.guard.advance(held.id, now=world.now)
+    assert verbs(events(world.store, held.id)).count("paused") == 1
+    world.run(rates(0.0, 0.0), 60)
+    world.now += 700
+    world.drain()
+    assert world.guard.advance(held.id, now=world.now).state == "paused"  # another outage pauses it again
 
 
 def test_an_exposure_without_an_outcome_is_a_failure_from_its_deadline_on(world: World) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 
 from ratchet.arms import CHANNEL
 from ratchet.effects import Counts, Effect, measure
@@ -79,14 +80,20 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
     sums = (_Sum(), _Sum())
     tallies: dict[float, list[int]] = {}
     share = trial.share
+    resumed = not trial.resumed_at
     for row in _due(store, trial.id, now):
         unit = _Unit(row, trial)
+        if not resumed and unit.at >= trial.resumed_at:
+            gate.resume()
+            resumed = True
         if unit.share != share:
             share = unit.share
             gate.stage(share)
         gate.update(new_arm=unit.new, ok=unit.ok, latency_s=unit.latency_s, cost_usd=unit.cost_usd, score=unit.score)
         sums[unit.new].count(unit)
         tallies.setdefault(share, [0, 0, 0, 0])[(0 if unit.new else 2) + (not unit.ok)] += 1
+    if not resumed:
+        gate.resume()
     said = gate.evidence
     exposures = count(store, trial.id)
     age_s = max(0.0, now - trial.opened_at) if trial.opened_at else 0.0
@@ -127,12 +134,14 @@ def _due(store: Store, trial_id: str, now: float) -> Iterator[Row]:
 class _Unit:
     """One exposure as the gate counts it."""
 
-    __slots__ = ("cost_usd", "latency_s", "new", "ok", "score", "share")
+    __slots__ = ("at", "cost_usd", "latency_s", "new", "ok", "score", "share")
 
     def __init__(self, row: Row, trial: Trial) -> None:
+        self.at = _number(row, "at") or 0.0
         self.new = row.get("arm") == "new"
         self.ok = row.get("ok") in (True, 1)
-        self.share = _number(row, "share") or trial.share
+        share = _number(row, "share")
+        self.share = share if share is not None and 0 < share < 1 else trial.share
         duration_s = _number(row, "duration_s")
         self.latency_s = None if duration_s is None else max(duration_s, LEAST_S)
         self.cost_usd = _number(row, "cost_usd")
@@ -166,7 +175,8 @@ class _Sum:
 
 def _number(row: Row, name: str) -> float | None:
     value: Json = row.get(name)
-    return float(value) if isinstance(value, int | float) else None
+    # Sums of a unit's calls may leave the range of a float; one such unit must not stop its trial for good.
+    return float(value) if isinstance(value, int | float) and isfinite(value) else None
 
 
 _RANKED = frozenset(("latency", "cost", "score"))

@@ -170,7 +170,7 @@ class Guard:
 
     def _resumed(self, held: Trial, now: float) -> Trial:
         with self._store.transaction():
-            held = write(self._store, held, state="open", reason="")
+            held = write(self._store, held, state="open", resumed_at=now, reason="")
             note(self._store, "trial", held.id, "resumed", now)
         self.publish()
         return held

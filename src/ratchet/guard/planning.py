@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 from ratchet import coin, edits, trialgate
+from ratchet.bets import positive
 from ratchet.errors import Conflict, Refused, UsageError
 from ratchet.guard.deadline import deadline_of
+from ratchet.guard.evidence import plan_of
 from ratchet.guard.history import history
 from ratchet.guard.trials import trials
 from ratchet.ports import Store, Target
-from ratchet.records import Change, Json, Trial, TrialMode, UnitKind
+from ratchet.records import Change, Json, Metric, Trial, TrialMode, UnitKind
 
 ALPHA = 0.05
 _SETTINGS = "settings:"
@@ -35,6 +38,7 @@ def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], 
     _refuse_overspent(store, change, now)
     if not change.new:
         raise UsageError(f"the change of {change.target} names no key; give its new values")
+    _refuse_meaningless(change)
     target = target_of(change.target)
     base = target.read()
     edit = target.plan(change.new)
@@ -42,7 +46,7 @@ def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], 
     mode = asked.mode or ("coin" if change.target.startswith(_SETTINGS) else "switchback")
     unit = asked.unit or known.unit
     share = trialgate.ramp(0, calls_per_day=known.calls_per_day if asked.ramp and mode == "coin" else 0.0)
-    return Trial(
+    planned = Trial(
         id=new_id(),
         change=change,
         state="planned",
@@ -53,13 +57,17 @@ def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], 
         alpha=asked.alpha,
         share=share,
         ramp=trialgate.RAMP if share != trialgate.FULL_SHARE else (),
-        deadline_s=asked.deadline_s or deadline_of(unit, _defaults(store, change.target), base.values, edit.after),
+        deadline_s=deadline_of(unit, _defaults(store, change.target), base.values, edit.after)
+        if asked.deadline_s is None
+        else positive("deadline_s", asked.deadline_s),
         before=known.before,
         metrics=tuple(dict.fromkeys((*known.metrics, change.metric))),
         salt=new_salt(),
         attempt=1 + _attempts(store, change),
         created_at=now,
     )
+    trialgate.TrialGate(plan_of(planned), share=share)  # what it cannot weigh is refused now, not at every look
+    return planned
 
 
 def new_id() -> str:
@@ -97,6 +105,14 @@ def refuse_second(store: Store, target: str) -> None:
             f"{target} is under trial {holder} already, and two changes at once could not be told apart; wait for "
             f"its decision (ratchet trials show {holder}) or end it: ratchet trials stop {holder}"
         )
+
+
+def _refuse_meaningless(change: Change) -> None:
+    ranked = sorted(set(get_args(Metric)) - {"success"})
+    for name, factor in change.trade.items():
+        if name not in ranked:
+            raise UsageError(f"the trade names {name!r}; what may get worse is {', '.join(ranked)}")
+        positive(f"the trade of {name}", factor)
 
 
 def _refuse_overspent(store: Store, change: Change, now: float) -> None:
