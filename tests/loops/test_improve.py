@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from loops.worlds import AGENT, World, rates, verbs
+from loops.worlds import AGENT, KNOBS, World, rates, verbs
 from ratchet.errors import BackendError, Refused
 from ratchet.guard.trials import events, trials
 from ratchet.loops import proposals
@@ -187,6 +187,70 @@ def test_a_proposer_that_fails_costs_itself_and_becomes_an_event(world: World) -
     assert len(done.proposed) == 1
     assert "model is down" in done.faults[0]
     assert verbs(events(world.store, "improve")) == ["failed"]
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        {"new": {"max_retries": 99}},
+        {"new": {"max_retries": float("nan")}},
+        {"new": {"max_retries": object()}},
+        {"new": {"max_retries": "many"}},
+        {"new": {"no_such_knob": 1}},
+        {"new": [1]},
+        {"metric": "beauty"},
+        {"trade": {"latency": -3.0}},
+        {"trade": {"latncy": 3.0}},
+        {"trade": "cheap"},
+        {"title": None},
+        {"title": " "},
+        {"fix": None},
+        {"target": 5},
+    ],
+    ids=str,
+)
+def test_rubbish_of_a_proposer_costs_itself_and_the_rules_are_asked(world: World, rubbish: dict[str, object]) -> None:
+    def suggests(problem: Problem) -> Iterator[Fix]:
+        said: dict[str, object] = {"title": "an idea", "fix": "retry_logic", "new": {"max_retries": 1}}
+        yield Fix(**(said | rubbish))  # type: ignore[arg-type]
+
+    improve = loop(world, suggests, auto_fix=True)
+    world.run(rates(0.6, 0.6), 200)
+    done = improve.tick(world.now)
+    assert len(done.faults) == 1
+    assert "suggests" in done.faults[0]
+    assert [each.change.fix for each in trials(world.store)] == ["retry_logic"]
+    assert [dict(each.change.new) for each in trials(world.store)] == [{"max_retries": 2, "backoff_s": 2.0}]
+    world.now += 60
+    assert improve.tick(world.now).faults == []
+
+
+@pytest.mark.parametrize("gives", [lambda problem: 5, lambda problem: ["x"], lambda problem: {"a": 1}, 7, None])
+def test_what_is_no_proposer_costs_itself(world: World, gives: Proposer) -> None:
+    world.run(rates(0.6, 0.6), 200)
+    done = loop(world, gives).tick(world.now)
+    assert len(done.faults) == 1
+    assert len(done.proposed) == 1
+
+
+def test_what_is_no_setting_never_starts_by_itself_whatever_it_is_called(world: World) -> None:
+    def elsewhere(problem: Problem) -> Iterator[Fix]:
+        yield Fix(title="an idea", fix="retry_logic", new={"retries": 1}, target="file:/etc/agent.json")
+
+    world.run(rates(0.6, 0.6), 200)
+    done = tick(world, loop(world, elsewhere, auto_fix=True))
+    assert (len(done.proposed), done.opened) == (1, [])
+
+
+def test_a_proposal_that_no_knob_takes_any_more_is_closed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.run(rates(0.6, 0.6), 200)
+    tick(world, loop(world))
+    world.drain()
+    monkeypatch.delitem(KNOBS, "max_retries")  # a newer release of the agent declares it no more
+    done = tick(world, loop(world, auto_fix=True))
+    (made,) = proposals.proposals(world.store)
+    assert done.opened == []
+    assert (made.state, "cannot be tried" in made.reason) == ("closed", True)
 
 
 def test_a_fault_of_one_step_leaves_the_others_and_the_next_tick(world: World) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ratchet.errors import Conflict, NotFound, RatchetError, Refused
+from ratchet.errors import Conflict, NotFound, RatchetError, Refused, UsageError
 from ratchet.guard.guard import Guard
 from ratchet.guard.trials import OPEN, note, trials
-from ratchet.loops import lesson_trials, proposals, rules
+from ratchet.knobs.versions import target_of
+from ratchet.loops import lesson_trials, proposals, rules, suggestions
 from ratchet.loops.looking import problems, subsided
 from ratchet.loops.telling import tell
 from ratchet.ports import Fix, Notice, Problem, Proposer, Store
@@ -25,7 +26,6 @@ from ratchet.records import Proposal, Trial
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
-MOST_SUGGESTIONS = 20  # of one proposer for one problem: a model's list may be endless
 
 
 @dataclass(slots=True)
@@ -132,8 +132,8 @@ class Improve:
         if not self._auto_fix:
             return
         for held in reversed(proposals.proposals(self._store, states=("open",))):
-            if held.change is None or held.fix not in rules.SAFE:
-                continue
+            if held.change is None or held.fix not in rules.SAFE or held.change.target != target_of(held.agent):
+                continue  # a word alone makes nothing safe: a file or a function has no bounds and no single call
             opened = self._tried(lambda held=held: self._started(held, now), f"proposal {held.id}", now, done)  # type: ignore[misc]
             if opened is not None:
                 done.opened.append(opened.id)
@@ -143,6 +143,9 @@ class Improve:
         try:
             opened = self._guard.open(held.change, now=now)
         except Refused:  # another trial holds the target: this one's turn comes
+            return None
+        except UsageError as error:  # its knobs were declared anew since: it would be refused at every tick
+            proposals.close(self._store, held, now=now, reason=f"cannot be tried: {error}")
             return None
         proposals.begun(self._store, held, opened, now)
         return opened
@@ -163,7 +166,11 @@ class Improve:
     def _suggested(self, problem: Problem, now: float, done: Ticked) -> Iterable[Fix]:
         for proposer in self._proposers:
             try:
-                yield from _few(proposer(problem))
+                for fix in suggestions.few(proposer(problem)):
+                    try:
+                        yield suggestions.checked(problem, fix)
+                    except UsageError as unfit:
+                        self._failed(f"proposer {_name_of(proposer)}", unfit, now, done)
             except Exception as fault:  # noqa: BLE001  (a model or a user's function: the others are asked)
                 self._failed(f"proposer {_name_of(proposer)}", fault, now, done)
 
@@ -188,13 +195,6 @@ class Improve:
             note(self._store, "loop", "improve", "failed", now, step=what, reason=why)
         except RatchetError:
             log.exception("improve.unnoted", extra={"step": what})
-
-
-def _few(suggested: Iterable[Fix] | None) -> Iterable[Fix]:
-    for position, fix in enumerate(suggested or ()):
-        if position >= MOST_SUGGESTIONS:
-            return
-        yield replace(fix)  # a copy raises here when it is no Fix, where its proposer is to blame
 
 
 def _name_of(proposer: Proposer) -> str:
