@@ -84,8 +84,8 @@ class OpenTrials:
             if new is None:
                 return None
             if met is None:
-                if len(self._met) >= _REMEMBERED:
-                    self._met.clear()
+                if len(self._met) >= _REMEMBERED:  # not all of them: calls under way have yet to name what they met
+                    self._met.pop(next(iter(self._met)), None)
                 met = self._met[unit] = {}
             met[target] = known = (trial, new)
         return known[0].new if known[1] else known[0].old
@@ -213,7 +213,7 @@ def _published(trial: Trial) -> Row:
         "share": trial.share,
         "deadline_s": trial.deadline_s,
         "paused": trial.state == "paused",
-        "sticky": trial.unit != "call" and bool(trial.ramp),
+        "sticky": bool(trial.ramp),  # also where most units are calls: a session among them lasts
         "new": {"number": _number(trial.edit.get("result")), "values": new, "at": trial.created_at},
         "old": {"number": _number(trial.edit.get("version")), "values": dict(trial.base), "at": 0.0},
     }

@@ -199,6 +199,31 @@ def test_a_unit_keeps_its_arm_for_life_whatever_the_ramp_does_and_in_every_proce
     assert new > 60
 
 
+def test_a_session_keeps_its_arm_in_every_process_also_where_most_units_are_calls(world: World) -> None:
+    held = opened(world)
+    assert (held.unit, held.share) == ("call", 0.1)
+    target = "settings:" + AGENT
+    world.now += 2
+    first = {f"s{i}": world.trials.arm_of(target, f"s{i}") for i in range(200)}
+    world.run(rates(0.9, 0.9), 150, trial_id=held.id)
+    assert trial(world.store, held.id).share == 0.5
+    world.now += 2
+    other = OpenTrials(str(world.home), world.append)
+    assert {unit: other.arm_of(target, unit) for unit in first} == first
+
+
+def test_a_call_under_way_names_its_trial_however_many_units_came_after_it(world: World) -> None:
+    held = opened(world)
+    target = "settings:" + AGENT
+    world.now += 2
+    for number in range(4_090):
+        world.trials.arm_of(target, f"s{number}")
+    world.trials.arm_of(target, f"{CALL}under-way")
+    for number in range(50):
+        world.trials.arm_of(target, f"more{number}")
+    assert world.trials.met_by(AGENT, f"{CALL}under-way", (target,)) == {held.id: f"{CALL}under-way"}
+
+
 def test_the_exposure_is_journalled_before_the_arm_is_known_and_without_a_journal_there_is_none(world: World) -> None:
     opened(world)
     target = "settings:" + AGENT
