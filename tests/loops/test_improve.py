@@ -8,7 +8,7 @@ import pytest
 
 from loops.worlds import AGENT, KNOBS, World, rates, verbs
 from ratchet.errors import BackendError, Refused
-from ratchet.guard.trials import events, trials
+from ratchet.guard.trials import events, note, trials
 from ratchet.loops import proposals
 from ratchet.loops.improve import Improve, Ticked
 from ratchet.loops.pulse import BUSY, CRITICAL, QUIET, STEADY, mark, pulse
@@ -276,6 +276,19 @@ def test_people_hear_of_each_thing_once(world: World) -> None:
     tick(world, improve)
     tick(world, loop(world, told=told))
     assert len(told) == 2
+
+
+def test_people_hear_of_what_a_slower_loop_wrote_behind_a_quicker_one(world: World) -> None:
+    told: list[Notice] = []
+    improve = loop(world, told=told)
+    tick(world, improve)
+    for behind_s in (0.0, 30.0, 100.0):
+        world.now += 60
+        with world.store.transaction():
+            note(world.store, "trial", f"t{behind_s:g}", "kept", world.now - behind_s)
+        tick(world, improve)
+        tick(world, improve)
+    assert [each.record for each in told] == ["t0", "t30", "t100"]
 
 
 def test_two_loops_at_once_open_one_trial(world: World) -> None:

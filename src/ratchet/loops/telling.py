@@ -7,10 +7,13 @@ from typing import Literal
 
 from ratchet.guard.history import number
 from ratchet.ports import Notice, Store
-from ratchet.records import Row
+from ratchet.records import Json, Row
 
 _CURSOR = "told"
 _MOST = 50  # notices at once: after a long silence nobody reads hundreds
+LATE_S = 600.0
+"""How much older than what was told an event may be and is still told: a tick dates all it does by its beginning, so a
+slow one writes behind a quick one; and clocks are set back."""
 
 _TOLD: dict[tuple[str, str], tuple[str, Literal["info", "warning", "error"]]] = {
     ("trial", "opened"): ("a change is on trial", "info"),
@@ -32,15 +35,17 @@ def tell(store: Store, send: Callable[[Notice], object], *, now: float) -> int:
     no second process tells anything twice; the first call only takes the place."""
     cursor: Row | None = store.get("meta", _CURSOR)
     if cursor is None:
-        store.swap("meta", _CURSOR, 0, {"at": now, "id": ""})
+        store.swap("meta", _CURSOR, 0, {"at": now, "since": now, "ids": []})
         return 0
-    seen = (number(cursor, "at"), str(cursor.get("id") or ""))
-    rows = store.find("events", {"at": (">=", seen[0])}, order=("at", "id")).rows
-    fresh = [row for row in rows if (number(row, "at"), str(row["id"])) > seen]
+    since, at, known = number(cursor, "since"), number(cursor, "at"), cursor.get("ids")
+    rows = store.find("events", {"at": (">=", max(since, min(at, now) - LATE_S))}, order=("at", "id")).rows
+    told = set(known) if isinstance(known, list) else set()
+    fresh = [row for row in rows if row["id"] not in told]
     if not fresh:
         return 0
-    last: Row = {"at": fresh[-1]["at"], "id": fresh[-1]["id"]}
-    if not store.swap("meta", _CURSOR, int(number(cursor, "revision")), last):
+    newest = number(rows[-1], "at")
+    late: list[Json] = [row["id"] for row in rows if number(row, "at") >= min(newest, now) - LATE_S]
+    if not store.swap("meta", _CURSOR, int(number(cursor, "revision")), {"at": newest, "since": since, "ids": late}):
         return 0
     notices = [found for row in fresh if (found := notice_of(row)) is not None][-_MOST:]
     for notice in notices:
