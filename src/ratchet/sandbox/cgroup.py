@@ -105,6 +105,9 @@ class MemoryGroup:
     def attach(self, pid: int) -> None:
         (self._folder / "cgroup.procs").write_text(str(pid))
 
+    def holds(self, pid: int) -> bool:
+        return str(pid) in (self._folder / "cgroup.procs").read_text(encoding="ascii").split()
+
     @property
     def killed(self) -> bool:
         """Whether the kernel had to kill for this limit."""

@@ -79,10 +79,12 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
         os.close(each)
     started = Started(pid=pid, first=0, namespace=True, memory=memory, status=status, failure=fault)
     try:
+        if memory is not None:
+            memory.attach(pid)  # takes the kernel 10 ms and more, while the child makes its view
         started.first = _first_process(status)
         if started.first:
-            if memory is not None:
-                memory.attach(started.first)
+            if memory is not None and not memory.holds(started.first):
+                memory.attach(started.first)  # it was born while its parent was being moved
             _limit_as(uid, started.first, plan.limits)
     except OSError as error:
         os.kill(pid, signal.SIGKILL)
@@ -222,24 +224,18 @@ def _forked(child: Callable[[], NoReturn], streams: tuple[int, int, int], fault:
 
 
 def _limit_as(uid: int | None, pid: int, limits: Limits) -> None:
-    """Set the limits of another process. A root without CAP_SYS_RESOURCE may not; the process's own user may."""
+    """Set the limits of another process. A root without CAP_SYS_RESOURCE may not; the process's own user may, and what
+    the kernel compares is the real one."""
     if uid is None:
         _limit(pid, limits)
         return
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            _become(uid)
-            _limit(pid, limits)
-            code = 0
-        except OSError as error:
-            code = error.errno or 1
-        finally:
-            os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code:
-        raise OSError(code, os.strerror(code))
+    os.setresgid(uid, -1, -1)
+    os.setresuid(uid, -1, -1)
+    try:
+        _limit(pid, limits)
+    finally:
+        os.setresuid(0, -1, -1)
+        os.setresgid(0, -1, -1)
 
 
 def _limit(pid: int, limits: Limits, *, others: int = 0) -> None:
