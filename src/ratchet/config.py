@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -36,6 +36,17 @@ class Config:
     proposers: str = ""
     """Who is asked for fixes besides the built-in rules: names or `package.module:function`, separated by commas."""
 
+    model: str = ""
+    """Who plans in `ratchet run`: `provider:name`, or several separated by commas, each asked when the one before it
+    cannot answer; `local` is the first server found on this machine."""
+    fast_model: str = ""
+    """Who summarises, spelled like `model`; without it those that plan do."""
+    model_base_url: str = ""
+    """The address of an OpenAI-compatible server for names without a provider. Not from a project's file."""
+    model_prices: str = ""
+    """Prices of models that no table has: `name=INPUT/OUTPUT` in USD for a million tokens, separated by commas. Not
+    from a project's file."""
+
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
         _check_range("proven_withheld_share", self.proven_withheld_share, 0.0, 0.9)
@@ -54,6 +65,10 @@ class Tunables(TypedDict, total=False):
     auto_fix: bool | None
     loop_interval_s: float | None
     proposers: str | None
+    model: str | None
+    fast_model: str | None
+    model_base_url: str | None
+    model_prices: str | None
 
 
 class Settings(Tunables, total=False):
@@ -68,6 +83,10 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
 
 
 KEYS = tuple(field.name for field in fields(Config))
+MODEL_KEY = "RATCHET_MODEL_API_KEY"
+"""The key for `model_base_url`: only from the environment, like all keys, and never written down."""
+_PERSONAL = ("model_base_url", "model_prices")
+"""Where prompts go and what they may cost: not for a repository to decide."""
 
 
 def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: Unpack[Settings]) -> Config:
@@ -89,7 +108,7 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
         if key not in chosen and environ.get(name):
             chosen[key] = environ[name]
     home = home_of(chosen.get("home"), environ=environ)
-    for key, value in _from_file([cwd or _here(), home]).items():
+    for key, value in _from_file(cwd or _here(), home).items():
         chosen.setdefault(key, value)
     chosen["home"] = home
     return Config(**{key: _converted(key, value) for key, value in chosen.items()})  # type: ignore[arg-type]
@@ -99,7 +118,7 @@ def unknown_environment(environ: Mapping[str, str]) -> list[str]:
     """`RATCHET_*` variables that mean nothing here (a typing error, or a newer Ratchet's)."""
     from ratchet.notifiers import VARIABLES  # mail and the web, which only `doctor` and notices need
 
-    known = {f"RATCHET_{key.upper()}" for key in KEYS} | set(VARIABLES)
+    known = {f"RATCHET_{key.upper()}" for key in KEYS} | {*VARIABLES, MODEL_KEY}
     return sorted(name for name in environ if name.startswith("RATCHET_") and name not in known)
 
 
@@ -124,9 +143,9 @@ def _here() -> Path | None:
         return None
 
 
-def _from_file(folders: Iterable[Path | None]) -> dict[str, object]:
+def _from_file(project: Path | None, home: Path) -> dict[str, object]:
     """The settings in the first of the folders that has a file of them."""
-    for folder in folders:
+    for folder in (project, home):
         if folder is None or not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113  (never raises, `Path.is_file` may)
             continue
         path = folder / FILE_NAME
@@ -142,6 +161,9 @@ def _from_file(folders: Iterable[Path | None]) -> dict[str, object]:
             _known(key, str(path))
         if "home" in values:
             raise UsageError(f"{path} sets home; set RATCHET_HOME or --home instead")
+        for key in _PERSONAL:
+            if key in values and folder != home:
+                raise UsageError(f"{path} sets {key}, which no project may; set RATCHET_{key.upper()} instead")
         return values
     return {}
 

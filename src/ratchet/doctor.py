@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratchet import install, journal
+from ratchet import install, journal, modelchoice
 from ratchet.config import Config, unknown_environment
 from ratchet.errors import RatchetError
+from ratchet.models import local
 from ratchet.sources.find import usual_homes
 
 
@@ -34,6 +35,7 @@ def examine(config: Config, store_name: str, environ: Mapping[str, str], project
     yield _hooks(environ, project)
     yield _hook_log(config.home)
     yield _histories(environ)
+    yield _models(config, environ)
 
 
 def _settings(config: Config, environ: Mapping[str, str]) -> Check:
@@ -118,3 +120,18 @@ def _histories(environ: Mapping[str, str]) -> Check:
     return Check(
         name="histories", ok=True, found="no Claude Code or Codex history here", remedy="name one: `ratchet learn PATH`"
     )
+
+
+def _models(config: Config, environ: Mapping[str, str]) -> Check:
+    """Which models are named, and which servers answer on this machine. Asks nobody else, and takes a third of a
+    second at most."""
+    near = [f"{each.name} at {each.url} ({', '.join(each.models[:3])})" for each in local.find()]
+    try:
+        named = [str(each) for each in modelchoice.ModelChoice(config, environ).named()]
+    except RatchetError as error:
+        return Check(name="models", ok=False, found=str(error), remedy="correct the setting `model`")
+    found = "; ".join((", ".join(named) if named else "none named", *(near or ["no server on this machine's ports"])))
+    if not modelchoice.installed():
+        remedy = modelchoice.EXTRA if named or near else ""
+        return Check(name="models", ok=not named, found=f"{found}; the extra is not installed", remedy=remedy)
+    return Check(name="models", ok=True, found=found, remedy="" if named or not near else "RATCHET_MODEL=local uses it")

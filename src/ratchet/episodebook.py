@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Literal
 
 from ratchet import episodes, registry
+from ratchet.asking import Model
 from ratchet.attempt import Checks
 from ratchet.confinement import FileChange, Limits
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.healing import Attempt, Budget, Episode, Task
+from ratchet.judges.model import SecondOpinion
 from ratchet.judges.pytest import arguments_of
 from ratchet.landing import branch, files
 from ratchet.loops.heal import Ground, Heal, Memory, Moment
 from ratchet.memory.experience import Experience
+from ratchet.modelchoice import ModelChoice
 from ratchet.patching import diff_text
 from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.projectcheck import OwnCheck, own_check
@@ -28,7 +31,7 @@ from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.copied import CopiedWorkspace
 from ratchet.sandbox.workspace import LayeredWorkspace
 from ratchet.sandboxes import Sandboxes
-from ratchet.solving import Solver, SolverOptions
+from ratchet.solving import Judge, Solver, SolverOptions
 
 CHECK_S = 120.0
 """How long one run of a check may take, unless said otherwise."""
@@ -75,11 +78,20 @@ class Means:
     environ: Mapping[str, str] = field(default_factory=dict)
     readable: tuple[Path, ...] = ()
     allow_unknown_price: bool = False
+    model: str = ""
+    """Who plans, and `fast_model` who summarises, in place of the settings."""
+    fast_model: str = ""
+    second_opinion: bool = False
+    """Whether a model looks at a change that passes, and may doubt it."""
     check_s: float = CHECK_S
     told: Callable[[Moment], None] = lambda _moment: None
     cancelled: Callable[[], bool] = lambda: False
     solver: Solver | None = None
     memory: Memory | None = None
+    judge: Judge | None = None
+    """Who judges, in place of the one that the check asks for."""
+    source: Path | None = None
+    """The folder that is copied, in place of the project's own."""
 
 
 class EpisodeBook:
@@ -87,8 +99,15 @@ class EpisodeBook:
     lessons may have changed."""
 
     def __init__(
-        self, home: Path, *, reading: Callable[[], Store], sandboxes: Sandboxes, changed: Callable[[], object]
+        self,
+        home: Path,
+        *,
+        reading: Callable[[], Store],
+        sandboxes: Sandboxes,
+        changed: Callable[[], object],
+        models: ModelChoice,
     ) -> None:
+        self._models = models
         self._home = home
         self._reading = reading
         self._sandboxes = sandboxes
@@ -153,13 +172,13 @@ class EpisodeBook:
             held = episodes.episode(store, held.id)  # another process may have ended it before the claim
             if held.status == "cancelled":
                 held = episodes.write(store, held, "resumed", status="running", reason="")
-            workspace, held = self._workspace(store, held, sandbox)
+            workspace, held = self._workspace(store, held, sandbox, means.source or Path(held.task.folder))
             beginning = episodes.checkpoint(store, held.id, 0).token
             limits = Limits(wall_s=means.check_s, cpu_s=2 * means.check_s, memory_mb=2048, pids=256, disk_mb=1024)
             purse = EpisodePurse(store, held.id, held.budget, used_s=held.duration_s, cancelled=means.cancelled)
             checks = Checks(
                 held.task,
-                judge=registry.judge(_judge_name(held.task)),
+                judge=self._judge(held.task, means),
                 held=registry.judge(_judge_name(replace(held.task, check=held.task.held_check, judge=""))),
                 sandbox=sandbox,
                 base=workspace,
@@ -187,6 +206,14 @@ class EpisodeBook:
             self._changed()
         return self._landed(store, ended, landing) if ended.status == "passed" else ended
 
+    def _judge(self, task: Task, means: Means) -> Judge:
+        judge = means.judge or registry.judge(_judge_name(task))
+        return SecondOpinion(judge, self._asked("", means)) if means.second_opinion else judge
+
+    def _asked(self, name: str, means: Means) -> Model:
+        """The language models of a name, of these means, or of the settings. Raises Refused, UsageError."""
+        return self._models.chain(name or means.model, fast=means.fast_model, unpriced=means.allow_unknown_price)
+
     def _options(self, name: str, means: Means) -> SolverOptions:
         def other(asked: str) -> Solver:
             if asked == name:
@@ -199,6 +226,7 @@ class EpisodeBook:
             environ=means.environ,
             readable=means.readable,
             allow_unknown_price=means.allow_unknown_price,
+            models=lambda named: self._asked(named, means),
         )
 
     # -- its place -----------------------------------------------------------------------------------------------------
@@ -206,7 +234,9 @@ class EpisodeBook:
     def _place(self, episode_id: str) -> Path:
         return self._home / "workspaces" / episode_id
 
-    def _workspace(self, store: Store, held: Episode, sandbox: Sandbox) -> tuple[Workspace, Episode]:
+    def _workspace(
+        self, store: Store, held: Episode, sandbox: Sandbox, source: Path
+    ) -> tuple[Workspace, Episode]:
         """The episode's workspace: the one that it had, else a new copy of the project as it is now."""
         place = self._place(held.id)
         if held.workspace:
@@ -216,7 +246,7 @@ class EpisodeBook:
                 pass  # cleared away since: copied anew below
         remove_tree(place)  # a copy that was cut short
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        workspace = _copied(sandbox, Path(held.task.folder), place)
+        workspace = _copied(sandbox, source, place)
         with store.transaction():
             held = episodes.write(store, held, "copied", workspace=workspace.id)
             start = episodes.Kept(n=0, token=workspace.checkpoint(), changes=())

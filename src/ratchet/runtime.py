@@ -32,6 +32,7 @@ from ratchet.lessonbook import LessonBook
 from ratchet.loops.improve import Improve, Ticked
 from ratchet.memory import lessons
 from ratchet.memory.recall import Recalled, recall
+from ratchet.modelchoice import ModelChoice
 from ratchet.paging import rows_of
 from ratchet.patternview import PatternDetail, detail
 from ratchet.ports import Progress, Proposer, Store
@@ -173,7 +174,13 @@ class Runtime:
     @property
     def episodes(self) -> EpisodeBook:
         """Tasks healed in a sandbox."""
-        return EpisodeBook(self.home, reading=self._read, sandboxes=self.sandboxes, changed=self._publish)
+        return EpisodeBook(
+            self.home,
+            reading=self._read,
+            sandboxes=self.sandboxes,
+            changed=self._publish,
+            models=ModelChoice(self.config, os.environ),
+        )
 
     @property
     def outbox(self) -> Outbox:

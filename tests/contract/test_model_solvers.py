@@ -321,7 +321,7 @@ def test_a_command_ends_with_the_time(workspace: Workspace) -> None:
 
 
 def test_a_command_with_a_network_needs_a_price(workspace: Workspace) -> None:
-    with pytest.raises(Refused, match="--allow-unpriced"):
+    with pytest.raises(Refused, match="--allow-unknown-price"):
         running("print(1)", net="host").solve(job_on(workspace))
     purse = PlainPurse()
     running("print(1)", net="host", unpriced=True).solve(job_on(workspace, purse=purse))

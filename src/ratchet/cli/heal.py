@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -15,7 +15,8 @@ import click
 from ratchet import healshapes
 from ratchet.cli import show, show_heal
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.episodebook import CHECK_S, Asked, EpisodeBook, Landing, Means
+from ratchet.cli.means import means_options
+from ratchet.episodebook import Asked, EpisodeBook, Landing, Means
 from ratchet.errors import RatchetError, UsageError
 from ratchet.healing import Budget, Episode
 from ratchet.loops.heal import Moment
@@ -34,19 +35,14 @@ NOT_HEALED = 1
 @click.option("--budget-usd", default=1.0, show_default=True, type=click.FloatRange(0), help="Money for all of them.")
 @click.option("--budget-s", default=1800.0, show_default=True, type=click.FloatRange(0, min_open=True), help="Seconds.")
 @click.option("--candidates", default=2000, show_default=True, type=click.IntRange(1), help="Changes tried a try.")
-@click.option("--check-s", default=CHECK_S, show_default=True, type=click.FloatRange(1), help="Longest run of a check.")
 @click.option("--protect", "protected", multiple=True, metavar="GLOB", help="Files that must not change.")
 @click.option("--held-check", metavar="CMD", help="A second check, not shown to the solver, that must pass, too.")
 @click.option("--apply", "applies", is_flag=True, help="Write the result into the project.")
 @click.option("--branch", metavar="NAME", help="Put the result onto a new git branch.")
 @click.option("--patch", metavar="FILE", help="Write the result as a patch.")
 @click.option("--resume", metavar="ID", help="Go on with an episode that was killed, cancelled or taken back.")
-@click.option("--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="For the solver.")
-@click.option("--pass-env", "passed_on", multiple=True, metavar="NAME", help="A variable that the solver gets to see.")
-@click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read.")
-@click.option("--allow-unknown-price", is_flag=True, help="Use a model whose price is not known.")
 @click.option("--seed", default=0, type=int, help="Where the solver's dice start.")
-@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record.")
+@means_options
 @home_option
 @json_option
 def run(
@@ -58,19 +54,14 @@ def run(
     budget_usd: float,
     budget_s: float,
     candidates: int,
-    check_s: float,
     protected: tuple[str, ...],
     held_check: str | None,
     applies: bool,
     branch: str | None,
     patch: str | None,
     resume: str | None,
-    net: str,
-    passed_on: tuple[str, ...],
-    readable: tuple[Path, ...],
-    allow_unknown_price: bool,
     seed: int,
-    unsafe: bool,
+    means: Means,
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -87,16 +78,7 @@ def run(
         landing = _landing(applies=applies, branch=branch, patch=patch)
         book = opened(command_home).episodes
         with _cancelling() as cancelled:
-            means = Means(
-                unsafe=unsafe,
-                net="host" if net == "host" else "none",
-                environ=dict(map(_variable, passed_on)),
-                readable=readable,
-                allow_unknown_price=allow_unknown_price,
-                check_s=check_s,
-                told=watching.told,
-                cancelled=cancelled.is_set,
-            )
+            means = replace(means, told=watching.told, cancelled=cancelled.is_set)
             if resume:
                 ended = book.resume(resume, means, landing=landing)
             else:
@@ -156,13 +138,6 @@ def _landing(*, applies: bool, branch: str | None, patch: str | None) -> Landing
     if len(given) > 1:
         raise UsageError("use one of --apply, --branch and --patch")
     return given[0] if given else Landing()
-
-
-def _variable(name: str) -> tuple[str, str]:
-    value = os.environ.get(name)
-    if value is None:
-        raise UsageError(f"--pass-env {name}: there is no such variable here")
-    return name, value
 
 
 @contextmanager

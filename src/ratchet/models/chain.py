@@ -73,7 +73,7 @@ class Chain:
         if not self._unpriced:
             raise Refused(
                 f"nobody knows what {model} costs, so no budget can hold: name its price (RATCHET_MODEL_PRICES="
-                f"'{model.name}=INPUT/OUTPUT', USD for a million tokens) or allow it with --allow-unpriced"
+                f"'{model.name}=INPUT/OUTPUT', USD for a million tokens) or allow it with --allow-unknown-price"
             )
         return (lambda _usage: 0.0), f"{model} has no known price: it counts as free"
 

@@ -12,8 +12,7 @@ from ratchet.models import local
 
 LOCAL = "local"
 """Stands for the first server that is found on the usual ports, with the first model that it serves."""
-KEY_VARIABLE = "RATCHET_MODEL_API_KEY"
-"""The key for the server at `model_base_url`, where it asks for one."""
+_KEY_VARIABLE = "RATCHET_MODEL_API_KEY"  # for the server at `model_base_url`, where it asks for one
 _ADDRESS_VARIABLES = {"ollama": "OLLAMA_BASE_URL", "vllm": "VLLM_BASE_URL"}
 _KEY_VARIABLES = {"ollama": "OLLAMA_API_KEY", "vllm": "VLLM_API_KEY"}
 
@@ -66,7 +65,7 @@ def _named(text: str, base_url: str, environ: Mapping[str, str]) -> Named:
     provider, colon, name = text.partition(":")
     if base_url and provider not in _REACHED_BY_NAME:  # the colon, if any, is the name's own: Ollama's `qwen3:8b`
         bare = name if provider in _COMPATIBLE and name else text
-        return Named(provider="openai-chat", name=bare, base_url=base_url, key_variable=KEY_VARIABLE)
+        return Named(provider="openai-chat", name=bare, base_url=base_url, key_variable=_KEY_VARIABLE)
     if not colon or not provider or not name:
         raise UsageError(f"model {text!r} names no provider: write provider:model, such as anthropic:{text}")
     if provider in local.USUAL_PORTS:

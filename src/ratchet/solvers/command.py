@@ -95,7 +95,7 @@ class CommandSolver:
             raise Refused(
                 f"nobody would know what `{self._argv[0]}` costs, so no budget can hold: let it tell (claude -p "
                 "--output-format json; aider; or a script that takes {usd} and prints JSON with cost_usd), or "
-                "allow it with --allow-unpriced"
+                "allow it with --allow-unknown-price"
             )
 
     def _command(self, job: SolveJob, brief: _Brief, usd: float) -> Command:
