@@ -1,0 +1,240 @@
+"""Solver `repair`: no model, no network. Finds the small edit under which all tests pass, and remembers what worked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from ratchet.confinement import Command, Ran
+from ratchet.healing import Memo
+from ratchet.records import Json
+from ratchet.solving import Solved, SolveJob, SolverOptions
+
+Order = Literal["best", "coverage", "random"]
+
+_PACKAGE = Path(__file__).parent / "repairing"
+# Loaded by path under a name of its own: the interpreter inside may be a project's, without Ratchet, and the project
+# may well hold a package of any name.
+_START = (
+    "import importlib.util as u, sys; sys.path[:] = [p for p in sys.path if p]; "
+    "s = u.spec_from_file_location('_ratchet_repairing', {0} + '/__init__.py', submodule_search_locations=[{0}]); "
+    "m = u.module_from_spec(s); sys.modules[s.name] = m; s.loader.exec_module(m); "
+    "import _ratchet_repairing.inside as i; i.main()"
+)
+_GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and judge
+_LONGEST_S = 600.0
+_JUDGED = 4  # patches shown to the full check
+_REMEMBERED = 200  # successes that count for the order
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search inside the sandbox said."""
+
+    patches: tuple[Mapping[str, Json], ...] = ()
+    tried: int = 0
+    problem: str = ""
+    timed_out: bool = False
+
+
+class Repair:
+    """Tries one-edit changes of Python files in the order of what is most likely, by running the tests."""
+
+    name = "repair"
+
+    def __init__(self, options: SolverOptions | None = None, *, order: Order = "best") -> None:
+        del options  # it needs neither network nor variables
+        self._order = order
+
+    def solve(self, job: SolveJob) -> Solved:
+        seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
+        if seconds <= 0:
+            return Solved(status="gave_up", reason="no time is left to try anything")
+        found = self._search(job, seconds)
+        if not found.patches:
+            return Solved(status="gave_up", candidates=found.tried, reason=found.problem or _exhausted(found))
+        return self._proposed(job, found)
+
+    def _search(self, job: SolveJob, seconds: float) -> Found:
+        """Run the search where nothing that a candidate does is kept."""
+        request = {
+            "argv": list(job.task.check), "seconds": seconds, "candidates": job.candidates, "seed": job.seed,
+            "order": self._order, "protected": list(job.task.protected), "skip": _skipped(job),
+            **remembered(job.memos, job.failure.signature),
+        }  # fmt: skip
+        trial = job.workspace.fork(job.workspace.checkpoint())
+        try:
+            ran = job.sandbox.run(
+                Command(
+                    argv=("python", "-c", _START.format(repr(str(_PACKAGE)))),
+                    view=trial.view(),
+                    limits=replace(job.limits, wall_s=seconds + _GRACE_S / 2, cpu_s=2 * seconds + 60, idle_s=None),
+                    readable=(_PACKAGE,),
+                    stdin=(json.dumps(request) + "\n").encode(),
+                ),
+                cancelled=job.cancelled,
+                on_output=_Notes(job),
+            )
+        finally:
+            trial.close()
+        return _read(ran)
+
+    def _proposed(self, job: SolveJob, found: Found) -> Solved:
+        """The first patch that the full check takes, in the workspace."""
+        start = job.workspace.checkpoint()
+        reason = ""
+        for patch in found.patches[:_JUDGED]:
+            if job.cancelled():
+                break
+            files = _files(patch)
+            for path, content in files.items():
+                job.workspace.write(path, content)
+            verdict = job.judge(job.workspace)
+            if verdict.passed:
+                return _solved(patch, found, others=len(found.patches) - 1)
+            reason = verdict.reason
+            job.workspace.restore(start)
+        tried = f"{len(found.patches)} patches pass the tests here, but not the full check"
+        return Solved(status="gave_up", candidates=found.tried, reason=f"{tried}: {reason}" if reason else tried)
+
+
+class _Notes:
+    """Passes on what the search says of itself while it runs."""
+
+    def __init__(self, job: SolveJob) -> None:
+        self._job = job
+        self._rest = b""
+
+    def __call__(self, stream: str, data: bytes) -> None:
+        if stream != "stdout":
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            said = _object(line)
+            if isinstance(said.get("note"), str):
+                self._job.note(str(said["note"])[:200])
+
+
+def remembered(memos: Sequence[Memo], signature: str) -> dict[str, Json]:
+    """What the search is told of earlier successes: the edits that fixed this very failure, the newest first, and the
+    classes of all of them."""
+    exact: list[Json] = []
+    memory: list[Json] = []
+    for memo in sorted(memos, key=lambda each: each.at, reverse=True)[:_REMEMBERED]:
+        marks = memo.note.get("marks")
+        if not isinstance(marks, list) or not all(isinstance(each, dict) for each in marks):
+            continue
+        if signature and memo.signature == signature and marks not in exact:
+            exact.append(marks)
+        plain, foretold = memo.note.get("plain"), memo.note.get("foretold")
+        for each in marks:
+            assert isinstance(each, dict)
+            memory.append(
+                {
+                    "family": str(each.get("family", "")),
+                    "shape": str(each.get("shape", "")),
+                    "plain": float(plain) if isinstance(plain, int | float) else 0.0,
+                    "foretold": float(foretold) if isinstance(foretold, int | float) else 0.0,
+                }
+            )
+    return {"exact": exact[:8], "memory": memory}
+
+
+def shuffled(memos: Sequence[Memo], shift: int = 1) -> list[Memo]:
+    """The same memory with every success told of another failure, and of another class of edit: the placebo that a
+    claim about memory is measured against."""
+    shapes = sorted({json.dumps(_classes(memo), sort_keys=True) for memo in memos})
+    if len(shapes) < 2:
+        return []
+    following = {shape: shapes[(i + shift) % len(shapes)] for i, shape in enumerate(shapes)}
+    donors = {json.dumps(_classes(memo), sort_keys=True): memo.note for memo in memos}
+    return [replace(memo, note=donors[following[json.dumps(_classes(memo), sort_keys=True)]]) for memo in memos]
+
+
+def _classes(memo: Memo) -> list[Json]:
+    marks = memo.note.get("marks")
+    return [each.get("shape") for each in marks if isinstance(each, dict)] if isinstance(marks, list) else []
+
+
+def _skipped(job: SolveJob) -> list[Json]:
+    """Patches of earlier attempts that did not hold."""
+    return [str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed"]
+
+
+def _read(ran: Ran) -> Found:
+    """What the search said. The programs it ran could have forged it: it is only ever a proposal."""
+    said: Mapping[str, Json] = {}
+    for line in ran.stdout.split(b"\n"):
+        found = _object(line)
+        said = found if found.get("done") is True else said
+    if not said:
+        how = f"ended by its limit ({ran.killed})" if ran.killed else f"ended with exit code {ran.exit_code}"
+        last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        return Found(problem=f"the search {how}{': ' + last[0][:200] if last else ''}")
+    patches = said.get("patches")
+    held = (
+        tuple(each for each in patches if isinstance(each, dict) and _files(each)) if isinstance(patches, list) else ()
+    )
+    tried = said.get("tried")
+    return Found(
+        held, tried if isinstance(tried, int) else 0, str(said.get("problem") or ""), bool(said.get("timed_out"))
+    )
+
+
+def _files(patch: Mapping[str, Json]) -> dict[str, bytes]:
+    """The new contents in a patch: Python files below the project's folder only."""
+    files = patch.get("files")
+    found: dict[str, bytes] = {}
+    for path, content in files.items() if isinstance(files, dict) else ():
+        plain = path.endswith(".py") and not path.startswith("/") and ".." not in Path(path).parts
+        if not plain or not isinstance(content, str):
+            return {}
+        try:
+            found[path] = bytes.fromhex(content)
+        except ValueError:
+            return {}
+    return found
+
+
+def _solved(patch: Mapping[str, Json], found: Found, *, others: int) -> Solved:
+    marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
+    where = ", ".join(dict.fromkeys(f"{m.get('path')}:{m.get('line')}" for m in marks))
+    fixes = "; ".join(_told(m) for m in marks)
+    exact = patch.get("exact") is True
+    also = f"; {others} other patches pass the tests, too" if others else ""
+    return Solved(
+        status="proposed",
+        cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} at {where}",
+        fix=fixes,
+        candidates=found.tried,
+        note=("the edit that fixed this failure before" if exact else f"found at candidate {patch.get('found_at')}")
+        + also,
+        memo={name: patch.get(name) for name in ("marks", "plain", "foretold", "key", "found_at")},
+    )
+
+
+def _told(mark: Mapping[str, Json]) -> str:
+    before, text = (" ".join(str(mark.get(name, "")).split())[:60] for name in ("before", "text"))
+    if not before:
+        return f"added `{text}`"
+    return f"`{before}` became `{text}`" if text else f"took out `{before}`"
+
+
+def _exhausted(found: Found) -> str:
+    end = "the time was up" if found.timed_out else "no more to try"
+    return f"none of {found.tried} small edits makes all tests pass ({end}); try another solver"
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _object(line: bytes) -> Mapping[str, Json]:
+    try:
+        found = json.loads(line) if line.strip() else None
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,147 @@
+"""What happens inside one forked candidate: its limits, the order of its tests, and what it says of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+
+from .tracing import Tracer
+
+_MEMORY = 512 * 1_048_576  # beyond what the server holds: a mutant that hoards ends alone, not the sandbox
+_FILE = 16 * 1_048_576
+_LOAD_S = 2.0  # for importing the tests, before the first of them starts
+
+
+class InChild(BaseException):
+    """Raised in the forked process, so that it returns from the search to the runner that it was forked in."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__()
+        self.job = job
+
+
+class TimeUp(BaseException):
+    """A test of the first run took too long; the next one is tried."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One run of the tests in a forked process. `first` are run before the others; when none of them passes, and
+    `hopeless` says so, the others are not run at all."""
+
+    out: int
+    first: Sequence[str] = ()
+    hopeless: bool = False
+    cpu_s: float = 10.0
+    each_s: float = 0.0
+    """Above 0: time for one test, which ends alone (the runs that see what there is)."""
+    tracer: Tracer | None = None
+    call: Callable[[], object] | None = None
+    """Called in place of the tests; what it returns is told."""
+    sources: tuple[str, ...] = ()
+    _done: int = 0
+    _gained: bool = False
+    _timed: bool = False
+    _since: float = 0.0
+
+    def confine(self) -> None:
+        """Set limits and give up the server's streams."""
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(quiet, stream)
+        with contextlib.suppress(ValueError, OSError):
+            with open("/proc/self/statm", encoding="ascii") as found:  # noqa: PTH123
+                held = int(found.read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (held + _MEMORY, held + _MEMORY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGPROF, self._on_time if self.each_s else signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, self._on_time if self.each_s else signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, _LOAD_S + self.cpu_s)
+
+    def ordered(self, ids: Sequence[str]) -> list[int]:
+        """The order in which to run these tests, as positions."""
+        place = {name: i for i, name in enumerate(self.first)}
+        return sorted(range(len(ids)), key=lambda i: (place.get(ids[i], len(place)), i))
+
+    def begin(self, name: str) -> None:
+        self.tell({"id": name, "ok": False, "error": "unfinished"})
+        self._since = time.process_time()
+        if self.each_s:
+            # Again and again, for a program that catches everything; by the wall, too, for one that sleeps.
+            signal.setitimer(signal.ITIMER_PROF, self.each_s, 0.1)
+            signal.setitimer(signal.ITIMER_REAL, 3 * self.each_s, 0.1)
+        elif not self._timed:
+            signal.setitimer(signal.ITIMER_PROF, self.cpu_s)
+            self._timed = True
+        if self.tracer is not None:
+            self.tracer.begin(name)
+
+    def end(self, name: str, passed: bool, error: BaseException | None = None) -> None:
+        if self.each_s:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        if self.tracer is not None:
+            self.tracer.end()
+        self._done += 1
+        self._gained = self._gained or (passed and name in self.first)
+        line, crash = _places(error.__traceback__ if error else None, self.sources)
+        used = time.process_time() - self._since
+        what = type(error).__name__ if error else ""
+        self.tell({"id": name, "ok": passed, "line": line, "crash": crash, "error": what, "cpu_s": round(used, 4)})
+
+    def enough(self) -> bool:
+        """Whether to leave the other tests out."""
+        return self.hopeless and not self._gained and self._done >= len(self.first)
+
+    def tell(self, said: object) -> None:
+        data = (json.dumps(said) + "\n").encode()
+        while data:
+            data = data[os.write(self.out, data) :]
+
+    def leave(self) -> None:
+        """End this process; nothing of the server's that is registered to happen at exit happens."""
+        if self.tracer is not None:
+            self.tracer.stop()
+            self.tell({"trace": self.tracer.seen()})
+        self.tell({"end": True})
+        os._exit(0)
+
+    @staticmethod
+    def _on_time(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeUp
+
+
+def _places(found: TracebackType | None, sources: Sequence[str]) -> tuple[int, list[object]]:
+    """The line of the test that failed, and the innermost place in the program under repair."""
+    line, crash = 0, list[object]()
+    for frame, number in traceback.walk_tb(found):
+        name = frame.f_code.co_filename
+        if name in sources:
+            crash = [name, number]
+        elif name.startswith(os.getcwd()) and not line:
+            line = number
+    return line, crash
+
+
+def guarded(job: Job, name: str, run: Callable[[], object]) -> None:
+    """Run one test and tell how it ended."""
+    job.begin(name)
+    try:
+        run()
+    except SystemExit as error:
+        job.end(name, error.code in (None, 0), None if error.code in (None, 0) else error)
+    except BaseException as error:  # noqa: BLE001  (whatever a mutant raises is its verdict)
+        job.end(name, False, error)
+    else:
+        job.end(name, True)
+    sys.stdout.flush()

@@ -1,0 +1,285 @@
+"""How the tests of a project are run inside a forked process: pytest, unittest, a script, or any other command.
+
+A driver's `run` sets everything up that all candidates share, calls `serve` (which forks; it raises InChild in the
+child), and in the child runs the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shlex
+import subprocess
+import sys
+import unittest
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .child import InChild, Job, guarded
+
+Serve = Callable[[], None]
+_SHELL = set("|&;<>$`\\\"'*?[]#~=%(){}\n")
+
+
+class Driver(Protocol):
+    """Runs the tests in a child."""
+
+    def run(self, serve: Serve) -> None: ...
+
+
+@dataclass(slots=True)
+class Forked:
+    """A driver that needs nothing set up: `tests` are run by the child from the start."""
+
+    tests: Callable[[Job], None]
+
+    def run(self, serve: Serve) -> None:
+        try:
+            serve()
+        except InChild as child:
+            _begin(child.job)
+            self.tests(child.job)
+            child.job.leave()
+
+
+class Pytest:
+    """Pytest is set up once; children collect and run. Where a conftest imports the program itself, that would be
+    stale in the children: then each of them sets pytest up."""
+
+    def __init__(self, arguments: Sequence[str], stale: Callable[[], bool]) -> None:
+        self._arguments = ["-q", "--assert=plain", "--tb=short", "-p", "no:cacheprovider", "--capture=sys", *arguments]
+        self._stale = stale
+        self._serve: Serve | None = None
+        self._job: Job | None = None
+        self._errors: dict[str, BaseException] = {}
+        self._failed: set[str] = set()
+        self._left = 0
+
+    def run(self, serve: Serve) -> None:
+        import pytest
+
+        self._serve = serve
+        kept = set(sys.modules)
+        pytest.main([*self._arguments], plugins=[self])
+        if self._job is None:
+            # Only reached when what conftest imported is stale, or pytest could not start: children start afresh.
+            for name in set(sys.modules) - kept:
+                if _is_here(sys.modules[name]):
+                    del sys.modules[name]
+            self._serve = None
+            Forked(self._whole).run(serve)
+        else:
+            self._job.leave()
+
+    def _whole(self, job: Job) -> None:
+        import pytest
+
+        self._job = job
+        pytest.main([*self._arguments], plugins=[self])
+
+    def pytest_collection(self, session: Any) -> object:
+        del session
+        if self._serve is None:
+            return None
+        if self._stale():
+            return True
+        try:
+            self._serve()
+        except InChild as child:
+            self._job = child.job
+            _begin(child.job)
+        return None
+
+    # Tried last, so that what plugins leave out is left out.
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        assert self._job is not None
+        items[:] = [items[i] for i in self._job.ordered([item.nodeid for item in items])]
+        self._left = len(items)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and self._job is not None:
+            # Which tests the file holds is not known: it stands for them.
+            self._job.tell({"id": report.nodeid or "collection", "ok": False, "error": "collect"})
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        assert self._job is not None
+        self._failed.discard(nodeid)
+        self._errors.pop(nodeid, None)
+        self._job.begin(nodeid)
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> object:
+        """Without the text of the traceback, which costs more than the test (a thousand frames of a recursion)."""
+        import pytest
+
+        if call.excinfo is None or call.excinfo.errisinstance((pytest.skip.Exception, pytest.exit.Exception)):
+            return None
+        self._errors.setdefault(item.nodeid, call.excinfo.value)
+        return pytest.TestReport(item.nodeid, item.location, {}, "failed", "failed", call.when)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self._failed.add(report.nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        assert self._job is not None
+        passed = nodeid not in self._failed
+        self._job.end(nodeid, passed, None if passed else self._errors.get(nodeid))
+        self._left -= 1
+        if self._left <= 0 or self._job.enough():
+            # Pytest's own farewell has nothing to say to us.
+            self._job.leave()
+
+
+def driver_for(argv: Sequence[str], stale: Callable[[], bool]) -> tuple[Driver, list[str]]:
+    """The driver of a check, and the files that are the check itself."""
+    words = _words(list(argv))
+    python = bool(words) and os.path.basename(words[0]).startswith("python")
+    rest = _after_options(words[1:]) if python else words
+    if rest[:2] == ["-m", "pytest"] or (rest and os.path.basename(rest[0]) in ("pytest", "py.test")):
+        if rest[0] == "-m":
+            sys.path.insert(0, os.getcwd())
+        arguments = _without_parallel(rest[2:] if rest[0] == "-m" else rest[1:])
+        return Pytest(arguments, stale), [each.split("::")[0] for each in arguments if each.split("::")[0].endswith(".py")]
+    if rest[:2] == ["-m", "unittest"]:
+        sys.path.insert(0, os.getcwd())
+        return Forked(lambda job: _unittest(job, rest[2:])), [each for each in rest if each.endswith(".py")]
+    if python and rest and rest[0] == "-m" and len(rest) > 1:
+        sys.path.insert(0, os.getcwd())
+        return Forked(lambda job: _script(job, rest[1:], module=True)), []
+    if python and rest and os.path.isfile(rest[0]):
+        sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
+        return Forked(lambda job: _script(job, rest, module=False)), [rest[0]]
+    return Forked(lambda job: _command(job, list(argv))), [each for each in words if each.endswith(".py")]
+
+
+def _words(argv: list[str]) -> list[str]:
+    """A plain command, also where it comes as the text of a shell; with variables set before it, those are set."""
+    if len(argv) == 3 and os.path.basename(argv[0]) in ("sh", "bash") and argv[1] in ("-c", "-lc"):
+        text = argv[2].strip()
+        plain = shlex.split(text) if not _SHELL & set(text.replace("=", "").replace("::", "")) else []
+        return _words(plain) if plain else argv
+    while argv and "=" in argv[0].split("/")[0] and not argv[0].startswith("-"):
+        name, _, value = argv[0].partition("=")
+        if name == "PYTHONPATH":
+            sys.path[:0] = [os.path.abspath(each) for each in value.split(":") if each]
+        os.environ[name] = value
+        argv = argv[1:]
+    return argv
+
+
+def _after_options(words: list[str]) -> list[str]:
+    """Without the interpreter's own switches."""
+    while words and words[0].startswith("-") and words[0] not in ("-m", "-c", "-"):
+        words = words[2:] if words[0] in ("-W", "-X") else words[1:]
+    return words
+
+
+def _without_parallel(arguments: list[str]) -> list[str]:
+    """Without what would stop early or start other processes."""
+    kept: list[str] = []
+    skip = False
+    for each in arguments:
+        if skip:
+            skip = False
+        elif each in ("-n", "--maxfail", "--junitxml", "--junit-xml", "--durations"):
+            skip = True
+        elif each in ("-x", "--exitfirst", "-s", "--lf", "--ff", "--last-failed", "--failed-first"):
+            continue
+        elif not each.startswith(("--maxfail=", "--junitxml=", "--numprocesses", "-n=", "--cov", "--durations=")):
+            kept.append(each)
+    return kept
+
+
+def _begin(job: Job) -> None:
+    job.confine()
+    if job.tracer is not None:
+        job.tracer.start()
+    if job.call is not None:
+        job.tell({"returned": job.call()})
+        job.leave()
+
+
+def _unittest(job: Job, arguments: list[str]) -> None:
+    loader = unittest.TestLoader()
+    if not arguments or arguments[0] == "discover":
+        found = loader.discover(*_discovery(arguments[1:]))
+    else:
+        named = [each for each in arguments if not each.startswith("-")]
+        found = loader.loadTestsFromNames([_dotted(each) for each in named] or ["."])
+    tests = list(_flat(found))
+    for i in job.ordered([each.id() for each in tests]):
+        if job.enough():
+            return
+        _one(job, tests[i])
+
+
+def _one(job: Job, test: unittest.TestCase) -> None:
+    result = _Result()
+    job.begin(test.id())
+    test.run(result)
+    failed = result.failures or result.errors or result.unexpectedSuccesses
+    job.end(test.id(), not failed, result.error)
+
+
+class _Result(unittest.TestResult):
+    """Keeps the first exception as it is, with its traceback."""
+
+    error: BaseException | None = None
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802  (unittest's name)
+        self.error = self.error or err[1]
+        super().addError(test, err)
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        self.error = self.error or err[1]
+        super().addFailure(test, err)
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        self.error = self.error or (err[1] if err else None)
+        super().addSubTest(test, subtest, err)
+
+
+def _discovery(arguments: list[str]) -> tuple[str, str]:
+    folder, pattern = ".", "test*.py"
+    for name, value in zip(arguments, [*arguments[1:], ""], strict=True):
+        if name in ("-s", "--start-directory"):
+            folder = value
+        elif name in ("-p", "--pattern"):
+            pattern = value
+    if arguments and not arguments[0].startswith("-"):
+        folder = arguments[0]
+    return folder, pattern
+
+
+def _flat(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    for each in suite:
+        if isinstance(each, unittest.TestSuite):
+            yield from _flat(each)
+        else:
+            yield each
+
+
+def _dotted(name: str) -> str:
+    return name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else name
+
+
+def _script(job: Job, words: list[str], *, module: bool) -> None:
+    sys.argv = list(words)
+    if module:
+        guarded(job, words[0], lambda: runpy.run_module(words[0], run_name="__main__", alter_sys=True))
+    else:
+        guarded(job, words[0], lambda: runpy.run_path(words[0], run_name="__main__"))
+
+
+def _command(job: Job, argv: list[str]) -> None:
+    def run() -> None:
+        done = subprocess.run(argv, check=False, capture_output=True)  # noqa: S603
+        sys.exit(done.returncode)
+
+    guarded(job, "check", run)
+
+
+def _is_here(module: object) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and file.startswith(os.getcwd() + os.sep)

@@ -1,0 +1,127 @@
+"""The process inside the sandbox: reads what is wanted, searches, and writes what it found, one JSON object a line."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .choosing import chosen, told
+from .differing import answers, asked
+from .drivers import driver_for
+from .ordering import Remembered
+from .search import Patch, Search, Wanted
+from .server import Server
+
+_FILES = 5_000
+_PATCHES = 12  # compared with one another
+_LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
+_HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py",
+            "noxfile.py", "tasks.py")  # fmt: skip
+
+
+def main() -> None:
+    """Serve one request: {"argv", "seconds", "candidates", "seed", "order", "memory", "exact", "skip", "protected"}."""
+    request = json.loads(sys.stdin.readline())
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    _hush()
+    sys.dont_write_bytecode = True
+    sys.pycache_prefix = f"/tmp/no-bytecode-{os.getpid()}"  # noqa: S108  (never made: stale bytecode is not read)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    sources: list[str] = []
+    driver, checked = driver_for(request["argv"], lambda: _stale(sources))
+    sources += _sources([*request["protected"], *checked])
+    server = Server(time.monotonic() + request["seconds"])
+    server.sources = tuple(sources)
+
+    def serve() -> None:
+        try:
+            _serve(server, request, out)
+        except Exception:  # noqa: BLE001  (the edge of this process; pytest above would make something else of it)
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(70)
+        os._exit(0)
+
+    driver.run(serve)
+
+
+def _serve(server: Server, request: Mapping[str, Any], out: Any) -> None:
+    def tell(**said: object) -> None:
+        print(json.dumps(said), file=out, flush=True)
+
+    wanted = _wanted(request)
+    search = Search(server, wanted, lambda text: tell(note=text))
+    problem = search.run()
+    patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
+    inputs = asked(search.calls, wanted.seed)
+
+    def ask(patch: Patch) -> object:
+        return server.call(patch.files, answers(inputs), seconds=1.5) if inputs else None
+
+    best = chosen(patches, ask)
+    tell(
+        done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
+        patches=[told(each, rank) for rank, each in enumerate(best)],
+        tests=len(search.first.tests), failing=len(search.first.failing), timed_out=server.out_of_time(),
+    )  # fmt: skip
+
+
+def _wanted(request: Mapping[str, Any]) -> Wanted:
+    return Wanted(
+        candidates=request["candidates"],
+        seed=request["seed"],
+        order=request["order"],
+        memory=tuple(Remembered(**each) for each in request["memory"]),
+        exact=tuple(tuple(marks) for marks in request["exact"]),
+        skip=frozenset(request["skip"]),
+    )
+
+
+def _sources(left_out: Sequence[str]) -> list[str]:
+    """Absolute paths of the Python files that may be changed: neither tests nor harness nor what is protected."""
+    root = os.getcwd()
+    found = []
+    for path in _walk(root):
+        name = os.path.relpath(path, root)
+        base = os.path.basename(name)
+        harness = any(fnmatch.fnmatchcase(base, each) for each in _HARNESS)
+        if not harness and not any(_covers(each, name) for each in left_out):
+            found.append(path)
+    return found
+
+
+def _walk(root: str) -> Iterator[str]:
+    count = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith((".", "__pycache__")) and each not in _LEFT_OUT)
+        for name in sorted(names):
+            if name.endswith(".py"):
+                count += 1
+                yield os.path.join(folder, name)
+        if count > _FILES:
+            return
+
+
+def _covers(pattern: str, name: str) -> bool:
+    pattern = os.path.normpath(pattern)
+    return fnmatch.fnmatchcase(name, pattern) or name.startswith(pattern.rstrip("/*") + "/")
+
+
+def _stale(sources: Sequence[str]) -> bool:
+    """Whether a file of the program is imported already, in the server."""
+    held = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    return any(path in held for path in sources)
+
+
+def _hush() -> None:
+    """What the tests print goes nowhere; only answers reach the outside."""
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):
+        os.dup2(quiet, stream)

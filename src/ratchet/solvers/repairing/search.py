@@ -1,0 +1,316 @@
+"""The search for edits that make all tests pass: one edit first, then more on top of those that help."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .ordering import Ranked, Remembered, ranked
+from .program import Edit, Program
+from .server import Report, Server
+from .spectrum import Place, suspicion
+from .templates import edits as edits_of
+
+_BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
+_BRANCH_EVERY = 4
+_ROOT_SHARE = 0.4  # of the candidates: from here on mostly edits on top of others
+_DEPTH = 3
+_STATES = 24
+_MORE_AT_LEAST, _MORE_AT_MOST = 4, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the side outside asks for."""
+
+    candidates: int
+    seed: int = 0
+    order: str = "best"
+    memory: tuple[Remembered, ...] = ()
+    exact: tuple[tuple[Mapping[str, str], ...], ...] = ()
+    """Edits that fixed this very failure before, each a sequence of marks (`mark`)."""
+    skip: frozenset[str] = frozenset()
+    """Keys of patches that were tried and found wanting."""
+
+
+@dataclass(slots=True)
+class State:
+    """The program after some edits, and what was not tried on top of it."""
+
+    files: Mapping[str, bytes]
+    marks: tuple[Mapping[str, str], ...]
+    report: Report
+    promise: float = 1.0
+    untried: Iterator[Ranked] = iter(())
+    programs: dict[str, Program] = field(default_factory=dict)
+    calls: list[Mapping[str, str]] = field(default_factory=list)
+    tried: int = 0
+    opened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Files under which every test passes. `found_at` counts candidates; `shares` are those of its last edit."""
+
+    files: Mapping[str, bytes]
+    marks: tuple[Mapping[str, str], ...]
+    found_at: int
+    plain: float = 0.0
+    foretold: float = 0.0
+    size: int = 0
+    exact: bool = False
+
+    @property
+    def key(self) -> str:
+        return " | ".join(f"{m['path']}:{m['function']}:{m['shape']}:{m['before']}>{m['text']}" for m in self.marks)
+
+
+class Search:
+    """One search. `patches` grows while it runs; `tried` counts candidates."""
+
+    def __init__(self, server: Server, wanted: Wanted, note: Callable[[str], None]) -> None:
+        self._server, self._wanted, self._note = server, wanted, note
+        self._root = os.getcwd()
+        self._seen: set[int] = set()
+        self.patches: list[Patch] = []
+        self.tried = 0
+        self.calls: list[Mapping[str, str]] = []
+        self.first = Report()
+        self._states: list[State] = []
+        self._until = wanted.candidates
+
+    def run(self) -> str:
+        """Search to the end; "" if something was tried, else why not."""
+        self.first = self._server.whole({})
+        if not self.first.tests:
+            return "no test could be run"
+        if not self.first.failing:
+            return "every test passes here"
+        self._server.measured(self.first)
+        root = State(files={}, marks=(), report=self.first)
+        self._states = [root]
+        if self._from_memory():
+            return ""
+        self._open(root)
+        if not root.programs:
+            return "the failing tests run no Python file that may be changed"
+        self.calls = root.calls
+        while self.tried < self._until and not self._server.out_of_time():
+            state = self._next_state()
+            if state is None:
+                break
+            one = next(state.untried, None)
+            if one is None:
+                self._states.remove(state)
+                continue
+            self._try(state, one)
+        return ""
+
+    # -- what comes next -----------------------------------------------------------------------------------------------
+
+    def _next_state(self) -> State | None:
+        """The root, and now and then the most promising of the others; later the other way round."""
+        if not self._states:
+            return None
+        root, others = self._states[0], self._states[1:]
+        if self._states[0].marks:
+            others = self._states
+        turn = self.tried % _BRANCH_EVERY
+        late = self.tried > _ROOT_SHARE * self._wanted.candidates
+        deeper = (turn != 0) if late else (turn == 0 and self.tried >= _BRANCH_AFTER)
+        if others and not self.patches and (deeper or self._states[0].marks):
+            best = max(others, key=lambda each: each.promise / (1 + each.tried / 60))
+            if not best.opened:
+                self._open(best)
+            return best
+        return root
+
+    def _open(self, state: State) -> None:
+        """See what its tests run, and put its edits into order."""
+        state.opened = True
+        traced = self._server.whole(state.files, trace=True)
+        lines, calls = _lines(traced.trace), traced.trace.get("calls")
+        failing = state.report.failing
+        crashes = [test.crash for test in traced.tests.values() if test.crash and test.error != "TimeUp"]
+        suspect = suspicion(lines, failing, crashes)
+        if not suspect:
+            # Nothing was seen to run (other processes do): then every line may be it.
+            suspect = {(path, line): 1.0 for path in self._server.sources[:40] for line in range(1, 2_000)}
+        state.calls = [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
+        state.programs = self._programs(state.files, suspect)
+        _teach(state.programs, traced.trace, self._root)
+        found = [edit for program in state.programs.values() for edit in edits_of(program, self._runs(program, suspect))]
+        wanted = self._wanted
+        order = ranked(found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order)
+        state.untried = iter(order)
+
+    def _runs(self, program: Program, suspect: Mapping[Place, float]) -> Callable[[tuple[int, int]], bool]:
+        path = os.path.join(self._root, program.path)
+        held = {line for file, line in suspect if file == path}
+        return lambda lines: any(line in held for line in range(lines[0], lines[1] + 1))
+
+    def _programs(self, files: Mapping[str, bytes], suspect: Mapping[Place, float]) -> dict[str, Program]:
+        found: dict[str, Program] = {}
+        for path in sorted({file for file, _ in suspect}):
+            name = os.path.relpath(path, self._root)
+            try:
+                found[name] = Program(name, files.get(name) or _content(path))
+            except (OSError, SyntaxError, ValueError, RecursionError):
+                continue  # what cannot be read as Python is not what templates can change
+        return found
+
+    # -- one candidate -------------------------------------------------------------------------------------------------
+
+    def _try(self, state: State, one: Ranked) -> None:
+        program = state.programs[one.edit.path]
+        content = program.encoded((one.edit,))
+        if not self._is_new(one.edit.path, content, state):
+            return
+        state.tried += 1
+        files = {**state.files, one.edit.path: content}
+        marks = (*state.marks, mark(one.edit))
+        report = self._run(files)
+        if self._passes(report):
+            self._found(Patch(files, marks, self.tried, one.plain, one.foretold, _size(marks)))
+        elif len(marks) < _DEPTH and not self.patches:
+            self._keep_if_better(state, State(files=files, marks=marks, report=report))
+
+    def _is_new(self, path: str, content: bytes, state: State) -> bool:
+        """Whether these files were not tried yet and are Python (warnings count: an `is` with a literal helps nobody)."""
+        key = hash((path, content, tuple(sorted(state.files.items()))))
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", SyntaxWarning)
+                compile(content, path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, SyntaxWarning, RecursionError):
+            return False
+        return True
+
+    def _run(self, files: Mapping[str, bytes]) -> Report:
+        self.tried += 1
+        if self.tried % 100 == 0:
+            self._note(f"{self.tried} candidates tried")
+        return self._server.candidate(files)
+
+    def _passes(self, report: Report) -> bool:
+        expected = {name for name, test in self.first.tests.items() if test.error != "collect"}
+        return report.whole and bool(report.passing) and not report.failing and expected <= report.passing
+
+    def _found(self, patch: Patch) -> None:
+        if patch.key in self._wanted.skip:
+            return
+        if not self.patches:
+            more = min(_MORE_AT_MOST, max(_MORE_AT_LEAST, self.tried // 2))
+            self._until = min(self._wanted.candidates, self.tried + more)
+        self.patches.append(patch)
+        self._note(f"candidate {self.tried} passes all tests")
+
+    def _keep_if_better(self, state: State, new: State) -> None:
+        """Whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
+        before, after = state.report, new.report
+        if before.passing - after.passing and new.report.whole:
+            return
+        gained = len(after.passing - before.passing)
+        if gained and not after.whole:
+            return
+        promise = float(gained) / max(1, len(before.failing))
+        if not gained:
+            further = [
+                name
+                for name, test in after.tests.items()
+                if (old := before.tests.get(name)) and not old.passed and test.line > old.line > 0
+                and test.error != "TimeUp"
+            ]  # fmt: skip
+            if not further:
+                return
+            promise = 0.1 * len(further) / max(1, len(before.failing))
+        new.promise = (state.promise if state.marks else 0.0) + promise
+        self._states.append(new)
+        if len(self._states) > _STATES:
+            worst = min(self._states[1:], key=lambda each: each.promise / (1 + each.tried / 60))
+            self._states.remove(worst)
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+
+    def _from_memory(self) -> bool:
+        """Try the edits that fixed this very failure before; True if one does again."""
+        for marks in self._wanted.exact:
+            if self.tried >= self._until:
+                return False
+            files = self._replayed(marks)
+            if not files:
+                continue
+            report = self._run(files)
+            if self._passes(report):
+                self._found(Patch(files, marks, self.tried, size=_size(marks), exact=True))
+                if self.patches:
+                    return True
+        return False
+
+    def _replayed(self, marks: Sequence[Mapping[str, str]]) -> dict[str, bytes]:
+        """The files after these edits; empty where one of them has no place here."""
+        files: dict[str, bytes] = {}
+        for each in marks:
+            for path in _alike(self._server.sources, each["path"], self._root):
+                try:
+                    program = Program(path, files.get(path) or _content(os.path.join(self._root, path)))
+                except (OSError, SyntaxError, ValueError, RecursionError):
+                    continue
+                found = [edit for edit in edits_of(program, lambda _lines: True) if _is_same(edit, each)]
+                if found:
+                    best = min(found, key=lambda edit: abs(edit.start - int(each.get("start") or 0)))
+                    files[path] = program.encoded((best,))
+                    break
+            else:
+                return {}
+        return files
+
+
+def mark(edit: Edit) -> dict[str, str]:
+    """An edit as it is remembered: enough to find it again in the same program, and its class for others."""
+    return {
+        "path": edit.path, "function": edit.function, "family": edit.family, "shape": edit.shape,
+        "before": edit.before, "text": edit.text, "start": str(edit.start), "line": str(edit.lines[0]),
+    }  # fmt: skip
+
+
+def _is_same(edit: Edit, held: Mapping[str, str]) -> bool:
+    return all(getattr(edit, name) == held.get(name) for name in ("function", "family", "before", "text"))
+
+
+def _alike(sources: Sequence[str], path: str, root: str) -> list[str]:
+    """That path here, else files of the same name."""
+    here = [os.path.relpath(each, root) for each in sources]
+    return [path] if path in here else [each for each in here if os.path.basename(each) == os.path.basename(path)]
+
+
+def _size(marks: Sequence[Mapping[str, str]]) -> int:
+    return sum(abs(len(each["text"]) - len(each["before"])) + min(len(each["text"]), len(each["before"])) for each in marks)
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _lines(trace: Mapping[str, object]) -> dict[str, set[Place]]:
+    held = trace.get("lines")
+    return {
+        str(name): {(str(place[0]), int(place[1])) for place in places}
+        for name, places in (held.items() if isinstance(held, dict) else ())
+    }
+
+
+def _teach(programs: Mapping[str, Program], trace: Mapping[str, object], root: str) -> None:
+    held = trace.get("types")
+    for file, function, types in held if isinstance(held, list) else ():
+        program = programs.get(os.path.relpath(str(file), root))
+        if program is not None and isinstance(types, dict):
+            known = program.types.setdefault(str(function), {})
+            for name, kinds in types.items():
+                known[str(name)] = sorted({*known.get(str(name), []), *map(str, kinds)})

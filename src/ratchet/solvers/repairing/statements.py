@@ -1,0 +1,317 @@
+"""Templates for whole statements: left out, moved, added, of another form."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from .conditions import Piece
+from .program import FUNCTIONS, Program
+
+_SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Break | ast.Continue | ast.AnnAssign | ast.Delete
+_EXCEPTIONS = ("KeyError", "IndexError", "ValueError", "TypeError", "AttributeError", "ZeroDivisionError",
+               "StopIteration", "LookupError", "ArithmeticError", "OSError", "RuntimeError", "Exception")  # fmt: skip
+
+
+def deletion(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A statement left out; of an `if` or a loop, also its head alone, or its `else`."""
+    if not isinstance(node, ast.stmt) or isinstance(node, (*FUNCTIONS, ast.ClassDef)) or not p.alone(node):
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    start, end = p.span(node)
+    if len(p.block(node)) == 1 or isinstance(node, ast.Import | ast.ImportFrom):
+        yield start, end, "pass", 0.7
+    else:
+        assert node.end_lineno is not None
+        yield p.line_start(node.lineno), p.line_end(node.end_lineno), "", 1.0
+    if isinstance(node, ast.If) and not node.orelse and not _is_elif(p, node):
+        yield p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno), _body(p, node), 1.0
+
+
+def motion(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A statement changes places with the next, leaves its block, or enters the block before it."""
+    if not isinstance(node, ast.stmt) or isinstance(node, (*FUNCTIONS, ast.ClassDef)) or not p.alone(node):
+        return
+    block = p.block(node)
+    at = block.index(node)
+    following = block[at + 1] if at + 1 < len(block) else None
+    start, end = p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno)
+    if following is not None and p.alone(following) and not isinstance(following, FUNCTIONS):
+        last = p.line_end(following.end_lineno or following.lineno)
+        middle = p.line_start(following.lineno)
+        yield start, last, _closed(p, p.text[middle:last]) + p.text[start:end] + _gap(p.text[end:middle]), 1.0
+        if isinstance(following, ast.For | ast.While | ast.If | ast.With) and isinstance(node, _SIMPLE):
+            # Into the block that follows: made anew for every turn.
+            deeper = p.indent(following.body[0])
+            if deeper is not None:
+                head = p.line_start(following.body[0].lineno)
+                moved = p.text[end:head] + deeper + p.text[start:end].lstrip(" \t")
+                yield start, head, moved, 0.7
+    parent = p.parents.get(node)
+    if isinstance(parent, ast.For | ast.While | ast.If | ast.With) and isinstance(node, _SIMPLE | ast.If):
+        yield from _out(p, node, parent, block)
+    if at and isinstance(node, _SIMPLE):
+        yield from _into(p, node, block[at - 1])
+
+
+def _out(p: Program, node: ast.stmt, parent: ast.stmt, block: list[ast.stmt]) -> Iterator[Piece]:
+    """The last statement of a block comes after it; the first one before it."""
+    start, end = p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno)
+    outer = p.indent(parent)
+    if outer is None or len(block) == 1:
+        return
+    last = p.line_end(parent.end_lineno or parent.lineno)
+    text = _closed(p, _indented(p, node, outer))
+    rest = _closed(p, p.text[end:last]) if end < last else ""
+    if node is block[-1] or isinstance(node, ast.Assign | ast.AugAssign | ast.Expr):
+        yield start, last, rest + text, 1.0 if node is block[-1] else 0.4
+    if node is block[0] and not _is_elif(p, parent):
+        yield p.line_start(parent.lineno), end, text + p.text[p.line_start(parent.lineno) : start], 1.0
+
+
+def _into(p: Program, node: ast.stmt, before: ast.stmt) -> Iterator[Piece]:
+    """Becomes the last statement of the block before it, of any depth."""
+    holder: ast.stmt = before
+    while isinstance(holder, ast.For | ast.While | ast.If | ast.With):
+        inner = (holder.orelse or holder.body) if isinstance(holder, ast.If) else holder.body
+        deeper = p.indent(inner[-1])
+        if deeper is None:
+            return
+        at, end = p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno)
+        yield at, end, _indented(p, node, deeper), 1.0
+        holder = inner[-1]
+
+
+def insertion(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing statement, before or after this one."""
+    if not isinstance(node, ast.stmt) or isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom):
+        return
+    indent = p.indent(node)
+    if indent is None or _is_elif(p, node) or not p.alone(node):
+        return
+    before, after = p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno)
+    last = node is p.block(node)[-1]
+    ends = isinstance(node, ast.Return | ast.Break | ast.Continue | ast.Raise)
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if p.function(node) is None:
+        return
+    for text, weight in _missing(p, node):
+        line = indent + text.replace("\n", p.newline + indent) + p.newline
+        if not docstring:
+            yield before, before, line, weight
+        if last and not ends:
+            opened = "" if p.text[:after].endswith("\n") else p.newline
+            yield after, after, opened + line, weight
+
+
+def _missing(p: Program, node: ast.stmt) -> Iterator[tuple[str, float]]:
+    names = p.locals_of(node)
+    kinds = {name: set(p.types_of(node, name)) for name in names}
+    mutable = [n for n in names if kinds[n] & {"list", "deque"} or _has_call(p, n, ("append", "extend", "pop"))]
+    sets = [n for n in names if "set" in kinds[n] or _has_call(p, n, ("add", "discard"))]
+    for name in mutable:
+        yield from ((f"{name}.append({other})", 2.0) for other in names if other != name)
+        yield f"{name}.pop()", 0.5
+        yield f"{name}.sort()", 0.5
+        yield f"{name} = []", 0.5
+        yield f"{name}.reverse()", 0.2
+        yield f"{name}.clear()", 0.2
+        yield from ((f"{name}.extend({other})", 0.5) for other in mutable if other != name)
+    for name in sets:
+        yield from ((f"{name}.add({other})", 2.5) for other in names if other != name)
+        yield from ((f"{name}.discard({other})", 0.3) for other in names if other != name)
+    plain = {n: p.text.count(n) for n in names if n not in ("self", "cls")}
+    for name in plain:
+        for other in plain:
+            if name != other and not (kinds[name] and kinds[other] and not kinds[name] & kinds[other]):
+                yield f"{name} = {other}", 1.0
+    for name in plain:
+        if not kinds[name] or kinds[name] & {"int", "float"}:
+            yield f"{name} += 1", 1.0
+            yield f"{name} -= 1", 1.0
+            yield f"{name} = 0", 0.5
+        yield f"return {name}", 0.7
+        for value in ("0", "[]", "None", "''", "False", "1", name):
+            yield f"if not {name}:\n    return {value}", 0.3
+    for form in _own_fields(p, node):
+        yield form
+    if _in_loop(p, node):
+        yield "break", 2.0
+        yield "continue", 2.0
+        yield from ((f"if not {name}:\n    {word}", 0.3) for name in names for word in ("continue", "break"))
+    yield from ((f"return {value}", 0.5) for value in ("None", "True", "False", "0", "[]", "self"))
+    if p.function(node) is not None and p.enclosing_class(node) is not None:
+        yield "super().__init__()", 0.5
+    for text in _alike(p, node):
+        yield text, 1.5
+
+
+def _own_fields(p: Program, node: ast.stmt) -> Iterator[tuple[str, float]]:
+    """Fields of the object that are counted or set."""
+    if "self" not in p.locals_of(node):
+        return
+    stored = {each.attr for each in p.nodes if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)}
+    names = [name for name in p.locals_of(node) if name != "self"]
+    for field in sorted(stored):
+        yield from ((f"self.{field} = {name}", 0.7) for name in names)
+        yield from ((f"self.{field} {change}", 0.7) for change in ("+= 1", "-= 1"))
+        yield from ((f"self.{field} = {value}", 0.4) for value in ("None", "0", "[]", "True", "False"))
+        for name in names:
+            yield f"self.{field}.append({name})", 0.3
+            yield f"del self.{field}[{name}]", 0.3
+            yield f"self.{field}.move_to_end({name})", 0.3
+            yield f"self.{field}.pop({name}, None)", 0.3
+
+
+def _alike(p: Program, node: ast.stmt) -> Iterator[str]:
+    """Simple statements that the function has elsewhere."""
+    scope, seen = p.function(node), set()
+    for other in p.nodes:
+        if isinstance(other, _SIMPLE) and other is not node and p.function(other) is scope:
+            text = p.seg(other)
+            if text not in seen and "\n" not in text and not text.startswith(("'", '"')):
+                seen.add(text)
+                yield text
+
+
+def form(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another form of the same statement: `=` for `+=`, `yield from`, a value set and not merely made."""
+    if isinstance(node, ast.AugAssign):
+        start, end = p.span(node.target)[1], p.span(node.value)[0]
+        yield start, end, " = ", 1.0
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
+        start, end = p.span(node.targets[0])[1], p.span(node.value)[0]
+        yield from ((start, end, f" {mark} ", 1.0) for mark in ("+=", "-=", "*=", "|="))
+    elif isinstance(node, ast.Yield) and node.value is not None:
+        yield p.span(node)[0], p.span(node.value)[0], "yield from ", 2.0
+        if isinstance(p.parents.get(node), ast.Expr):
+            yield p.span(node)[0], p.span(node.value)[0], "return ", 1.0
+    elif isinstance(node, ast.YieldFrom):
+        yield p.span(node)[0], p.span(node.value)[0], "yield ", 2.0
+    elif isinstance(node, ast.Return) and node.value is not None:
+        yield p.span(node)[0], p.span(node.value)[0], "yield ", 0.7
+        yield p.span(node)[0], p.span(node.value)[0], "yield from ", 0.7
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield from _used(p, node, node.value)
+    elif isinstance(node, ast.Break | ast.Continue):
+        other = "continue" if isinstance(node, ast.Break) else "break"
+        yield from ((*p.span(node), text, 1.0) for text in (other, "return", "pass"))
+    elif isinstance(node, ast.If) and _is_elif(p, node):
+        start = p.span(node)[0]
+        if p.text[start : start + 4] == "elif":
+            yield start, start + 4, "if", 1.0
+    elif isinstance(node, ast.If) and p.indent(node) is not None:
+        block = p.block(node)
+        at = block.index(node)
+        if at and isinstance(block[at - 1], ast.If):
+            yield p.span(node)[0], p.span(node)[0] + 2, "elif", 1.0
+        yield p.span(node)[0], p.span(node)[0] + 2, "while", 0.7
+    elif isinstance(node, ast.While):
+        yield p.span(node)[0], p.span(node)[0] + 5, "if", 0.5
+
+
+def _used(p: Program, node: ast.Expr, call: ast.Call) -> Iterator[Piece]:
+    """A call whose value is lost: returned, assigned; `x.update(y)` for `x = y`."""
+    start, end = p.span(node)
+    yield start, start, "return ", 1.0
+    yield start, start, "yield from ", 0.5
+    yield from ((start, start, f"{name} = ", 0.7) for name in p.locals_of(node) if name not in ("self", "cls"))
+    if isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+        holder = p.seg(call.func.value)
+        yield start, end, f"{holder} = {p.seg(call.args[0])}", 1.5
+        yield start, end, f"{holder} += {p.seg(call.args[0])}", 0.7
+        for name in p.locals_of(node):
+            yield start, end, f"{holder}[{name}] = {p.seg(call.args[0])}", 0.2
+
+
+def scope(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """`nonlocal` or `global` that is missing, a loop's variable bound late, an import that was forgotten."""
+    if isinstance(node, FUNCTIONS):
+        outer = p.function(node)
+        first = node.body[0]
+        indent = p.indent(first)
+        if indent is not None:
+            own = {each for each in p.locals_of(first)} - {each.arg for each in node.args.args}
+            around = set(p.variables(outer.body[0])) if isinstance(outer, FUNCTIONS) else set()
+            at = p.span(first)[0]
+            top = set(p.variables(p.tree))
+            for name in sorted(own & around):
+                yield at, at, f"nonlocal {name}{p.newline}{indent}", 3.0
+            for name in sorted(own & top):
+                yield at, at, f"global {name}{p.newline}{indent}", 2.0
+    elif isinstance(node, ast.Lambda):
+        inside = {each.id for each in ast.walk(node.body) if isinstance(each, ast.Name)}
+        start = p.span(node)[0] + len("lambda")
+        for name in p.locals_of(node):
+            if name in inside and name not in {each.arg for each in node.args.args}:
+                yield start, start, f" {name}={name}{',' if node.args.args else ''}", 1.0
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in sys.stdlib_module_names:
+        bound = {alias.asname or alias.name.split(".")[0] for each in p.nodes if isinstance(each, ast.Import)
+                 for alias in each.names}  # fmt: skip
+        if node.id not in bound and node.id not in p.variables(node):
+            at = next((p.line_start(each.lineno) for each in p.tree.body if not _is_text(each)), 0)
+            yield at, at, f"import {node.id}{p.newline}", 3.0
+
+
+def caught(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another exception caught or raised."""
+    if isinstance(node, ast.ExceptHandler) and node.type is not None:
+        start, end = p.span(node.type)
+        mine = p.seg(node.type)
+        for name in _EXCEPTIONS:
+            if name not in mine:
+                yield start, end, name, 1.0
+                if isinstance(node.type, ast.Name | ast.Attribute):
+                    yield start, end, f"({mine}, {name})", 1.0
+    elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call | ast.Name):
+        named = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        for name in _EXCEPTIONS:
+            if name != p.seg(named):
+                yield *p.span(named), name, 1.0
+
+
+def _has_call(p: Program, name: str, methods: tuple[str, ...]) -> bool:
+    return any(f"{name}.{method}(" in p.text for method in methods)
+
+
+def _in_loop(p: Program, node: ast.AST) -> bool:
+    at = p.parents.get(node)
+    while at is not None and not isinstance(at, FUNCTIONS):
+        if isinstance(at, ast.For | ast.While):
+            return True
+        at = p.parents.get(at)
+    return False
+
+
+def _is_elif(p: Program, node: ast.stmt) -> bool:
+    start = p.span(node)[0]
+    return isinstance(node, ast.If) and p.text[start : start + 4] == "elif"
+
+
+def _is_text(node: ast.stmt) -> bool:
+    imported = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+    return imported or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+
+def _indented(p: Program, node: ast.stmt, indent: str) -> str:
+    """Its lines, moved to another depth."""
+    text = p.text[p.line_start(node.lineno) : p.line_end(node.end_lineno or node.lineno)]
+    mine = p.indent(node) or ""
+    lines = text.splitlines(keepends=True)
+    return "".join(indent + line[len(mine) :] if line.startswith(mine) else line for line in lines)
+
+
+def _body(p: Program, node: ast.If) -> str:
+    indent = p.indent(node) or ""
+    return "".join(_closed(p, _indented(p, each, indent)) for each in node.body)
+
+
+def _closed(p: Program, text: str) -> str:
+    return text if text.endswith(("\n", "\r")) else text + p.newline
+
+
+def _gap(text: str) -> str:
+    """What stood between two statements, if it is more than nothing."""
+    return text if text.strip() else ""

@@ -1,0 +1,109 @@
+"""All families of edits, and the edits of one file that they make."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+
+from . import calls, conditions, statements, values
+from .program import FUNCTIONS, Edit, Program, masked
+
+Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
+
+FAMILIES: Mapping[str, Template] = {
+    "comparison": conditions.comparison,
+    "bound": conditions.bound,
+    "arithmetic": conditions.arithmetic,
+    "boolean": conditions.boolean,
+    "negation": conditions.negation,
+    "extension": conditions.extension,
+    "reduction": conditions.reduction,
+    "replacement": conditions.replacement,
+    "off_by_one": values.off_by_one,
+    "constant": values.constant,
+    "text_piece": values.text_piece,
+    "variable": values.variable,
+    "operand_swap": values.operand_swap,
+    "operand_drop": values.operand_drop,
+    "operand_add": values.operand_add,
+    "wrap": values.wrap,
+    "unwrap": values.unwrap,
+    "returned": values.returned,
+    "initial": values.initial,
+    "argument_swap": calls.argument_swap,
+    "argument_count": calls.argument_count,
+    "attribute": calls.attribute,
+    "builtin": calls.builtin,
+    "slicing": calls.slicing,
+    "reuse": calls.reuse,
+    "default": calls.default,
+    "deletion": statements.deletion,
+    "motion": statements.motion,
+    "insertion": statements.insertion,
+    "form": statements.form,
+    "scope": statements.scope,
+    "caught": statements.caught,
+}
+_EDITS_A_FILE = 60_000
+"""A file so large that its edits are more is searched in its most suspect lines only, since they come first."""
+
+
+def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterator[Edit]:
+    """Every edit of the file whose lines are `wanted`; each new text of a place once, by the family that makes it
+    first. They may still be no Python: whoever runs them finds out."""
+    seen: dict[tuple[int, int, str], None] = {}
+    for node in program.nodes:
+        if not isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.comprehension | ast.Slice):
+            continue
+        lines = _lines(program, node)
+        if lines is None or not wanted(lines) or _is_annotation(program, node):
+            continue
+        for family, template in FAMILIES.items():
+            if family != "text_piece" and program.within_format(node):
+                continue
+            for start, end, text, weight in template(program, node):
+                before = program.text[start:end]
+                if before == text or (start, end, text) in seen:
+                    continue
+                seen[start, end, text] = None
+                yield Edit(
+                    path=program.path, start=start, end=end, text=text, family=family, lines=lines,
+                    shape=f"{_masked(program, before)} => {_masked(program, text)}",
+                    function=program.qualname(node), before=before, weight=weight,
+                )  # fmt: skip
+                if len(seen) >= _EDITS_A_FILE:
+                    return
+
+
+def _lines(program: Program, node: ast.AST) -> tuple[int, int] | None:
+    """The lines that speak for an edit at a node: of the head of its statement, up to the end of the expression. For a
+    signature, those of the body, since its own line runs at every import."""
+    if isinstance(node, ast.comprehension):
+        return _lines(program, node.target)
+    if isinstance(node, ast.excepthandler):
+        return node.lineno, node.body[-1].end_lineno or node.lineno
+    statement = program.statement(node)
+    if statement is None:
+        return None
+    if isinstance(statement, FUNCTIONS):
+        return statement.body[0].lineno, statement.end_lineno or statement.lineno
+    if statement is node:
+        compound = isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try | ast.ClassDef)
+        return statement.lineno, statement.lineno if compound else (statement.end_lineno or statement.lineno)
+    return statement.lineno, getattr(node, "end_lineno", None) or statement.lineno
+
+
+def _is_annotation(program: Program, node: ast.AST) -> bool:
+    at: ast.AST | None = node
+    while isinstance(at, ast.expr):
+        above = program.parents.get(at)
+        if isinstance(above, ast.arg | ast.AnnAssign) and above.annotation is at:
+            return True
+        if isinstance(above, FUNCTIONS) and above.returns is at:
+            return True
+        at = above
+    return False
+
+
+def _masked(program: Program, text: str) -> str:
+    return masked(text[:200], program.known)

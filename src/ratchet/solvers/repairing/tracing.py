@@ -1,0 +1,101 @@
+"""Which lines each test runs, which types variables hold, and what the tests call the program with."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Collection
+from types import CodeType, FrameType
+from typing import Any
+
+_EVENTS = 3_000_000  # lines seen before one stops looking: an endless loop has shown itself by then
+_RETURNS = 60
+_CALLS = 24
+_PICKLED = 20_000
+
+Trace = Callable[[FrameType, str, Any], Any]
+
+
+class Tracer:
+    """Looks at the frames of some files, by `sys.settrace`."""
+
+    def __init__(self, files: Collection[str]) -> None:
+        self._files = frozenset(files)
+        self._lines: dict[str, set[tuple[str, int]]] = {"": set()}
+        self._now = self._lines[""]
+        self._types: dict[tuple[str, str], dict[str, set[str]]] = {}
+        self._returns: dict[CodeType, int] = {}
+        self._calls: list[dict[str, str]] = []
+        self._called: dict[str, int] = {}
+        self._events = 0
+
+    def start(self) -> None:
+        threading.settrace(self._on_call)
+        sys.settrace(self._on_call)
+
+    def stop(self) -> None:
+        sys.settrace(None)
+
+    def begin(self, name: str) -> None:
+        self._now = self._lines.setdefault(name, set())
+        sys.settrace(self._on_call)
+
+    def end(self) -> None:
+        self._now = self._lines[""]
+
+    def seen(self) -> dict[str, object]:
+        """Plain JSON of it all: lines by test ("" at import), types by file and function, calls from tests."""
+        return {
+            "lines": {name: sorted(map(list, found)) for name, found in self._lines.items()},
+            "types": [
+                [file, function, {name: sorted(kinds) for name, kinds in found.items()}]
+                for (file, function), found in self._types.items()
+            ],
+            "calls": self._calls,
+        }
+
+    def _on_call(self, frame: FrameType, _event: str, _argument: object) -> Trace | None:
+        if frame.f_code.co_filename not in self._files or self._events > _EVENTS:
+            return None
+        self._now.add((frame.f_code.co_filename, frame.f_lineno))
+        back = frame.f_back
+        if back is not None and back.f_code.co_filename not in self._files:
+            self._keep_call(frame)
+        return self._on_event
+
+    def _on_event(self, frame: FrameType, event: str, _argument: object) -> Trace | None:
+        if event == "line":
+            self._events += 1
+            self._now.add((frame.f_code.co_filename, frame.f_lineno))
+        elif event == "return":
+            self._keep_types(frame)
+        return self._on_event if self._events <= _EVENTS else None
+
+    def _keep_types(self, frame: FrameType) -> None:
+        code = frame.f_code
+        count = self._returns.get(code, 0)
+        if count >= _RETURNS:
+            return
+        self._returns[code] = count + 1
+        function = ".".join(part for part in code.co_qualname.split(".") if not part.startswith("<"))
+        found = self._types.setdefault((code.co_filename, function), {})
+        for name, value in frame.f_locals.items():
+            if not name.startswith(("__", ".")):
+                found.setdefault(name, set()).add(type(value).__name__)
+
+    def _keep_call(self, frame: FrameType) -> None:
+        code = frame.f_code
+        if "." in code.co_qualname or code.co_qualname.startswith("<") or self._called.get(code.co_name, 0) >= _CALLS:
+            return
+        try:
+            values = [frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]]
+            data = pickle.dumps(values)
+        except Exception:  # noqa: BLE001  (what cannot be pickled is not replayed; a class may raise anything here)
+            return
+        if len(data) <= _PICKLED:
+            self._called[code.co_name] = self._called.get(code.co_name, 0) + 1
+            module = str(frame.f_globals.get("__name__", ""))
+            text = base64.b64encode(data).decode()
+            self._calls.append({"module": module, "function": code.co_name, "arguments": text})

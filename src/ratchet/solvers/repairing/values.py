@@ -1,0 +1,331 @@
+"""Templates for values: constants, variables, operands, bounds, what is returned."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from .conditions import Piece
+from .program import FUNCTIONS, Program
+
+_NUMBERED = ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript
+_INITIAL = ("0", "1", "-1", "None", "''", "[]", "{}", "set()", "True", "False", "float('inf')", "float('-inf')", "[0]")
+_WRAPS = ("len", "abs", "int", "str", "list", "set", "sorted", "sum", "max", "min", "tuple", "reversed", "float",
+          "round", "dict", "bool")  # fmt: skip
+_SIZED = {"list", "tuple", "str", "dict", "set", "deque", "bytes", "frozenset", "defaultdict", "Counter"}
+_WEEKLESS = {"m": "M", "M": "m", "d": "j", "j": "d", "y": "Y", "Y": "y", "H": "I", "I": "H", "b": "B", "B": "b"}
+
+
+def off_by_one(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """One more or one less."""
+    if not isinstance(node, ast.expr) or not _counts(p, node):
+        return
+    start, end = p.span(node)
+    text = p.seg(node)
+    if isinstance(node, ast.Constant):
+        yield start, end, str(node.value + 1), 1.0
+        yield start, end, str(node.value - 1) if node.value > 0 else f"{node.value - 1}", 1.0
+        return
+    yield start, end, _in_place(p, node, f"{text} + 1"), 1.0
+    yield start, end, _in_place(p, node, f"{text} - 1"), 1.0
+
+
+def constant(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another constant: its neighbours, those that the function uses, the usual ones."""
+    if not isinstance(node, ast.Constant) or _is_docstring(p, node):
+        return
+    start, end = p.span(node)
+    value = node.value
+    if isinstance(value, bool):
+        yield start, end, str(not value), 2.0
+        yield start, end, "None", 0.3
+    elif isinstance(value, int | float):
+        others = {"0": 1.0, "1": 1.0, "2": 0.7, "-1": 0.7, "10": 0.1, f"-{p.seg(node)}": 0.7}
+        if abs(value) >= 4:
+            others |= {str(value * 2): 0.2, str(value // 2): 0.2, str(value * 10): 0.3, str(value // 10): 0.3}
+        others |= {text: 0.7 for text in _constants_near(p, node, (int, float))}
+        yield from ((start, end, text, weight) for text, weight in others.items() if text != p.seg(node))
+    elif isinstance(value, str):
+        others = {"''": 1.0, "' '": 0.7, "','": 0.2, r"'\n'": 0.4} | {t: 0.7 for t in _constants_near(p, node, (str,))}
+        yield from ((start, end, text, weight) for text, weight in others.items())
+    elif value is None:
+        yield from ((start, end, text, 1.0) for text in ("False", "0", "[]", "''", "True", "1", "{}", "-1"))
+
+
+def text_piece(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """One character of a string that means something: a digit, a quantifier, an alignment, a date's letter."""
+    if not isinstance(node, ast.Constant | ast.JoinedStr):
+        return
+    if (isinstance(node, ast.Constant) and not isinstance(node.value, str | bytes)) or _is_docstring(p, node):
+        return
+    start, end = p.span(node)
+    text = p.text[start:end]
+    if len(text) > 120 or "\n" in text:
+        return
+    for found in re.finditer(r"%([mMdjyYHIbB])", text):
+        yield start + found.start(1), start + found.end(1), _WEEKLESS[found[1]], 1.0
+    for found in re.finditer(r"\d", text):
+        for near in (int(found[0]) + 1, int(found[0]) - 1, 0):
+            if 0 <= near <= 9 and str(near) != found[0]:
+                yield start + found.start(), start + found.end(), str(near), 1.0
+    for found in re.finditer(r"[<>^](?=\d|\{)", text):
+        yield from ((start + found.start(), start + found.end(), to, 1.0) for to in "<>^" if to != found[0])
+    for found in re.finditer(r"(?<=[\w\])\\.])[+*?]", text):
+        yield from ((start + found.start(), start + found.end(), to, 1.0) for to in ("+", "*", "?", "") if to != found[0])
+    for found in re.finditer(r"\\([dwsDWS])(?![+*?{])", text):
+        yield start + found.end(), start + found.end(), "+", 1.0
+        yield start + found.end(), start + found.end(), "*", 0.5
+    for found in re.finditer(r"\\([dwsDWS])", text):
+        yield from ((start + found.start(1), start + found.end(1), to, 0.4) for to in "dwsDWS" if to != found[1])
+    body = re.match(r"[A-Za-z]*(?:'''|\"\"\"|'|\")", text)
+    if body and len(text) <= 24:
+        inner, quote = body.end(), len(text) - len(body[0].lstrip("rRbBfFuU"))
+        yield start + inner, start + inner, "^", 0.3
+        yield from ((start + quote, start + quote, extra, 0.4) for extra in ("$", " ", r"\n" if "\\" not in text else " "))
+        if text[inner:quote].endswith(" "):
+            yield start + quote - 1, start + quote, "", 1.0
+        if text[inner:quote].startswith(" "):
+            yield start + inner, start + inner + 1, "", 1.0
+
+
+def variable(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another variable in scope, those of the same types first."""
+    if not isinstance(node, ast.Name):
+        return
+    start, end = p.span(node)
+    if isinstance(node.ctx, ast.Load):
+        if _is_called(p, node):
+            names = p.callables()
+        else:
+            names = [*p.variables(node)]
+            if node.id in p.callables() and not names:
+                names = p.callables()
+        mine = set(p.types_of(node, node.id))
+        near = set(p.locals_of(node))
+        for name in names:
+            if name != node.id:
+                theirs = set(p.types_of(node, name))
+                fits = 0.25 if mine and theirs and not mine & theirs else 1.0
+                yield start, end, name, fits * (1.0 if name in near else 0.5)
+        if p.enclosing_class(node) is not None and "self" in p.variables(node):
+            yield from ((start, end, f"self.{name}", 0.5) for name in p.attributes if name == node.id)
+    elif isinstance(node.ctx, ast.Store) and not isinstance(p.parents.get(node), ast.For | ast.comprehension):
+        yield from ((start, end, name, 0.4) for name in p.locals_of(node) if name != node.id)
+
+
+def operand_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Two operands, or two elements of a tuple, change places."""
+    if isinstance(node, ast.BinOp):
+        pairs = [(node.left, node.right)]
+        if isinstance(node.left, ast.BinOp):
+            pairs.append((node.left.right, node.right))
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        pairs = [(node.left, node.comparators[0])]
+    elif isinstance(node, ast.Tuple) and 2 <= len(node.elts) <= 4:
+        pairs = list(zip(node.elts, node.elts[1:], strict=False))
+    elif isinstance(node, ast.IfExp):
+        pairs = [(node.body, node.orelse)]
+    else:
+        return
+    for left, right in pairs:
+        if p.seg(left) != p.seg(right):
+            (start, middle), (then, end) = p.span(left), p.span(right)
+            tight = isinstance(node, ast.BinOp)
+            first, second = (p.wrapped(right), p.wrapped(left)) if tight else (p.seg(right), p.seg(left))
+            yield start, end, first + p.text[middle:then] + second, 1.0
+
+
+def operand_drop(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """One operand left out."""
+    if isinstance(node, ast.BinOp):
+        yield *p.span(node), _in_place(p, node, p.wrapped(node.left), atom=True), 1.0
+        yield *p.span(node), _in_place(p, node, p.wrapped(node.right), atom=True), 1.0
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
+        yield *p.span(node), p.wrapped(node.operand), 1.0
+    elif isinstance(node, ast.IfExp):
+        yield *p.span(node), p.wrapped(node.body), 0.7
+        yield *p.span(node), p.wrapped(node.orelse), 0.7
+
+
+def operand_add(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing operand: `x` for `x + y`, `y - x`, `x * y`."""
+    if not _stands_alone(p, node) or not isinstance(node, ast.expr):
+        return
+    start, end = p.span(node)
+    text = p.wrapped(node)
+    if isinstance(node, ast.Constant) and node.value is None:
+        return
+    mine = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
+    for name in p.locals_of(node):
+        theirs = set(p.types_of(node, name))
+        fits = 0.2 if mine and theirs and not mine & theirs else 1.0
+        if p.seg(node) == name:
+            yield start, end, _in_place(p, node, f"{text} * {name}"), 0.3
+            continue
+        for form, weight in (("{0} + {1}", 1.0), ("{1} + {0}", 0.7), ("{0} - {1}", 1.0), ("{0} * {1}", 0.5),
+                             ("{1} - {0}", 0.3), ("{0} % {1}", 0.3), ("{0} // {1}", 0.2), ("{0} / {1}", 0.2)):  # fmt: skip
+            yield start, end, _in_place(p, node, form.format(text, name)), weight * fits
+
+
+def wrap(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """The value inside a call, a list, a power; or not below zero, not below what there was."""
+    if not isinstance(node, ast.expr) or not _is_value(p, node):
+        return
+    start, end = p.span(node)
+    text = p.seg(node)
+    types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
+    statement = p.parents.get(node)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and not isinstance(node, ast.Constant):
+        target = p.seg(statement.targets[0])
+        yield from ((start, end, f"{name}({target}, {text})", 3.0) for name in ("max", "min"))
+        yield from ((start, end, f"{name}(0, {text})", 3.0) for name in ("max", "min"))
+    elif isinstance(node, ast.BinOp | ast.Name) and isinstance(statement, ast.Return | ast.Call | ast.BinOp):
+        yield from ((start, end, f"{name}(0, {text})", 0.5) for name in ("max", "min"))
+    if isinstance(node, ast.Constant | ast.ListComp):
+        if isinstance(statement, ast.Return | ast.Assign):
+            yield start, end, f"[{text}]", 0.5
+        return
+    for name in _WRAPS:
+        sized = name in ("len", "sorted", "sum", "reversed", "set", "list", "tuple")
+        misfit = types and (not types & _SIZED) if sized else types and name in ("abs", "round") and types & _SIZED
+        if not (isinstance(node, ast.Call) and p.seg(node.func) == name):
+            yield start, end, f"{name}({text})", 0.1 if misfit else 1.0
+    held = p.wrapped(node)
+    for form, weight in (("[{0}]", 0.7), ("-{0}", 0.7), ("{0} ** 2", 0.7), ("{0}[::-1]", 0.5), ("{0}[:]", 0.7),
+                         ("{0}.copy()", 0.5), ("{0}.strip()", 0.4), ("{0}.lower()", 0.4), ("{0} * 2", 0.3),
+                         ("{0} // 2", 0.3), ("{0} % 2", 0.2), ("{0}()", 0.2), ("({0},)", 0.3), ("not {0}", 0.3),
+                         ("{0}.split()", 0.2), ("{0}.items()", 0.3), ("{0}.values()", 0.2), ("~{0}", 0.1)):  # fmt: skip
+        new = form.format(held)
+        yield start, end, new if form.startswith(("[", "(")) else _in_place(p, node, new), weight
+
+
+def unwrap(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A call left out, its argument or its object kept; a list of one opened."""
+    if isinstance(node, ast.Call):
+        for argument in node.args:
+            if not isinstance(argument, ast.Starred):
+                yield *p.span(node), _in_place(p, node, p.seg(argument)), 1.0
+        if isinstance(node.func, ast.Attribute):
+            yield *p.span(node), p.wrapped(node.func.value), 1.0
+    elif isinstance(node, ast.List) and len(node.elts) == 1 and isinstance(node.ctx, ast.Load):
+        yield *p.span(node), p.wrapped(node.elts[0]), 1.0
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and not _is_called(p, node):
+        yield *p.span(node), p.seg(node.value), 0.5
+
+
+def returned(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another value returned: a variable, something empty, a comparison."""
+    if not isinstance(node, ast.Return | ast.Yield):
+        return
+    if node.value is None:
+        start = end = p.span(node)[1]
+        before = " "
+    else:
+        (start, end), before = p.span(node.value), ""
+    names = p.locals_of(node)
+    for text in ("True", "False", "None", "0", "1", "-1", "[]", "[[]]", "''", "{}", "set()", "()", "float('inf')"):
+        yield start, end, before + text, 1.0
+    for name in names:
+        yield start, end, before + name, 1.0
+        yield start, end, f"{before}[{name}]", 0.7
+        yield start, end, f"{before}{name} == 0", 0.5
+        yield start, end, f"{before}not {name}", 0.5
+        yield start, end, f"{before}len({name})", 0.3
+        yield start, end, f"{before}bool({name})", 0.1
+        yield start, end, f"{before}''.join({name})", 0.1
+    for one in names[:6]:
+        for other in names[:6]:
+            if one != other:
+                yield start, end, f"{before}({one}, {other})", 0.05
+                yield start, end, f"{before}{one} == {other}", 0.1
+
+
+def initial(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another first value of a variable."""
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+        value = node.value
+        if not isinstance(value, ast.Constant | ast.List | ast.Dict | ast.UnaryOp | ast.Name | ast.Subscript | ast.Call):
+            return
+        start, end = p.span(value)
+        for text in _INITIAL:
+            yield start, end, text, 1.0 if isinstance(value, ast.Constant | ast.UnaryOp | ast.List) else 0.3
+        for name in p.locals_of(node):
+            yield from ((start, end, text, 0.5) for text in (name, f"{name}[0]", f"[{name}]", f"len({name})"))
+            yield from ((start, end, text, 0.3) for text in (f"list({name})", f"{name}[:]", f"{name}[-1]"))
+
+
+def _counts(p: Program, node: ast.expr) -> bool:
+    """Whether a number could stand here that is one off."""
+    if isinstance(node, ast.Constant):
+        return type(node.value) is int
+    if not isinstance(node, _NUMBERED) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv):
+        return False
+    if isinstance(node, ast.Name):
+        types = p.types_of(node, node.id)
+        if types and not {"int", "float"} & set(types):
+            return False
+    if isinstance(node, ast.Call) and p.seg(node.func) in ("range", "print", "enumerate", "zip", "sorted", "list", "set"):
+        return False
+    parent = p.parents.get(node)
+    if isinstance(parent, ast.Call) and parent.func is node:
+        return False
+    held = ast.Call | ast.Compare | ast.Subscript | ast.Slice | ast.Return | ast.Assign | ast.BinOp | ast.Tuple
+    return isinstance(parent, held | ast.AugAssign | ast.Yield | ast.IfExp | ast.keyword) and not (
+        isinstance(parent, ast.Subscript) and parent.value is node
+    )
+
+
+def _stands_alone(p: Program, node: ast.AST) -> bool:
+    """An argument, an assigned or returned value, an index, one side of a comparison."""
+    parent = p.parents.get(node)
+    if isinstance(parent, ast.Call):
+        return node in parent.args
+    if isinstance(parent, ast.Assign | ast.AugAssign | ast.Return | ast.Yield):
+        return parent.value is node
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is node and not isinstance(node, ast.Slice | ast.Tuple)
+    return isinstance(parent, ast.Compare | ast.Slice | ast.IfExp)
+
+
+def _is_value(p: Program, node: ast.expr) -> bool:
+    """A value that is read, as a whole."""
+    if isinstance(node, ast.Starred | ast.Slice | ast.JoinedStr | ast.Lambda | ast.GeneratorExp | ast.Yield | ast.Await):
+        return False
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or _is_called(p, node):
+        return False
+    parent = p.parents.get(node)
+    if isinstance(parent, ast.Attribute | ast.FormattedValue | ast.Expr | ast.arg) or isinstance(parent, FUNCTIONS):
+        return False
+    return not (isinstance(parent, ast.Subscript) and parent.value is node and not isinstance(node, ast.Name))
+
+
+def _is_called(p: Program, node: ast.AST) -> bool:
+    parent = p.parents.get(node)
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
+def _is_docstring(p: Program, node: ast.AST) -> bool:
+    return isinstance(p.parents.get(node), ast.Expr | ast.FormattedValue | ast.JoinedStr)
+
+
+def _in_place(p: Program, node: ast.AST, text: str, *, atom: bool = False) -> str:
+    """In parentheses where the surroundings would take it apart."""
+    parent = p.parents.get(node)
+    loose = ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.Attribute | ast.Starred
+    if atom or not isinstance(parent, loose) and not (isinstance(parent, ast.Subscript) and parent.value is node):
+        return text
+    inside = isinstance(parent, ast.Compare | ast.BoolOp) and " and " not in text and " or " not in text
+    return text if inside and " < " not in text and " == " not in text else f"({text})"
+
+
+def _constants_near(p: Program, node: ast.Constant, types: tuple[type, ...]) -> list[str]:
+    scope = p.function(node)
+    found: dict[str, None] = {}
+    for each in p.nodes:
+        if isinstance(each, ast.Constant) and type(each.value) in types and each.value != node.value:
+            if (p.function(each) is scope or p.function(each) is None) and not _is_docstring(p, each):
+                found[p.seg(each)] = None
+    return list(found)[:12]
