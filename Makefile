@@ -25,7 +25,7 @@ check: $(READY)
 bench: $(BENCH)
 	@for script in $(BENCHMARKS) page; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
-BENCHMARKS := hot_path store hook grouping recall classification report guard guard_call guard_live
+BENCHMARKS := hot_path store hook grouping recall classification report guard guard_call guard_live sandbox
 
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak --soak

@@ -13,6 +13,7 @@ from ratchet import install, journal, modelchoice
 from ratchet.config import Config, unknown_environment
 from ratchet.errors import RatchetError
 from ratchet.models import local
+from ratchet.sandboxes import REMEDY, Sandboxes, proves
 from ratchet.sources.find import usual_homes
 
 
@@ -35,6 +36,7 @@ def examine(config: Config, store_name: str, environ: Mapping[str, str], project
     yield _hooks(environ, project)
     yield _hook_log(config.home)
     yield _histories(environ)
+    yield _sandbox(config.home)
     yield _models(config, environ)
 
 
@@ -135,3 +137,12 @@ def _models(config: Config, environ: Mapping[str, str]) -> Check:
         remedy = modelchoice.EXTRA if named or near else ""
         return Check(name="models", ok=not named, found=f"{found}; the extra is not installed", remedy=remedy)
     return Check(name="models", ok=True, found=found, remedy="" if named or not near else "RATCHET_MODEL=local uses it")
+
+
+def _sandbox(home: Path) -> Check:
+    found = Sandboxes(home).probe(quick=True)
+    held = next((each for each in found if proves(each)), None)
+    if held is None:
+        reasons = "; ".join(f"{each.name}: {each.note}" for each in found)
+        return Check(name="sandbox", ok=True, found=f"none works here ({reasons})", remedy=REMEDY)
+    return Check(name="sandbox", ok=True, found=f"{held.name} holds; `ratchet sandbox probe` tells what")

@@ -19,7 +19,7 @@ from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.plain import Plain
 from ratchet.sandbox.probe import probe
 
-_REMEDY = (
+REMEDY = (
     "allow user namespaces (kernel.unprivileged_userns_clone=1, or an AppArmor profile for bwrap), use Linux 5.13 or "
     "newer with Landlock, or accept the risk with --unsafe-no-sandbox"
 )
@@ -32,10 +32,11 @@ class Sandboxes:
     def __init__(self, home: Path) -> None:
         self._cache = home / "sandbox.json"
 
-    def probe(self) -> list[Isolation]:
-        """What every sandbox holds here, the preferred one first: the canary runs now."""
-        found = [probe(each, verified=verified) for each, verified in _known()]
-        self._keep(next((each.name for each in found if _proves(each)), ""))
+    def probe(self, *, quick: bool = False) -> list[Isolation]:
+        """What every sandbox holds here, the preferred one first: the canary runs now. `quick` leaves memory and disk
+        out, which take a second each."""
+        found = [probe(each, verified=verified, quick=quick) for each, verified in _known()]
+        self._keep(next((each.name for each in found if proves(each)), ""))
         return found
 
     def chosen(self, *, unsafe: bool = False) -> Sandbox:
@@ -52,11 +53,11 @@ class Sandboxes:
         notes: list[str] = []
         for sandbox, verified in known.values():
             found = probe(sandbox, verified=verified, quick=True)
-            if _proves(found):
+            if proves(found):
                 self._keep(found.name)
                 return sandbox
             notes.append(f"{found.name}: {found.note or _open(found)}")
-        raise Refused(f"no sandbox holds on this machine ({'; '.join(notes)}); {_REMEDY}")
+        raise Refused(f"no sandbox holds on this machine ({'; '.join(notes)}); {REMEDY}")
 
     def run(
         self,
@@ -88,7 +89,8 @@ def _known() -> list[tuple[Sandbox, bool]]:
     return [(Seatbelt(), False), (Docker(), False)]
 
 
-def _proves(found: Isolation) -> bool:
+def proves(found: Isolation) -> bool:
+    """Whether a sandbox keeps what must be kept before anything runs in it."""
     return found.works and all(getattr(found, name) != "none" for name in _PROVED)
 
 

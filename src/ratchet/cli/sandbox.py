@@ -56,7 +56,8 @@ def _isolation(found: Isolation) -> None:
         return
     held = ", ".join(f"{name} {getattr(found, name)}" for name in PROPERTIES)
     tail = f"; {found.note}" if found.note else ""
-    tail += "" if found.verified else " (unverified: nobody has run the abuse suite on such a system)"
+    if not found.verified:
+        tail += " (unverified: nobody has run the abuse suite on such a system)"
     click.echo(f"{click.style('yes', fg='green')} {found.name}: {held}{tail}")
 
 
