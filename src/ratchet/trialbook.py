@@ -71,6 +71,7 @@ class TrialBook:
         derived unless given. Raises Refused while another trial holds the target, UsageError for a value that it does
         not take, NotFound for an unknown target.
         """
+        self._reading()  # what the agent has done by now: it sets the ramp, the metrics and the power
         owner = agent or target.removeprefix("settings:")
         change = Change(target=target, new=dict(new), agent=owner, reason=reason, metric=metric, trade=trade or {})
         return self._guard().open(change, now=time.time(), mode=mode, deadline_s=deadline_s)

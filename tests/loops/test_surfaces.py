@@ -105,6 +105,15 @@ def test_a_thread_of_the_host_runs_the_loop_with_its_own_proposer_and_stops(fail
             host.trials.open("settings:support", {"max_retries": 2})
 
 
+def test_a_trial_opens_with_all_that_was_recorded_until_then(home: Path) -> None:
+    with Ratchet(home, drain_interval_s=0) as host:
+        host.settings("support", max_retries=Range(0, 5, default=1)).stored().declare()
+        for number in range(150):
+            host.record("support", ok=number % 10 != 0, duration_s=1.0)
+        held = host.trials.open("settings:support", {"max_retries": 3})
+    assert (held.before, held.metrics, held.share) == ((135, 150), ("success", "latency"), 0.1)
+
+
 def test_a_watched_call_of_an_open_trial_gets_its_arm_and_settles_its_exposure(home: Path) -> None:
     with Ratchet(home) as host:
         settings = host.settings("support", max_retries=Range(0, 5, default=1))
