@@ -132,7 +132,7 @@ class _Edit:
 
 def carried_over(before: bytes, after: bytes, present: bytes) -> bytes | None:
     """The change from `before` to `after`, made to `present`: what somebody else changed meanwhile stays. None where
-    both changed the same lines, or lines that touch.
+    both changed the same lines.
 
     The present text's line ends are kept.
     """
@@ -162,5 +162,12 @@ def _edits(old: Sequence[bytes], new: Sequence[bytes]) -> list[_Edit]:
 
 
 def _collide(one: _Edit, other: _Edit) -> bool:
-    """Edits that overlap or touch: which of them came first cannot be told from the lines."""
-    return one.start <= other.stop and other.start <= one.stop
+    """Edits of the same lines, and two insertions at one place: which came first cannot be told. An insertion at the
+    edge of a replacement has its order."""
+    if one.start == one.stop and other.start == other.stop:
+        return one.start == other.start
+    return max(one.start, other.start) < min(one.stop, other.stop) or _inside(one, other) or _inside(other, one)
+
+
+def _inside(one: _Edit, other: _Edit) -> bool:
+    return one.start == one.stop and other.start < one.start < other.stop

@@ -8,7 +8,7 @@ from ratchet.confinement import Ran
 from ratchet.excerpt import error_lines
 from ratchet.healing import Counts, Verdict
 from ratchet.kinds import kind_of
-from ratchet.redaction import cap
+from ratchet.redaction import cap, redact
 from ratchet.signature import sign, template_of
 
 OUTPUT_CHARS = 60_000
@@ -63,10 +63,11 @@ def failed(
 ) -> Verdict:
     """The verdict on a check that did not pass: classified and signed by what it printed."""
     said = f"the check {_KILLED[killed].format(wall=wall_s)}" if killed else reason
-    kind = _KINDS.get(killed, "") or kind_of(output or said, exit_code=exit_code)
+    text = redact(output or said)  # as everything that is stored, so that signatures agree
+    kind = _KINDS.get(killed, "") or kind_of(text, exit_code=exit_code)
     # A check that was cut short printed whatever it came to; that it was cut short is the failure.
-    template = template_of(said if killed else output or said) or f"exit code {exit_code}"
-    lines = error_lines(output, 300).splitlines()
+    template = template_of(said if killed else text) or f"exit code {exit_code}"
+    lines = error_lines(text, 300).splitlines()
     return Verdict(
         passed=False,
         score=_score(tests),

@@ -64,8 +64,13 @@ def test_a_later_edit_elsewhere_stays_and_ours_is_made() -> None:
     assert carried_over(before, after, b"a\nb\nc\nd\ne\nmine\n") == b"a\nB\nc\nd\ne\nmine\n"
 
 
-def test_edits_that_touch_are_a_conflict_since_their_order_cannot_be_told() -> None:
-    assert carried_over(b"a\nb\nc\n", b"a\nB\nc\n", b"a\nmine\nb\nc\n") is None
+def test_an_edit_at_the_edge_of_ours_has_its_order() -> None:
+    before, after = b"a\nb\nc\n", b"a\nB\nc\n"
+    assert carried_over(before, after, b"a\nmine\nb\nc\n") == b"a\nmine\nB\nc\n"
+    assert carried_over(before, after, b"a\nb\nmine\nc\n") == b"a\nB\nmine\nc\n"
+    assert carried_over(before, after, b"a\nb\nC\n") == b"a\nB\nC\n"
+    assert carried_over(b"a\n", b"A\n", b"a\nmine\n") == b"A\nmine\n"
+    assert carried_over(b"a\n", b"a\nours\n", b"a\nmine\n") is None
 
 
 def test_an_edit_of_the_same_lines_is_a_conflict() -> None:

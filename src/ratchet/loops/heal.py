@@ -100,6 +100,9 @@ class Heal:
             kept = replace(verdict, output=clean(verdict.output, 20_000))
             self._episode = episodes.write(self._ground.store, self._episode, "reproduced", first=kept)
         self._tell("reproduced", verdict=verdict)
+        if verdict.refused:
+            self._end("refused", verdict.reason)
+            return False
         if verdict.passed:
             self._end("already_passing", "the check passes as it is: nothing to heal")
         return not verdict.passed
@@ -142,7 +145,7 @@ class Heal:
         else:
             ground.workspace.restore(ground.beginning)
         job = SolveJob(
-            task=task,
+            task=replace(task, held_check=()),
             workspace=ground.workspace,
             sandbox=ground.sandbox,
             failure=failure,

@@ -1,0 +1,154 @@
+"""kill -9 at any point of an episode; another process goes on: nothing is repeated, orphaned, overspent or changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.episodes import attempts, episode
+from ratchet.errors import Refused
+from ratchet.runtime import Runtime
+from ratchet.sandboxes import Sandboxes
+
+WRONG = "def add(a, b):\n    return a - b\n"
+ATTEMPTS = 4
+"""The last of them is right."""
+
+# Runs or resumes the only episode of a home. Its solver notes each attempt that it begins in a file outside.
+PROGRAM = """
+import sys, json, pathlib
+from ratchet.episodebook import Asked, Means
+from ratchet.healing import Budget
+from ratchet.confinement import Command
+from ratchet.runtime import Runtime
+from ratchet.solving import Solved
+home, project, log = map(pathlib.Path, sys.argv[1:4])
+class Solver:
+    name = "scripted"
+    def solve(self, job):
+        n = len(job.tried) + 1
+        with log.open("a") as file:
+            file.write(json.dumps({"n": n}) + "\\n")
+        paid = job.purse.reserve(0.05)
+        script = "sleep 0.05; sleep 0.05 #marker-%s" % home.name
+        job.sandbox.run(Command(argv=("sh", "-c", script), view=job.workspace.view()))
+        right = n == FOUR
+        text = job.workspace.read("calc.py").decode().replace("a - b", "a + b" if right else "a * %d0" % n)
+        job.workspace.write("calc.py", text.encode())
+        job.purse.settle(paid, 0.05)
+        return Solved(status="proposed", fix="attempt %d" % n)
+with Runtime.open(home=home) as runtime:
+    book, means = runtime.episodes, Means(solver=Solver(), check_s=20)
+    found = book.list()
+    if found:
+        if found[0].status == "running":
+            book.resume(found[0].id, means)
+    else:
+        check = ("python", "-c", "import sys; sys.path.insert(0, '.'); import calc; assert calc.add(1, 2) == 3")
+        book.run(Asked(check=check, folder=project, budget=Budget(usd=1000.0)), means)
+""".replace("FOUR", str(ATTEMPTS))
+
+
+def started(home: Path, project: Path, log: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(home), str(project), str(log)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def finished(home: Path) -> set[int]:
+    """Attempts whose end is written."""
+    if not (home / "ratchet.db").exists():
+        return set()
+    with Runtime.open(home=home) as runtime:
+        found = runtime.episodes.list()
+        if not found:
+            return set()
+        return {each.n for each in attempts(runtime.store, found[0].id) if each.status not in ("running", "cancelled")}
+
+
+def begun(log: Path) -> list[int]:
+    return [json.loads(line)["n"] for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def survivors(mark: str) -> list[str]:
+    """Command lines of processes that belong to this home."""
+    found = []
+    for each in Path("/proc").iterdir():
+        if each.name.isdecimal() and int(each.name) != os.getpid():
+            try:
+                line = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            except OSError:
+                continue
+            if mark in line:
+                found.append(line)
+    return found
+
+
+def gone(mark: str) -> bool:
+    deadline = time.monotonic() + 20
+    while survivors(mark):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def killed_again_and_again(folder: Path, dice: random.Random, kills: int) -> None:
+    home, project, log = folder / f"home-{dice.random():.12f}", folder / "project", folder / "log"
+    project.mkdir(parents=True)
+    (project / "calc.py").write_text(WRONG)
+    for _ in range(kills):
+        before, seen = finished(home), len(begun(log))
+        process = started(home, project, log)
+        try:
+            process.wait(timeout=dice.uniform(0.2, 2.0))
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+        _, said = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), said.decode()
+        assert gone(f"marker-{home.name}"), survivors(home.name)
+        assert not before & set(begun(log)[seen:]), "a finished attempt was made again"
+        assert (project / "calc.py").read_text() == WRONG
+        assert [each.name for each in project.iterdir()] == ["calc.py"]
+    process = started(home, project, log)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said.decode()
+    with Runtime.open(home=home) as runtime:
+        (found,) = runtime.episodes.list()
+        ended = episode(runtime.store, found.id)
+    assert ended.status == "passed"
+    assert [each.n for each in ended.attempts] == [*range(1, ATTEMPTS + 1)]
+    # Every attempt that was begun may have cost its full price, and none more.
+    assert ended.cost_usd <= 0.05 * len(begun(log)) + 1e-9
+    assert ended.cost_usd >= 0.05 * ATTEMPTS - 1e-9
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    try:
+        Sandboxes(tmp_path).chosen()
+    except Refused as error:
+        pytest.skip(str(error))
+    return tmp_path  # type: ignore[return-value]
+
+
+def test_an_episode_killed_at_random_points_ends_as_if_it_never_was(folder: Path) -> None:
+    killed_again_and_again(folder, random.Random(7), kills=6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(10))
+def test_an_episode_killed_a_hundred_times(folder: Path, seed: int) -> None:
+    killed_again_and_again(folder, random.Random(seed), kills=10)
