@@ -61,7 +61,7 @@ def _isolation(found: Isolation) -> None:
     click.echo(f"{click.style('yes', fg='green')} {found.name}: {held}{tail}")
 
 
-@sandbox.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@sandbox.command(context_settings={"allow_interspersed_args": False})
 @click.option(
     "--workdir", required=True, type=click.Path(path_type=Path), help="The folder to work in; changed in place."
 )

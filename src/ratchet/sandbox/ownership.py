@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 
@@ -17,10 +18,14 @@ def give(root: int, uid: int, found: Survey, skip: frozenset[bytes]) -> Owners:
     """Make a folder and what is in it belong to `uid`; return who had it. Repositories stay, since the command does not
     see them, and so do files with a name outside the folder, since that name's owner did not ask.
 
-    Raises SandboxError where the file system does not let root do that.
+    Only one run at a time has a folder: another one waits here. Raises SandboxError where the file system does not let
+    root do that.
     """
+    fcntl.flock(root, fcntl.LOCK_EX)  # released when the descriptor is closed
     had: Owners = {}
     own = os.fstat(root)
+    # A run that was killed with all that watched it could not give the folder back: then it is the caller's.
+    mine = (own.st_uid, own.st_gid) if own.st_uid != uid else (os.geteuid(), os.getegid())
     try:
         for each in entries(root, skip=skip | found.repositories):
             status = each.status
@@ -29,7 +34,7 @@ def give(root: int, uid: int, found: Survey, skip: frozenset[bytes]) -> Owners:
                 continue
             had[status.st_ino] = (status.st_uid, status.st_gid)
             os.chown(each.name, uid, uid, dir_fd=each.folder, follow_symlinks=False)
-        had[own.st_ino] = (own.st_uid, own.st_gid)
+        had[own.st_ino] = mine
         os.fchown(root, uid, uid)
     except OSError as error:
         take_back(root, uid, had, skip)
