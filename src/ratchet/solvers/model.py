@@ -143,7 +143,8 @@ def _tried(job: SolveJob, answer: Answer[Proposal], files: Sequence[Shown]) -> _
     if not edits:
         return _Round(answer=answer, wrong=answer.problem or "it holds no edits")
     try:
-        changes = changes_of(edits, lambda path: _content(job, path))
+        shown = {each.path: each.text for each in files if each.may_change}
+        changes = changes_of(edits, lambda path: _content(job, path), shown)
     except Misfit as fault:
         return _Round(answer=answer, wrong=str(fault))
     reason = objection(changes, job.task)
@@ -170,7 +171,7 @@ def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[
     last = done[-1]
     said = last.answer.value
     notes = [
-        f"asked {last.answer.model}: {last.answer.calls} calls, {len(files)} files shown",
+        f"asked {last.answer.model}: {sum(each.answer.calls for each in done)} calls, {len(files)} files shown",
         last.answer.note,
         remark,
     ]

@@ -32,6 +32,7 @@ _LESSONS_SHARE, _OUTPUT_SHARE, _TRIED_SHARE = 8, 6, 6  # a room's part that each
 _TRIED_SHOWN = 3
 _MEMOS_SHOWN = 2
 _INSTRUCTION = 4_000
+_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,7 @@ def prompt(material: Material) -> str:
         _passed_before(job.memos, job.failure.signature),
         _tried(job.tried, material.room // _TRIED_SHARE),
         _objections(material.objections),
+        _changeable(material.files),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -149,6 +151,12 @@ def _objections(objections: Sequence[str]) -> str:
         return ""
     told = "\n".join(f"- {cap(each, 400)}" for each in objections[:8])
     return f"# Your last answer could not be used\n{told}\nAnswer again with edits that can be made."
+
+
+def _changeable(files: Sequence[Shown]) -> str:
+    """Last, where a small model still sees it: which of the files the answer is about."""
+    names = [each.path for each in files if each.may_change][:_NAMED]
+    return f"You may change: {', '.join(names)}" if names else ""
 
 
 def _block(text: str) -> str:

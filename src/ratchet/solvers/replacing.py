@@ -1,7 +1,7 @@
 """Edits as models write them (exact old text, new text; or a whole new file), made to the text of a file.
 
 Pure. An edit is made where its old text stands exactly once, or where exactly one place differs from it in nothing but
-white space at the ends of lines and in depth of indentation, which models get wrong most often.
+white space, which models get wrong most often; the depth of indentation is then the file's.
 """
 
 from __future__ import annotations
@@ -31,8 +31,12 @@ class Misfit(Exception):  # noqa: N818  (data about an answer, told back to the 
     """An edit that cannot be made; the message tells the model why."""
 
 
-def changes_of(edits: Sequence[FileEdit], read: Callable[[str], bytes | None]) -> tuple[FileChange, ...]:
-    """What the edits make of the files, all of them or none. `read` gives a file's content, None where there is none.
+def changes_of(
+    edits: Sequence[FileEdit], read: Callable[[str], bytes | None], shown: Mapping[str, str] | None = None
+) -> tuple[FileChange, ...]:
+    """What the edits make of the files, all of them or none. `read` gives a file's content, None where there is none;
+    `shown` are files that may be changed (path -> text): an edit of any other goes to the only one of these that holds
+    its old text, if there is one.
 
     Raises Misfit with every reason, one a line.
     """
@@ -43,7 +47,7 @@ def changes_of(edits: Sequence[FileEdit], read: Callable[[str], bytes | None]) -
     wrong: list[str] = []
     for edit in edits:
         try:
-            path = path_of(edit.file)
+            path = _file_meant(edit, shown or {})
             if path not in before:
                 before[path] = read(path)
                 after[path] = _text(path, before[path])
@@ -64,6 +68,20 @@ def path_of(written: str) -> str:
     if len(path.encode("utf-8", "surrogatepass")) > 1_000 or any(0xD800 <= ord(each) < 0xE000 for each in path):
         raise Misfit("a path is too long or not valid text")
     return path
+
+
+def _file_meant(edit: FileEdit, shown: Mapping[str, str]) -> str:
+    """The file that an edit names; where that is none of those shown, the only one that holds its old text."""
+    try:
+        path = path_of(edit.file)
+    except Misfit:
+        path = ""
+    if path not in shown and edit.old.strip():
+        squeezed = _squeezed(edit.old)[0]
+        holding = [each for each, text in shown.items() if squeezed in _squeezed(text)[0]]
+        if len(holding) == 1:
+            return holding[0]
+    return path_of(edit.file)
 
 
 def _text(path: str, content: bytes | None) -> str:
@@ -112,18 +130,24 @@ def _replaced(path: str, text: str, old: str, new: str) -> str:
 
 
 def _replaced_loosely(path: str, text: str, old: str, new: str) -> str:
-    """Whole lines, where only white space at their ends and the depth of indentation differ."""
-    wanted = [line.strip() for line in old.strip("\n").split("\n")]
-    lines = text.split("\n")
-    stripped = [line.strip() for line in lines]
-    at = [start for start in range(len(lines) - len(wanted) + 1) if stripped[start : start + len(wanted)] == wanted]
-    if len(at) != 1 or not any(wanted):
-        told = "is not in the file: copy it exactly from what was shown" if not at else "fits several places"
+    """Where only white space differs. The new text stands at the file's depth of indentation."""
+    wanted, (held, at) = _squeezed(old)[0], _squeezed(text)
+    found = held.count(wanted)
+    if found != 1:
+        told = "fits several places" if found else "is not in the file: copy it exactly from what was shown"
         raise Misfit(f"{path}: the old text {_short(old)!r} {told}")
-    start, stop = at[0], at[0] + len(wanted)
-    shift = _indent(lines[start:stop]), _indent(old.strip("\n").split("\n"))
-    fresh = [_shifted(line, *shift) for line in new.strip("\n").split("\n")] if new.strip() else []
-    return "\n".join([*lines[:start], *fresh, *lines[stop:]])
+    first = held.index(wanted)
+    start, stop = at[first], at[first + len(wanted) - 1] + 1
+    start = text.rfind("\n", 0, start) + 1 if not text[text.rfind("\n", 0, start) + 1 : start].strip() else start
+    real, written = _indent(text[start:stop].split("\n")), _indent(old.strip("\n").split("\n"))
+    fresh = "\n".join(_shifted(line, real, written) for line in new.strip("\n").split("\n")) if new.strip() else ""
+    return text[:start] + fresh + text[stop:]
+
+
+def _squeezed(text: str) -> tuple[str, list[int]]:
+    """The text without white space, and where each of its characters stood."""
+    at = [index for index, character in enumerate(text) if not character.isspace()]
+    return "".join(text[index] for index in at), at
 
 
 def _indent(lines: Sequence[str]) -> str:
