@@ -41,6 +41,8 @@ class Targets:
 class Foreground:
     """Goes round until it is asked to stop, by a signal or by `stop`; a tick under way is finished first.
 
+    A second signal cuts that off; what it leaves half done the next start repairs.
+
     Signals arrive in the main thread only; elsewhere `stop` is the way.
     """
 
@@ -53,9 +55,14 @@ class Foreground:
         self._stop = threading.Event()
         self._before: dict[int, object] = {}
 
-    def stop(self, *_signal: object) -> None:
+    def stop(self) -> None:
         """End after the tick under way."""
         self._stop.set()
+
+    def _signalled(self, number: int, _frame: object) -> None:
+        if self._stop.is_set():
+            raise SystemExit(128 + number)
+        self.stop()
 
     def run(self) -> None:
         """Tick, tell, wait; again until stopped. A fault of a tick is logged and the next one comes."""
@@ -73,7 +80,7 @@ class Foreground:
 
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self.stop)
+                self._before[number] = signal.signal(number, self._signalled)
         return self
 
     def __exit__(

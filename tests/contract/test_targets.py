@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratchet import edits
-from ratchet.errors import Conflict, UsageError
+from ratchet.errors import BackendError, Conflict, UsageError
 from ratchet.knobs.knob import Choice, Range
 from ratchet.knobs.versions import StoredSettings
 from ratchet.ports import Target
@@ -218,3 +219,17 @@ def test_whatever_a_person_does_meanwhile_a_restore_undoes_ours_and_only_ours(
         expected[key] = value
     target.restore(edit)
     assert values_of(target) == expected
+
+
+def test_a_function_that_hangs_costs_its_own_target_a_moment() -> None:
+    released = threading.Event()
+    target = FunctionTarget("slow", get=lambda: {"n": released.wait(10)}, put=lambda value: None, limit_s=0.05)
+    with pytest.raises(BackendError, match=r"get did not return within 0\.05 s"):
+        target.read()
+    released.set()
+
+    def late() -> object:
+        raise TimeoutError("the server behind it is slow")
+
+    with pytest.raises(BackendError, match="get raised TimeoutError: the server"):
+        FunctionTarget("late", get=late, put=lambda value: None).read()  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from loops.worlds import AGENT, KNOBS, World, rates, verbs
 from ratchet.errors import BackendError, Refused
 from ratchet.guard.trials import events, note, trials
-from ratchet.loops import proposals
+from ratchet.loops import proposals, suggestions
 from ratchet.loops.improve import Improve, Ticked
 from ratchet.loops.pulse import BUSY, CRITICAL, QUIET, STEADY, mark, pulse
 from ratchet.ports import Fix, Notice, Problem, Proposer
@@ -231,6 +232,23 @@ def test_what_is_no_proposer_costs_itself(world: World, gives: Proposer) -> None
     done = loop(world, gives).tick(world.now)
     assert len(done.faults) == 1
     assert len(done.proposed) == 1
+
+
+def test_a_proposer_that_hangs_costs_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def thinks(problem: Problem) -> Iterator[Fix]:
+        released.wait(10)
+        yield Fix(title="too late", fix="retry_logic", new={"max_retries": 1})
+
+    monkeypatch.setattr(suggestions, "LIMIT_S", 0.05)
+    world.run(rates(0.6, 0.6), 200)
+    done = loop(world, thinks).tick(world.now)
+    released.set()
+    assert "no answer within 0.05 s" in done.faults[0]
+    (made,) = proposals.proposals(world.store)
+    assert made.fix == "retry_logic"
+    assert made.title != "too late"
 
 
 def test_what_is_no_setting_never_starts_by_itself_whatever_it_is_called(world: World) -> None:

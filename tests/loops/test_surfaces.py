@@ -84,6 +84,24 @@ def test_the_loop_in_the_foreground_ends_after_its_round_on_a_signal(failing: Ra
     running.stdout.close()
 
 
+def test_a_second_signal_ends_a_loop_whose_round_hangs(home: Path) -> None:
+    script = (
+        "import time\n"
+        "from ratchet.improving import Foreground\n"
+        "def hangs(): print('in', flush=True); time.sleep(60)\n"
+        "with Foreground(hangs, 1.0, said=print) as going: going.run()\n"
+    )
+    running = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert running.stdout is not None
+    running.stdout.readline()
+    running.send_signal(signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        running.wait(0.3)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(20) == 128 + signal.SIGTERM
+    running.stdout.close()
+
+
 def test_a_thread_of_the_host_runs_the_loop_with_its_own_proposer_and_stops(failing: Ratchet) -> None:
     asked: list[Problem] = []
 

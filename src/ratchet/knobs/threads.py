@@ -7,10 +7,12 @@ from collections.abc import Callable
 from contextvars import copy_context
 
 
-def in_thread(work: Callable[[], object], limit_s: float, *, after: Callable[[], None], name: str) -> object:
+def in_thread(
+    work: Callable[[], object], limit_s: float, *, after: Callable[[], None], name: str, late: str = ""
+) -> object:
     """What `work` comes to in a thread of its own, with this context's variables; `after` is called when it has ended.
 
-    Raises TimeoutError after `limit_s` seconds.
+    Raises TimeoutError, which says `late`, after `limit_s` seconds.
     """
     context = copy_context()
     ended = threading.Event()
@@ -33,7 +35,7 @@ def in_thread(work: Callable[[], object], limit_s: float, *, after: Callable[[],
         after()
         raise
     if not ended.wait(limit_s):
-        raise TimeoutError(too_long(name, limit_s))
+        raise TimeoutError(late or too_long(name, limit_s))
     if raised:
         raise raised[0]
     return came[0]

@@ -166,7 +166,7 @@ class Improve:
     def _suggested(self, problem: Problem, now: float, done: Ticked) -> Iterable[Fix]:
         for proposer in self._proposers:
             try:
-                for fix in suggestions.few(proposer(problem)):
+                for fix in suggestions.asked(proposer, problem):
                     try:
                         yield suggestions.checked(problem, fix)
                     except UsageError as unfit:

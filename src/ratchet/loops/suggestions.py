@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import get_args
+from itertools import islice
+from typing import cast, get_args
 
 from ratchet import edits
 from ratchet.bets import positive
 from ratchet.errors import UsageError
 from ratchet.knobs.knob import described_knob
+from ratchet.knobs.threads import in_thread
 from ratchet.knobs.versions import target_of
-from ratchet.ports import Fix, Problem
+from ratchet.ports import Fix, Problem, Proposer
 from ratchet.records import Metric
 
 MOST = 20  # of one proposer for one problem: a model's list may be endless
+LIMIT_S = 120.0
+"""How long a proposer may think: one that hangs must not hold up the trials that are open."""
 
 
-def few(suggested: Iterable[Fix] | None) -> Iterable[Fix]:
-    """The first of them."""
-    for position, fix in enumerate(suggested or ()):
-        if position >= MOST:
-            return
-        yield fix
+def asked(proposer: Proposer, problem: Problem) -> list[Fix]:
+    """The first fixes that a proposer gives, in a thread of its own, which is left behind when it takes too long.
+
+    Raises what the proposer raises, and TimeoutError after `LIMIT_S` seconds.
+    """
+
+    def few() -> list[Fix]:
+        return [*islice(proposer(problem) or (), MOST)]
+
+    late = f"no answer within {LIMIT_S:g} s"
+    return cast("list[Fix]", in_thread(few, LIMIT_S, after=lambda: None, name="proposer", late=late))
 
 
 def checked(problem: Problem, fix: Fix) -> Fix:

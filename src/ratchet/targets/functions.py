@@ -8,25 +8,33 @@ import threading
 from collections.abc import Callable, Mapping
 
 from ratchet import edits
+from ratchet.bets import positive
 from ratchet.errors import BackendError, Conflict, RatchetError
+from ratchet.knobs.threads import in_thread
 from ratchet.ports import Edit, Held, Restored
 from ratchet.records import Json
 
 WHOLE = "value"
 """The key of a value that is not an object."""
+LIMIT_S = 30.0
+"""How long a function may take: one that hangs must not hold up the trials of all other targets."""
 
 
 class FunctionTarget:
     """What `get` returns and `put` takes: `ports.Target`.
 
     An object (dict) is changed key by key; any other JSON value is one key, `value`. `put` is given the whole new value
-    and must make `get` return it. What they raise becomes a BackendError.
+    and must make `get` return it. What they raise becomes a BackendError, and so does taking longer than `limit_s`
+    seconds: they run in a thread of their own, which is left behind then.
     """
 
-    def __init__(self, name: str, *, get: Callable[[], Json], put: Callable[[Json], object]) -> None:
+    def __init__(
+        self, name: str, *, get: Callable[[], Json], put: Callable[[Json], object], limit_s: float = LIMIT_S
+    ) -> None:
         self.name = f"function:{name}"
         self._get = get
         self._put = put
+        self._limit_s = positive("limit_s", limit_s)
         self._lock = threading.RLock()
 
     def read(self) -> Held:
@@ -60,21 +68,33 @@ class FunctionTarget:
             return Restored(version=self.read().version, restored=back.restored, kept=back.kept)
 
     def _got(self) -> Json:
-        try:
-            return edits.plain_values({WHOLE: self._get()}, self.name)[WHOLE]
-        except RatchetError:
-            raise
-        except Exception as error:
-            raise BackendError(f"{self.name}: get raised {type(error).__name__}: {error}") from error
+        return edits.plain_values({WHOLE: self._called("get", self._get)}, self.name)[WHOLE]
 
     def _set(self, values: Mapping[str, Json]) -> None:
-        is_object = isinstance(self._got(), dict)
+        whole: Json = dict(values) if isinstance(self._got(), dict) else values[WHOLE]
+        self._called("put", lambda: self._put(whole))
+
+    def _called(self, which: str, function: Callable[[], object]) -> object:
+        returned = threading.Event()
+
+        def call() -> object:
+            try:
+                return function()
+            finally:
+                returned.set()
+
         try:
-            self._put(dict(values) if is_object else values[WHOLE])
+            return in_thread(call, self._limit_s, after=_nothing, name=self.name)
         except RatchetError:
             raise
         except Exception as error:
-            raise BackendError(f"{self.name}: put raised {type(error).__name__}: {error}") from error
+            if isinstance(error, TimeoutError) and not returned.is_set():
+                raise BackendError(f"{self.name}: {which} did not return within {self._limit_s:g} s") from error
+            raise BackendError(f"{self.name}: {which} raised {type(error).__name__}: {error}") from error
+
+
+def _nothing() -> None:
+    """No slot is held by a target's function."""
 
 
 def _version(values: Mapping[str, Json]) -> str:
