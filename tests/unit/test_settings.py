@@ -79,7 +79,7 @@ def test_the_nearest_value_of_a_range_is_one_of_it(low: int, width: int, value: 
         assert abs(nearest - value) <= abs(min(max(value, low), low + width) - value) + 0.5 * integer
 
 
-@pytest.mark.parametrize("value", [True, None, "5", float("nan"), float("inf"), 61, 0, [5]])
+@pytest.mark.parametrize("value", [True, None, "5", float("nan"), float("inf"), 10**400, 61, 0, [5]])
 def test_what_is_no_number_within_is_refused_with_the_bounds(value: object) -> None:
     with pytest.raises(UsageError, match="1 to 60"):
         Range(1, 60).check(value)
@@ -113,6 +113,7 @@ def test_a_choice_gives_its_own_option_back_and_names_all_for_another() -> None:
         lambda: Range(0, 5, default=9),
         lambda: Range(0, 5, default=float("nan")),
         lambda: Range(float("nan"), 5),
+        lambda: Range(0, 10**400),
     ],
 )
 def test_a_knob_that_makes_no_sense_is_refused_where_it_is_declared(make: object) -> None:
@@ -151,6 +152,21 @@ def test_a_knob_of_ones_own_decides_which_values_there_are(home: Path) -> None:
 
 
 # -- versions --------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_knob_of_ones_own_raises_is_a_refusal(home: Path) -> None:
+    class Even(ratchet.Knob):
+        def check(self, value: object) -> object:
+            if value % 2:  # type: ignore[operator]
+                raise ValueError("odd")
+            return value
+
+    settings = ratchet.settings("reporter", pages=Even(2))
+    for value, why in ((3, "odd"), (None, "NoneType")):
+        with pytest.raises(UsageError, match=f"reporter, pages: .*{why}"):
+            settings.set(pages=value)
+    with pytest.raises(UsageError, match="the default of pages: odd"):
+        ratchet.settings("reporter", pages=Even(1))
 
 
 def test_what_was_set_is_in_force_with_who_and_why(store: SqliteStore) -> None:

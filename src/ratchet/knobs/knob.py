@@ -118,7 +118,7 @@ def declared(knobs: Mapping[str, Knob]) -> dict[str, Knob]:
             raise UsageError(f"{name!r} cannot name a knob; use a name like max_retries")
         try:
             knob.check(knob.default)
-        except UsageError as error:
+        except Exception as error:  # a user's own `check` may raise whatever it likes
             raise UsageError(f"the default of {name}: {error}") from error
         checked[name] = knob
     return checked
@@ -138,7 +138,12 @@ def described_knob(row: Row) -> Knob:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
 
 
 def _shown(value: object) -> str:

@@ -188,7 +188,7 @@ class StoredSettings:
         for name, value in values.items():
             try:
                 checked[name] = knobs[name].check(value)
-            except UsageError as error:
+            except Exception as error:  # a user's own `check` may raise whatever it likes
                 raise UsageError(f"{self._agent}, {name}: {error}") from error
         return edits.plain_values(checked, self._agent)
 
