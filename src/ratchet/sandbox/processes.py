@@ -26,6 +26,8 @@ class Processes:
         """Process number -> the fields of its `stat` behind the name."""
         found = {}
         with contextlib.suppress(OSError):
+            if self._namespace and os.stat(self._proc).st_dev == os.stat("/proc").st_dev:
+                return {}  # its root is still the host's: it has not come to its own /proc yet
             for name in os.listdir(self._proc):
                 if name.isdecimal():
                     with contextlib.suppress(OSError, ValueError):
