@@ -3,8 +3,8 @@
 usage: python scripts/generate_aio.py [--check]
 
 A method becomes a coroutine that runs in a thread (each has its own connection to the store), an iterator an async
-iterator, a property that holds operations a twin of its own. `record`, `watch` and `settings` run where they are called: they
-take microseconds and wait for nothing.
+iterator, a property that holds operations a twin of its own. `record` and what makes decorators run where they are
+called: they take microseconds and wait for nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TWINS = {
     "ProposalBook": "ratchet/trialbook.py",
     "Pulses": "ratchet/trialbook.py",
 }
-HERE = ("record", "watch", "settings")
+HERE = ("heal", "record", "retry", "settings", "watch")
 
 HEAD = '''\
 """`AsyncRatchet`: what `Ratchet` does, for asyncio. What may take time runs in threads; no call blocks the loop.

@@ -30,10 +30,12 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ratchet.grouping import group
+    from ratchet.healed import heal
     from ratchet.knobs.knob import Choice, Knob, Range
     from ratchet.ports import Fix, Problem
     from ratchet.records import Change, Exposure, Failure, Lesson, Outcome, Pattern, Proposal, Step, Trial
     from ratchet.redaction import redact
+    from ratchet.retried import retry
 
 __version__ = "0.1.0"
 
@@ -60,12 +62,14 @@ _HOME_OF = {
         "errors",
     ),
     "group": "grouping",
+    "heal": "healed",
     **dict.fromkeys(("Choice", "Knob", "Range"), "knobs.knob"),
     **dict.fromkeys(("Fix", "Problem"), "ports"),
     **dict.fromkeys(
         ("Change", "Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Proposal", "Step", "Trial"), "records"
     ),
     "redact": "redaction",
+    "retry": "retried",
 }
 
 __all__ = [
@@ -98,8 +102,10 @@ __all__ = [
     "__version__",
     "classify",
     "group",
+    "heal",
     "record",
     "redact",
+    "retry",
     "settings",
     "watch",
 ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ratchet.analysis.health import Health
     from ratchet.config import Tunables
     from ratchet.decorators import Judge, Watch
+    from ratchet.healed import Heal, HealOptions
     from ratchet.knobs.agent_settings import AgentSettings
     from ratchet.knobs.knob import Knob
     from ratchet.learning import Learned
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         TrialState,
     )
     from ratchet.report import Report
+    from ratchet.retried import Retry, RetryOptions
     from ratchet.trialbook import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
 
 Item = TypeVar("Item")
@@ -269,6 +271,14 @@ class AsyncRatchet:
         `fields` are further fields of `record` that go with every run, such as `{"session": ..., "model": ...}`.
         """
         return self._held().watch(agent, task=task, judge=judge, fields=fields)
+
+    def heal(self, **options: Unpack[HealOptions]) -> Heal:
+        """Heal a function when it fails; the options are those of `ratchet.heal`."""
+        return self._held().heal(**options)
+
+    def retry(self, **options: Unpack[RetryOptions]) -> Retry:
+        """Retry a call that failed; the options are those of `ratchet.retry`."""
+        return self._held().retry(**options)
 
     def settings(self, agent: str, **knobs: Knob) -> AgentSettings:
         """Live settings of an agent: each knob a `Choice(...)`, a `Range(low, high)` or a `Knob` of your own.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ratchet.background import Background
     from ratchet.config import Config, Settings, Tunables
     from ratchet.decorators import Judge
+    from ratchet.healed import Heal, HealOptions
     from ratchet.knobs.agent_settings import AgentSettings
     from ratchet.knobs.knob import Knob
     from ratchet.knobs.live import Live
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ratchet.ports import Proposer, Target
     from ratchet.records import Fields, Json, Outcome, Pattern
     from ratchet.report import Report
+    from ratchet.retried import Retry, RetryOptions
     from ratchet.runtime import Runtime
     from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
@@ -140,6 +142,18 @@ class Ratchet:
         `fields` are further fields of `record` that go with every run, such as `{"session": ..., "model": ...}`.
         """
         return Watch(self.record, agent, task=task, judge=judge, fields=fields, trials=self._met_by)
+
+    def heal(self, **options: Unpack[HealOptions]) -> Heal:
+        """Heal a function when it fails; the options are those of `ratchet.heal`."""
+        from ratchet.healed import Heal
+
+        return Heal(lambda: self._runtime, **options)
+
+    def retry(self, **options: Unpack[RetryOptions]) -> Retry:
+        """Retry a call that failed; the options are those of `ratchet.retry`."""
+        from ratchet.retried import Retry
+
+        return Retry(lambda: self._runtime, **options)
 
     def settings(self, agent: str, **knobs: Knob) -> AgentSettings:
         """Live settings of an agent: each knob a `Choice(...)`, a `Range(low, high)` or a `Knob` of your own.

@@ -234,9 +234,7 @@ class EpisodeBook:
     def _place(self, episode_id: str) -> Path:
         return self._home / "workspaces" / episode_id
 
-    def _workspace(
-        self, store: Store, held: Episode, sandbox: Sandbox, source: Path
-    ) -> tuple[Workspace, Episode]:
+    def _workspace(self, store: Store, held: Episode, sandbox: Sandbox, source: Path) -> tuple[Workspace, Episode]:
         """The episode's workspace: the one that it had, else a new copy of the project as it is now."""
         place = self._place(held.id)
         if held.workspace:

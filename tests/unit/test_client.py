@@ -17,11 +17,11 @@ PUBLIC = {
     "AsyncRatchet", "BackendError", "Change", "Choice", "Classification", "Conflict", "Exposure", "Failure", "Fix",
     "Knob", "Lesson", "ModelError", "NotFound", "Outcome", "Pattern", "Problem", "Proposal", "Range", "Ratchet",
     "RatchetError", "Refused", "SandboxError", "Step", "StoreError", "Trial", "UsageError", "__version__", "classify",
-    "group", "record", "redact", "settings", "watch",
+    "group", "heal", "record", "redact", "retry", "settings", "watch",
 }  # fmt: skip
 RATCHET = {
-    "add_target", "close", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses", "recall",
-    "record", "report", "settings", "start_background", "stop_background", "tick", "trials", "watch",
+    "add_target", "close", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses", "recall",
+    "record", "report", "retry", "settings", "start_background", "stop_background", "tick", "trials", "watch",
 }  # fmt: skip
 LESSONS = {"add", "list", "show", "approve", "retire", "quarantine", "sync", "export", "load", "load_reviewed"}
 

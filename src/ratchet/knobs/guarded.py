@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from ratchet.knobs.builtin import Policy, policy_of
 from ratchet.knobs.limits import Limits
@@ -52,6 +52,19 @@ class Guard:
     timing: Timing = field(default_factory=Timing)
 
 
+class Course(Protocol):
+    """What else decides about the tries of one call."""
+
+    def limit_s(self) -> float | None:
+        """How long the next try may take."""
+
+    def decided(self, error: Exception, again: Again | None) -> Again | None:
+        """What to do after a failed try, given what the settings say; None: nothing more."""
+
+    def given(self) -> Mapping[str, object]:
+        """Keyword arguments that the next try gets besides its own."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What the caller says about one function."""
@@ -59,6 +72,8 @@ class Options:
     idempotent: bool = True
     trim: Trim | None = None
     is_empty: Callable[[object], bool] | None = None
+    course: Callable[[], Course] | None = None
+    """Begun with each call."""
 
 
 def guarded(guard: Guard, function: Callable[..., object], options: Options) -> Callable[..., object]:
@@ -135,6 +150,7 @@ class Call:
         self._function = function
         self._options = options
         self._args, self._kwargs = args, kwargs
+        self._course = options.course() if options.course else None
         self._policy_held: Policy | None = None
         self._tries_held: Tries | None = None
 
@@ -257,7 +273,7 @@ class Call:
         A thread cannot be ended from outside: work that takes too long goes on in its own thread, holding its slot, and
         what it comes to is dropped.
         """
-        limit_s = self._policy.timeout_s
+        limit_s = self._course.limit_s() if self._course else self._policy.timeout_s
         entered = self._guard.agent not in _inside.get()
         if entered:
             self._guard.limits.slots.enter(self._policy.concurrency if waits else None)
@@ -275,7 +291,7 @@ class Call:
 
     async def _within_async(self, work: Callable[[], Awaitable[object]]) -> object:
         """The same for asyncio, where what takes too long is cancelled."""
-        limit_s = self._policy.timeout_s
+        limit_s = self._course.limit_s() if self._course else self._policy.timeout_s
         entered = self._guard.agent not in _inside.get()
         if entered:
             await self._guard.limits.slots.enter_async(self._policy.concurrency)
@@ -311,6 +327,9 @@ class Call:
         """Seconds until the next try; None: there is none."""
         try:
             again = self._tries.failed(error, now=self._guard.timing.wall())
+            if self._course is not None:
+                again = self._course.decided(error, again)
+                self._kwargs = {**self._kwargs, **self._course.given()}
         except Exception:  # the edge to the host, who must get the error of its own call and no other
             log.exception("call.not_judged", extra={"agent": self._guard.agent})
             return None
