@@ -106,6 +106,14 @@ def test_an_answer_that_stays_malformed_is_an_answer(speaking: Making, monkeypat
     assert answer.text == "{'name': red"
 
 
+def test_an_answer_that_goes_in_circles_is_broken_off(speaking: Making, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = Reply(text='{"name": "' + "red and blue and " * 20_000)
+    with serving(monkeypatch, endless, RED) as server:
+        answer = ask(speaking(server))
+    assert answer.value == Colour(name="red")
+    assert "went in circles" in server.asked[1].text
+
+
 @pytest.mark.parametrize(
     ("ended", "kinds"), [("refusal", {"refusal", "content_filter"}), ("content_filter", {"content_filter"})]
 )

@@ -25,10 +25,13 @@ from ratchet.records import Json
 from ratchet.redaction import clean
 
 Speaker = Literal["person", "model"]
+Ended = Literal["", "length", "circles", "refusal", "content_filter"]
 _LOOK_S = 0.1  # how often the waiting thread asks whether to go on
 _GRACE_S = 1.0  # for a cancelled request to close its connection; then its thread is left behind
 _SAID = 300  # characters of a provider's error that are told on
 _CONNECT_S = 10.0
+_LOOK_EVENTS = 64  # of a stream, between looks at whether it goes in circles
+_CIRCLE, _CIRCLES = 120, 6  # so many characters at the end that stand there so many times: small models do not recover
 # The categories of pydantic-ai, narrowest first: they rest on the provider's own codes.
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ModelRateLimitError, "rate_limit"),
@@ -67,8 +70,8 @@ class Said:
 
     text: str
     usage: Usage | None
-    ended: Literal["", "length", "refusal", "content_filter"]
-    """What else than the end of the answer ended it."""
+    ended: Ended
+    """What else than the end of the answer ended it; circles: it said the same again and again, and was broken off."""
 
 
 class CallFailed(Exception):  # noqa: N818  (data for the chain, turned into a ModelError there)
@@ -159,8 +162,11 @@ class _Run:
                 model_request_parameters=_parameters(request),
             )
             async with stream as events:
+                seen = 0
                 async for _event in events:
-                    pass
+                    seen += 1
+                    if seen % _LOOK_EVENTS == 0 and goes_in_circles(_text(events.get())):
+                        return Said(text=_text(events.get()), usage=None, ended="circles")
                 return _said(events.get())
 
 
@@ -212,10 +218,22 @@ def _parameters(request: Request) -> ModelRequestParameters:
     return ModelRequestParameters(output_mode="native", output_object=bound)
 
 
+def goes_in_circles(text: str) -> bool:
+    """Whether a text has come to say the same again and again. A file of alike lines does so, too, but not with its
+    last 120 characters six times without overlap."""
+    if len(text) < _CIRCLE * _CIRCLES:
+        return False
+    return text.count(text[-_CIRCLE:]) >= _CIRCLES
+
+
+def _text(response: ModelResponse) -> str:
+    return "".join(part.content for part in response.parts if isinstance(part, messages.TextPart))
+
+
 def _said(response: ModelResponse) -> Said:
-    text = "".join(part.content for part in response.parts if isinstance(part, messages.TextPart))
+    text = _text(response)
     refusal = (response.provider_details or {}).get("refusal")
-    ended: Literal["", "length", "refusal", "content_filter"] = ""
+    ended: Ended = ""
     if refusal:
         text, ended = text or str(refusal), "refusal"
     elif response.finish_reason in ("length", "content_filter"):

@@ -155,6 +155,8 @@ class _Asking(Generic[T]):
         try:
             return value_of(said.text, self._question.shape), "", ""
         except Malformed as fault:
+            if said.ended == "circles":
+                return None, "malformed_output", "it went in circles and was broken off; answer with short edits"
             if said.ended == "length":
                 return None, "malformed_output", "it was longer than allowed and is cut off; answer shorter"
             if not said.text.strip():
