@@ -82,7 +82,7 @@ def planned(command: Command, program: str) -> Plan:
     steps += [["ro", str(path), str(path)] for path in map(readable, command.readable)]
     steps.append(_files(view, folder))
     steps += [["ro", outside, at] for at, outside in overlaid.items()]
-    steps += [*_alias(folder), ["lock", "/"]]
+    steps += [*_alias(folder, steps), ["lock", "/"]]
     return Plan(
         means="bubblewrap",
         argv=list(command.argv),
@@ -159,9 +159,11 @@ def _files(view: View, folder: Path) -> Step:
     return ["overlay", [str(layer.resolve()) for layer in view.layers], str(folder), str(view.scratch.resolve()), PLACE]
 
 
-def _alias(folder: Path) -> Iterator[Step]:
-    """The path outside leads to the files inside, too: scripts of a virtual environment name it in their first line."""
-    if not any(folder.is_relative_to(each) for each in (*_SYSTEM, "/etc", PLACE)):
+def _alias(folder: Path, steps: list[Step]) -> Iterator[Step]:
+    """The path outside leads to the files inside, too, where nothing else is shown there: scripts of a virtual
+    environment name it in their first line."""
+    taken = [Path(str(step[-1])) for step in steps if step[0] in ("ro", "rw", "overlay")]
+    if not any(folder.is_relative_to(each) or each.is_relative_to(folder) for each in (*taken, Path(PLACE))):
         yield ["link", PLACE, str(folder)]
 
 

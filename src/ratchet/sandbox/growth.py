@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,6 +17,7 @@ from ratchet.sandbox.processes import Processes
 
 _MB = 1_048_576
 _LONGEST_BLIND_S = 2.0
+_MOST_SETTINGS_BYTES = 65_536
 _BARE = {b"HEAD": 1, b"objects": 2, b"refs": 4}
 
 
@@ -26,9 +27,10 @@ class Survey:
 
     size_bytes: int = 0
     inodes: int = 0
-    repositories: set[bytes] = field(default_factory=set)
-    """Everything named `.git`, and folders that git takes for a bare repository: their settings can name programs."""
-    bare: set[bytes] = field(default_factory=set)
+    repositories: dict[bytes, int] = field(default_factory=dict)
+    """Everything named `.git`: path -> file number. Git obeys the settings in it, and those can name programs."""
+    bare: dict[bytes, bytes] = field(default_factory=dict)
+    """Folders that git takes for a repository by what is in them -> their settings."""
     set_ids: set[bytes] = field(default_factory=set)
     links: Counter[int] = field(default_factory=Counter)
     """Names seen of each file that has several."""
@@ -43,7 +45,7 @@ def survey(root: int, *, skip: frozenset[bytes] = frozenset()) -> Survey:
         found.size_bytes += each.status.st_blocks * 512
         mode = each.status.st_mode
         if each.name.lower() == b".git":
-            found.repositories.add(each.path)
+            found.repositories[each.path] = each.status.st_ino
         elif each.name in _BARE and stat.S_ISDIR(mode) == (each.name != b"HEAD"):
             shape[each.path.rpartition(b"/")[0]] += _BARE[each.name]
         if stat.S_ISREG(mode):
@@ -51,11 +53,21 @@ def survey(root: int, *, skip: frozenset[bytes] = frozenset()) -> Survey:
                 found.set_ids.add(each.path)
             if each.status.st_nlink > 1:
                 found.links[each.status.st_ino] += 1
-    found.bare = {path for path, bits in shape.items() if bits == 7 and not _inside(path, found.repositories)}
+    bare = (path for path, bits in shape.items() if bits == 7 and not _inside(path, found.repositories))
+    found.bare = {path: _settings(root, path) for path in bare}
     return found
 
 
-def _inside(path: bytes, repositories: set[bytes]) -> bool:
+def _settings(root: int, path: bytes) -> bytes:
+    try:
+        opened = open_beneath(root, path + b"/config" if path else b"config", os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    with os.fdopen(opened, "rb") as file:
+        return file.read(_MOST_SETTINGS_BYTES) if stat.S_ISREG(os.fstat(opened).st_mode) else b"?"
+
+
+def _inside(path: bytes, repositories: Container[bytes]) -> bool:
     parts = path.split(b"/")
     return any(b"/".join(parts[:depth]) in repositories for depth in range(1, len(parts) + 1))
 
@@ -107,10 +119,13 @@ def harmless(root: int, before: Survey, skip: frozenset[bytes]) -> list[str]:
     """Take away what a command left in a person's folder that would act on the host: new repositories, whose settings
     git obeys in any folder, and set-id bits. Return the paths."""
     after = survey(root, skip=skip)
-    new = after.repositories - before.repositories
+    # One that was there before may have been moved with the folder around it; nobody could change what is in it.
+    kept = set(before.repositories.values())
+    new = {path for path, number in after.repositories.items() if number not in kept}
     doomed = {each for each in new if not _inside(each.rpartition(b"/")[0], new)}
-    # Without its HEAD, git sees no bare repository.
-    doomed |= {bare + b"/HEAD" if bare else b"HEAD" for bare in after.bare - before.bare}
+    # Without its HEAD, git sees no bare repository. Those of before keep it as long as their settings are the same.
+    known = set(before.bare.values())
+    doomed |= {path + b"/HEAD" if path else b"HEAD" for path, said in after.bare.items() if said not in known}
     for path in sorted(doomed):
         with _folder_of(root, path) as (folder, name):
             remove_at(folder, name)

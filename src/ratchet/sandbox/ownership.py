@@ -27,7 +27,7 @@ def give(root: int, uid: int, found: Survey, skip: frozenset[bytes]) -> Owners:
     # A run that was killed with all that watched it could not give the folder back: then it is the caller's.
     mine = (own.st_uid, own.st_gid) if own.st_uid != uid else (os.geteuid(), os.getegid())
     try:
-        for each in entries(root, skip=skip | found.repositories):
+        for each in entries(root, skip=skip | found.repositories.keys()):
             status = each.status
             shared = not stat.S_ISDIR(status.st_mode) and status.st_nlink > found.links.get(status.st_ino, 1)
             if status.st_uid == uid or shared or each.path in skip or each.path in found.repositories:

@@ -19,12 +19,15 @@ class Processes:
         self._first = first
         self._proc = f"/proc/{first}/root/proc" if namespace else "/proc"
         self._namespace = namespace
+        self._moved_in = False
         self._cpu: dict[tuple[str, str], int] = {}
         self._most_ticks = 0
 
     def _stats(self) -> dict[str, list[str]]:
         """Process number -> the fields of its `stat` behind the name."""
-        found = {}
+        found: dict[str, list[str]] = {}
+        if self._namespace and not self._is_moved_in():
+            return found
         with contextlib.suppress(OSError):
             if self._namespace and os.stat(self._proc).st_dev == os.stat("/proc").st_dev:
                 return {}  # its root is still the host's: it has not come to its own /proc yet
@@ -33,6 +36,14 @@ class Processes:
                     with contextlib.suppress(OSError, ValueError):
                         found[name] = _read(f"{self._proc}/{name}/stat").rpartition(b")")[2].decode("ascii").split()
         return found if self._namespace else _below(found, str(os.getpid()))
+
+    def _is_moved_in(self) -> bool:
+        """Whether the first process has the sandbox's root already. Before that its /proc is the host's, and would
+        charge the job with everybody's processes."""
+        if not self._moved_in:
+            with contextlib.suppress(OSError):
+                self._moved_in = _started_at(f"{self._proc}/1/stat") == _started_at(f"/proc/{self._first}/stat")
+        return self._moved_in
 
     def cpu_s(self) -> float:
         """CPU time of the whole tree so far, of those included that are gone. A sampled lower bound: what was born and
@@ -71,7 +82,7 @@ class Processes:
     def inodes_of_memory(self, folders: tuple[str, ...]) -> int:
         """How many files the sandbox's own memory file systems hold."""
         total = 0
-        for folder in folders:
+        for folder in folders if self._is_moved_in() else ():
             with contextlib.suppress(OSError):
                 found = os.statvfs(f"/proc/{self._first}/root{folder}")
                 total += found.f_files - found.f_ffree
@@ -97,6 +108,11 @@ class Processes:
                         os.kill(int(pid), number)
             _reap()
             time.sleep(0.002)
+
+
+def _started_at(path: str) -> bytes:
+    """When a process started, in ticks since the machine did: with its number, what a process is known by."""
+    return _read(path).rpartition(b")")[2].split()[19]
 
 
 def _is_gone(pid: int) -> bool:
