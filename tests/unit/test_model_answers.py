@@ -98,6 +98,18 @@ def test_edits_of_one_file_build_on_one_another() -> None:
     assert found == {"a.py": SOURCE.replace("x > 1", "x > 3")}
 
 
+def test_edits_that_change_nothing_do_not_stand_in_the_way_of_those_that_do() -> None:
+    same = FileEdit(file="a.py", old="return", new="return")
+    assert edited(same, FileEdit(file="a.py", old="x > 1", new="x > 2")) == {"a.py": SOURCE.replace("x > 1", "x > 2")}
+
+
+def test_an_edit_of_the_wrong_file_goes_to_the_only_one_that_holds_its_text() -> None:
+    edit = FileEdit(file="/usr/bin/python", old="if x > 1: return x", new="if x > 2:\n    return x")
+    (change,) = changes_of([edit], {"a.py": SOURCE.encode()}.get, {"a.py": SOURCE, "b.py": "y = 1\n"})
+    assert change.path == "a.py"
+    assert change.after == SOURCE.replace("x > 1", "x > 2").encode()
+
+
 def test_line_ends_of_the_file_stay() -> None:
     windows = SOURCE.replace("\n", "\r\n")
     found = edited(FileEdit(file="a.py", old="    return 0\n", new="    return 1\n"), a=windows)

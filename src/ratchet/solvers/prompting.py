@@ -33,6 +33,7 @@ _TRIED_SHOWN = 3
 _MEMOS_SHOWN = 2
 _INSTRUCTION = 4_000
 _NAMED = 20
+_SHORT_FILE = 6_000  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def prompt(material: Material) -> str:
         _known(job.lessons, material.room // _LESSONS_SHARE),
         _passed_before(job.memos, job.failure.signature),
         _tried(job.tried, material.room // _TRIED_SHARE),
-        _objections(material.objections),
+        _objections(material.objections, material.files),
         _changeable(material.files),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -146,11 +147,15 @@ def _tried(tried: Sequence[Attempt], room: int) -> str:
     return "# What was tried and did not pass: do something else\n" + "\n".join(said)
 
 
-def _objections(objections: Sequence[str]) -> str:
+def _objections(objections: Sequence[str], files: Sequence[Shown]) -> str:
+    """Why the last answer was of no use, and another way to answer: small models write a short file right, whole, more
+    often than they copy a part of it."""
     if not objections:
         return ""
     told = "\n".join(f"- {cap(each, 400)}" for each in objections[:8])
-    return f"# Your last answer could not be used\n{told}\nAnswer again with edits that can be made."
+    short = [each.path for each in files if each.may_change and each.whole and len(each.text) <= _SHORT_FILE]
+    way = f"Leave `old` empty and write all of the corrected {short[0]} into `new`." if short else ""
+    return f"# Your last answer could not be used\n{told}\nAnswer again. {way}".rstrip()
 
 
 def _changeable(files: Sequence[Shown]) -> str:

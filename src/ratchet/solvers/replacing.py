@@ -42,6 +42,8 @@ def changes_of(
     """
     if len(edits) > MOST_EDITS:
         raise Misfit(f"{len(edits)} edits are too many: make at most {MOST_EDITS}")
+    # Small models list what stays as it is beside what changes.
+    edits = [each for each in edits if each.old != each.new] or edits
     before: dict[str, bytes | None] = {}
     after: dict[str, str] = {}
     wrong: list[str] = []
