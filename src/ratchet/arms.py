@@ -8,6 +8,7 @@ keeps the share of its first toss, in a file of a few bytes.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -191,14 +192,23 @@ def publish(home: str, trials: Iterable[Trial]) -> None:
     os.replace(scratch, path)
 
 
-def forget(home: str, trial_id: str) -> None:
-    """Delete the shares that a settled trial's units kept. Raises OSError."""
-    folder = os.path.join(home, _FOLDER, trial_id)
+def forget(home: str, is_settled: Callable[[str], bool]) -> None:
+    """Delete the shares that the units of settled trials kept. What another process writes or deletes at this moment is
+    left to the next time. Raises OSError."""
+    folder = os.path.join(home, _FOLDER)
     if not os.path.isdir(folder):
         return
-    for name in os.listdir(folder):
-        os.unlink(os.path.join(folder, name))
-    os.rmdir(folder)
+    for trial_id in os.listdir(folder):
+        if not is_settled(trial_id):
+            continue
+        held = os.path.join(folder, trial_id)
+        try:
+            for name in os.listdir(held):
+                os.unlink(os.path.join(held, name))
+            os.rmdir(held)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                raise
 
 
 def _published(trial: Trial) -> Row:

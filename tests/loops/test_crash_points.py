@@ -274,9 +274,9 @@ def scene_at(prepared: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, at: 
         arms.publish(home, open_)  # type: ignore[arg-type]
         scene.fuse.point()
 
-    def forget(home: str, trial_id: str) -> None:
+    def forget(home: str, is_settled: Callable[[str], bool]) -> None:
         scene.fuse.point()
-        arms.forget(home, trial_id)
+        arms.forget(home, is_settled)
 
     patched = type("Arms", (), {"publish": staticmethod(publish), "forget": staticmethod(forget)})
     monkeypatch.setattr(guards, "arms", patched)

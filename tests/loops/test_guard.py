@@ -212,6 +212,20 @@ def test_a_session_keeps_its_arm_in_every_process_also_where_most_units_are_call
     assert {unit: other.arm_of(target, unit) for unit in first} == first
 
 
+def test_what_the_units_of_a_settled_trial_kept_is_forgotten_even_after_a_crash(world: World) -> None:
+    held = opened(world)
+    world.now += 2
+    world.trials.arm_of("settings:" + AGENT, "s1")
+    kept = world.home / "trials"
+    assert [each.name for each in kept.iterdir()] == [held.id]
+    world.guard.stop(held.id, now=world.now)
+    assert list(kept.iterdir()) == []
+    (kept / held.id).mkdir()  # a process that had not heard of the end yet
+    (kept / held.id / "0123").write_text("0.1")
+    world.guard.repair(now=world.now)
+    assert list(kept.iterdir()) == []
+
+
 def test_a_call_under_way_names_its_trial_however_many_units_came_after_it(world: World) -> None:
     held = opened(world)
     target = "settings:" + AGENT

@@ -246,7 +246,6 @@ class Guard:
             release(self._store, done)
             note(self._store, "trial", done.id, state, now, reason=reason, target=done.change.target)
         self.publish()
-        arms.forget(self._home, done.id)
         return done
 
     def _is_applied(self, held: Trial) -> bool:
@@ -276,8 +275,9 @@ class Guard:
         return touched
 
     def publish(self) -> None:
-        """Tell this home's processes which trials are open. Raises OSError."""
+        """Tell this home's processes which trials are open, and forget what those that are not left. Raises OSError."""
         arms.publish(self._home, [each for each in trials(self._store, states=("open", "paused")) if not each.decision])
+        arms.forget(self._home, lambda name: (self._store.get("trials", name) or {}).get("state") not in OPEN)
 
     def evidence(self, trial_id: str, *, now: float) -> Evidence:
         """Where a trial stands. Raises NotFound."""
