@@ -73,6 +73,16 @@ def test_a_look_waits_for_enough_failures_and_for_its_cooldown(world: World) -> 
     assert len(tick(world, improve).proposed) == 1
 
 
+def test_a_clock_that_is_set_back_stops_no_look(world: World) -> None:
+    world.run(rates(0.6, 0.6), 200)
+    tick(world, loop(world))
+    world.now -= 30 * 86_400
+    world.agent = AGENT
+    for _ in range(20):
+        world.call(rates(0.0, 0.0), error="401 Unauthorized: invalid api key")
+    assert len(tick(world, loop(world)).proposed) == 1
+
+
 def test_without_auto_fix_a_fix_is_proposed_and_nothing_changes(world: World) -> None:
     world.run(rates(0.6, 0.6), 200)
     done = tick(world, loop(world))

@@ -55,7 +55,8 @@ def _begin_look(store: Store, agent: str, held: Pulse, now: float) -> bool:
     """Whether this process is the one to look now: the cooldown is over, and nobody else was quicker."""
     name = f"look/{agent}"
     last: Row = store.get("meta", name) or {}
-    if last.get("at") is not None and now < number(last, "at") + held.cooldown_s:
+    # A look from the future is one before the clock was set back.
+    if last.get("at") is not None and number(last, "at") <= now < number(last, "at") + held.cooldown_s:
         return False
     return store.swap("meta", name, int(number(last, "revision")), {"at": now})
 
