@@ -79,6 +79,7 @@ class Sandboxes:
 
     def _keep(self, name: str) -> None:
         if name and self._cache.parent.is_dir():
+            self._cache.touch(mode=0o600)
             self._cache.write_text(json.dumps({"name": name, "of": _circumstances()}), encoding="utf-8")
 
 
@@ -99,9 +100,12 @@ def _open(found: Isolation) -> str:
 
 
 def _circumstances() -> str:
-    """What a proof depends on: this start of the machine, this user, this Ratchet."""
+    """What a proof depends on: this start of the machine, this container and its rights, this user, this Ratchet."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
+        rights = " ".join(line for line in status if line.startswith(("CapEff", "NoNewPrivs", "Seccomp:")))
+        boot = f"{boot} {os.readlink('/proc/self/ns/user')} {os.readlink('/proc/self/ns/mnt')} {rights}"
     except OSError:
         boot = ""
     return f"{boot} {os.geteuid()} {sys.executable} {__version__}"
