@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -61,7 +61,7 @@ def run(
     patch: str | None,
     resume: str | None,
     seed: int,
-    means: Means,
+    means: Callable[[], Means],
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -78,9 +78,9 @@ def run(
         landing = _landing(applies=applies, branch=branch, patch=patch)
         book = opened(command_home).episodes
         with _cancelling() as cancelled:
-            means = replace(means, told=watching.told, cancelled=cancelled.is_set)
+            given = replace(means(), told=watching.told, cancelled=cancelled.is_set)
             if resume:
-                ended = book.resume(resume, means, landing=landing)
+                ended = book.resume(resume, given, landing=landing)
             else:
                 asked = Asked(
                     check=_check(book, check, folder, as_json=as_json),
@@ -92,7 +92,7 @@ def run(
                     held_check=argv_of(held_check) if held_check else (),
                     seed=seed,
                 )
-                ended = book.run(asked, means, landing=landing)
+                ended = book.run(asked, given, landing=landing)
     except RatchetError as error:
         if not as_json:
             raise

@@ -32,7 +32,8 @@ _OPTIONS = (
 
 
 def means_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options, as one argument `means`."""
+    """Give a command these options, as one argument: `means()` makes them, where its errors can be told. Raises
+    UsageError."""
 
     @functools.wraps(command)
     def with_means(
@@ -48,17 +49,19 @@ def means_options(command: Callable[..., None]) -> Callable[..., None]:
         unsafe: bool,
         **given: object,
     ) -> None:
-        means = Means(
-            unsafe=unsafe,
-            net="host" if net == "host" else "none",
-            environ=dict(map(_variable, passed_on)),
-            readable=readable,
-            model=model,
-            fast_model=fast_model,
-            second_opinion=second_opinion,
-            allow_unknown_price=allow_unknown_price,
-            check_s=check_s,
-        )
+        def means() -> Means:
+            return Means(
+                unsafe=unsafe,
+                net="host" if net == "host" else "none",
+                environ=dict(map(_variable, passed_on)),
+                readable=readable,
+                model=model,
+                fast_model=fast_model,
+                second_opinion=second_opinion,
+                allow_unknown_price=allow_unknown_price,
+                check_s=check_s,
+            )
+
         command(means=means, **given)
 
     for option in reversed(_OPTIONS):
