@@ -140,7 +140,9 @@ def test_an_edit_that_does_not_fit_is_told_back(edit: FileEdit, told: str) -> No
 def test_edits_are_made_all_or_none_and_every_fault_is_told() -> None:
     with pytest.raises(Misfit) as caught:
         edited(
-            FileEdit(file="a.py", old="x > 1", new="1"), FileEdit(file="a.py", old="no", new=""), FileEdit(file="/x")
+            FileEdit(file="a.py", old="x > 1", new="1"),
+            FileEdit(file="a.py", old="no", new=""),
+            FileEdit(file="/x", new="x"),
         )
     assert len(str(caught.value).split("\n")) == 2
 
