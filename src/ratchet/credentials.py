@@ -16,7 +16,7 @@ NEEDLES = ("pass", "pwd", "secret", "token", "cred", "key", "auth", "sig", "sess
 # Alternatives begin with a literal each, which lets the engine skip text that holds none; what must not stand before a
 # word is asserted after it.
 _PASSWORDS = (
-    r"p(?:ass(?:word|wd|phrase|code|wort)s?|ass(?=[\"'\\\])]{0,6}\s{0,4}(?:=|:\s{0,4}\\{0,4}[\"']))(?<![a-z]pass)"
+    r"p(?:ass(?:word|wd|phrase|code|wort)s?|ass(?=[\"'\\\])]{0,20}\s{0,4}(?:=|:\s{0,4}\\{0,15}[\"']))(?<![a-z]pass)"
     r"|ass(?<=[_-]pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd))"
     r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
@@ -35,13 +35,15 @@ _NAMES = (("password", _SHORTEST_PASSWORD, _PASSWORDS), ("secret", 8, _TOKENS), 
 
 # What may follow the word inside the same name (`secretAccessKey`, `token_v2`), the words of prose before a colon ("API
 # key provided: ...") and every gap are bounded or possessive: that is what keeps this linear. `is` separates in prose,
-# `>` in XML, `value:` in manifests, a comma between quoted arguments, whitespace behind an option.
+# `>` in XML, `value:` in manifests, a comma between quoted arguments, whitespace behind an option. A line end may be
+# escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
 (?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z]{1,12}){1,3}+(?=:))?
-(?P<closer>[\\"'\])]{0,6}+)
-(?P<sep>\s{0,8}+(?:=>|:=|={1,2}|:(?!//)|is(?=\s))\s{0,8}+|>|,?\s{1,40}+["']?value["']?\s{0,4}[:=]\s{0,4}+
-  |,\s{0,8}+(?=\\{0,4}["'])|[ \t]{1,8}+)
-(?P<opener>(?:[bfru]{1,2}(?=["']))?\\{0,7}+["'`])?
+(?P<closer>[\\"'\])]{0,20}(?<!\\))
+(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}+(?:=>|:=|={1,2}|:(?!//)|is(?=\s))
+  \s{0,8}+(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}+|>
+  |,?\s{1,40}+["']?value["']?\s{0,4}[:=]\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
+(?P<opener>(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
 _NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)"
 _compiled: list[re.Pattern[str]] = []
@@ -68,7 +70,7 @@ _ABOUT = re.compile(
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
     r"|policy|hint|reset|label|format|arn|error|status|used|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
-_PLAIN = frozenset(
+PLAIN = frozenset(
     """
     a an and any are at be but by can cannot changed default denied disabled does empty enabled error
     expected expired failed failure false field flag for found from has hidden if in incorrect input
@@ -202,8 +204,8 @@ def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, qu
     if spoken or "is" in sep:
         return looks_random(value, _SPOKEN)
     if quoted:
-        return " " not in value or _PLAIN.isdisjoint(value.lower().split())  # no sentence about a password
-    return sep.strip() != ":" or _ends_line(low, end) or len(value) >= _LONG or _VARIED.search(value) is not None
+        return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password
+    return not _COLON.match(sep) or _ends_line(low, end) or len(value) >= _LONG or _VARIED.search(value) is not None
 
 
 def _is_option(low: str, start: int) -> bool:
@@ -212,13 +214,29 @@ def _is_option(low: str, start: int) -> bool:
     return low.startswith("-", first + 1)
 
 
+_COLON = re.compile(r"(?:\s|\\{1,7}[nrt])*+:(?!=)")
+_LINE_END = re.compile(r"$|[\r\n]|\\{1,7}[nr]")
+
+
 def _ends_line(text: str, end: int) -> bool:
-    return end >= len(text) or text[end] in "\r\n" or text.startswith("\\n", end)
+    return _LINE_END.match(text, end) is not None
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only stands for another: none at all, a variable, a word about a value, a mask, a hidden one."""
+    return (
+        not value
+        or value[0] in "$<%{("
+        or "$(" in value
+        or "${" in value
+        or value.startswith("[redacted:")
+        or value.lower().strip("'\"[](){}") in PLAIN
+        or _MASKED.issuperset(value)
+    )
 
 
 def _is_harmless(match: re.Match[str], value: str) -> bool:
-    first = value[0]
-    if first in "$<%{(" or "$(" in value or "${" in value or (first == "[" and value.startswith("[redacted:")):
+    if is_placeholder(value):
         return True
     rest = match["rest"]
     if rest and _ABOUT.search(rest):
@@ -226,7 +244,7 @@ def _is_harmless(match: re.Match[str], value: str) -> bool:
     low = value.lower()
     if _DIGIT.search(low) is None and (match["name"] in low or "your" in low):
         return True
-    return low.strip("'\"[](){}") in _PLAIN or _REFERENCE.match(value) is not None or _MASKED.issuperset(value)
+    return _REFERENCE.match(value) is not None
 
 
 def looks_random(value: str, shortest: int) -> bool:

@@ -43,9 +43,23 @@ def _redacted_once(text: str) -> str:
     found = secretforms.hide_known(text, low)
     for needle in credentials.NEEDLES:
         if needle in low:
+            found = _without_lines(found, low)
             found = credentials.hide_named(found, low if found is text else credentials.lowered(found))
             break
     return secretforms.hide_personal(found)
+
+
+def _without_lines(text: str, low: str) -> str:
+    """The text without what only its lines tell: passphrases and columns. `low` is the text in lower case."""
+    if "pass" in low and (": " in low or " = " in low):
+        from ratchet.secretlines import hide_phrases
+
+        text = hide_phrases(text)
+    if ("\n" in low or "\\n" in low) and secretforms.compiled(secretforms.COLUMN).search(low) is not None:
+        from ratchet.secretlines import hide_columns
+
+        text = hide_columns(text)
+    return text
 
 
 # --- caps ----------------------------------------------------------------------------------------------------------

@@ -15,14 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_compiled: dict[str, re.Pattern[str]] = {}
+_cache: dict[str, re.Pattern[str]] = {}
 
 
-def _regex(source: str) -> re.Pattern[str]:
+def compiled(source: str) -> re.Pattern[str]:
     """Compiled at first use: most processes never meet most kinds of secrets."""
-    found = _compiled.get(source)
+    found = _cache.get(source)
     if found is None:
-        found = _compiled[source] = re.compile(source)
+        found = _cache[source] = re.compile(source)
     return found
 
 
@@ -31,21 +31,28 @@ def hide_known(text: str, low: str) -> str:
     for needle, rule in _RULES:
         if needle in low:
             text = rule(text)
+    if " -" in low or "/" in low or "|" in low:
+        for needle in _COMMANDS:
+            if needle in low:
+                from ratchet.secretcommands import hide_in_commands
+
+                text = hide_in_commands(text)
+                break
     words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_KEY])
     if not words:
         return text
     for needle, source, kind in _PROVIDERS:
         if needle in words:
-            text = _regex(source).sub(f"[redacted:{kind}]", text)
+            text = compiled(source).sub(f"[redacted:{kind}]", text)
     return text
 
 
 def hide_personal(text: str) -> str:
     """The text without e-mail addresses and card numbers."""
     if "@" in text or "%40" in text:
-        text = _regex(_EMAIL).sub(_hidden_email, text)
+        text = compiled(_EMAIL).sub(_hidden_email, text)
     if _FOUR_DIGITS.search(text) is not None:
-        text = _regex(_CARD).sub(_hidden_card, text)
+        text = compiled(_CARD).sub(_hidden_card, text)
     return text
 
 
@@ -136,7 +143,7 @@ def _hide_private_keys(text: str) -> str:
     out: list[str] = []
     kept_from = 0
     inside = False
-    for mark in _regex(_KEY_MARK).finditer(text):
+    for mark in compiled(_KEY_MARK).finditer(text):
         if mark[1] == "BEGIN":
             if not inside:
                 out += (text[kept_from : mark.start()], "[redacted:private-key]")
@@ -154,7 +161,7 @@ def _hide_private_keys(text: str) -> str:
 def _without_key_lines(text: str) -> str:
     """The text up to the lines of base64 at its end (line ends may be escaped, as inside JSON)."""
     end = len(text)
-    is_key_line = _regex(_KEY_LINE).fullmatch
+    is_key_line = compiled(_KEY_LINE).fullmatch
     while end > 0:
         start = max(text.rfind("\n", 0, end) + 1, text.rfind("\\n", 0, end) + 2 if "\\n" in text else 0)
         if is_key_line(text[start:end].strip(" \t\r\"',+")) is None:
@@ -167,7 +174,7 @@ def _without_key_lines(text: str) -> str:
 
 def _without_last_line(text: str, end: int) -> str:
     """The first line of a key may stand behind other text, as a JSON string does."""
-    last = _regex(r"[A-Za-z0-9+/=]{16,80}").match(text[max(0, end - 80) : end][::-1])
+    last = compiled(r"[A-Za-z0-9+/=]{16,80}").match(text[max(0, end - 80) : end][::-1])
     return text[: end - last.end()] if last is not None else text[:end]
 
 
@@ -188,10 +195,10 @@ def _without_password(rest: str) -> str:
 
     A password may hold `@` and `/`: all up to the last `@` is taken, unless a query lies between.
     """
-    run = _regex(r"[^\s\"'<>?]{0,400}").match(rest)
+    run = compiled(r"[^\s\"'<>?]{0,400}").match(rest)
     at = rest.rfind("@", 0, run.end() if run is not None else 0)
     if at < 0:
-        run = _regex(r"[^\s\"'<>@]{0,400}@").match(rest)
+        run = compiled(r"[^\s\"'<>@]{0,400}@").match(rest)
         at = run.end() - 1 if run is not None else -1
     user, colon, password = rest[: max(at, 0)].partition(":")
     if at <= 0 or not _NOT_A_USER.isdisjoint(user) or password.startswith("[redacted"):
@@ -205,22 +212,23 @@ _JWT = r"(?<![A-Za-z0-9+/])eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]+)*+"
 
 
 def _hide_jwt(text: str) -> str:
-    return _regex(_JWT).sub("[redacted:jwt]", text) if "eyJ" in text else text
+    return compiled(_JWT).sub("[redacted:jwt]", text) if "eyJ" in text else text
 
 
 _AUTHORIZATION = (
-    r"(?i)(authorization[\\\"'\])]{0,6}\s{0,4}[:=,]\s{0,4}[\\\"']{0,6}(?:aws4-hmac-sha256|digest|negotiate|ntlm|hawk)\s{1,4})"
-    r"(?!\[redacted)[^\"'\r\n\\]{4,}+"
+    r"(?i)(authorization[\\\"'\])]{0,20}\s{0,4}[:=,]\s{0,4}[\\\"']{0,20}(?:aws4-hmac-sha256|digest|negotiate|ntlm|hawk)\s{1,4})"
+    # A digest's parts are quoted one by one: `username="bob", qop=auth, response="..."`.
+    r"(?!\[redacted)(?=[^\r\n]{4})(?:[^\"'\r\n\\]++(?<==)\\{0,15}\"[^\"\r\n\\]*+\\{0,15}\")*+[^\"'\r\n\\]*+"
 )
 _SCHEME = (
-    r"(?i)(authorization[\\\"'\])]{0,6}\s{0,4}[:=,]\s{0,4}[\\\"']{0,6})?"
+    r"(?i)(authorization[\\\"'\])]{0,20}\s{0,4}[:=,]\s{0,4}[\\\"']{0,20})?"
     r"(?<![A-Za-z0-9])(bearer|basic|token|apikey)((?:\s|%20){1,4})([A-Za-z0-9._~+/=:-]{6,}+)"
 )
 
 
 def _hide_authorization(text: str) -> str:
-    text = _regex(_AUTHORIZATION).sub(r"\1[redacted:authorization]", text)
-    return _regex(_SCHEME).sub(_hidden_scheme, text)
+    text = compiled(_AUTHORIZATION).sub(r"\1[redacted:authorization]", text)
+    return compiled(_SCHEME).sub(_hidden_scheme, text)
 
 
 def _hidden_scheme(match: re.Match[str]) -> str:
@@ -247,45 +255,13 @@ def _is_user_password(value: str) -> bool:
 
 
 _COOKIE = (
-    r"(?i)((?:set-)?cookies?[\\\"'\])]{0,6}\s{0,4}[:=]\s{0,4}[\\\"']{0,6})"
+    r"(?i)((?:set-)?cookies?[\\\"'\])]{0,20}\s{0,4}[:=]\s{0,4}[\\\"']{0,20})"
     r"([\w.!#$%&*+^`|~-]{1,80}=(?!\[redacted)[^\"'\r\n\\]{1,}+)"
 )
 
 
 def _hide_cookies(text: str) -> str:
-    return _regex(_COOKIE).sub(r"\1[redacted:cookie]", text)
-
-
-_ATTACHED = r"(?<=\s)(-p|-a\s{1,4}[\"']?|-p\s{1,4}[\"']?)(?![\s\[$\"'-])([^\s\"']+)"
-_ATTACHING = {"-p": ("mysql", "mariadb", "sshpass"), "-p ": ("sshpass",), "-a ": ("redis-cli",)}
-_ENDS_COMMAND = frozenset("\n;|&")
-_COMMAND = 120  # characters before an option within which its command stands
-_CURL_USER = r"(\s-u|--user|--proxy-user)([\s=]{1,4}[\"']?[^\s:\"']{1,100}+:)(?![0-9]|\[redacted|\$)([^\s\"']+)"
-
-
-def _hide_curl_user(text: str) -> str:
-    return _regex(_CURL_USER).sub(_hidden_curl_user, text)
-
-
-def _hidden_curl_user(match: re.Match[str]) -> str:
-    before = match.string[max(0, match.start() - _COMMAND) : match.start()].replace("\\\n", " ")
-    command = before.rpartition("curl")
-    if not command[1] or not _ENDS_COMMAND.isdisjoint(command[2]):
-        return match[0]
-    return f"{match[1]}{match[2]}[redacted:password]"
-
-
-def _hide_attached(text: str) -> str:
-    """The passwords that some command lines take without a name: `mysql -pSECRET`, `redis-cli -a SECRET`."""
-    return _regex(_ATTACHED).sub(_hidden_attached, text)
-
-
-def _hidden_attached(match: re.Match[str]) -> str:
-    before = match.string[max(0, match.start() - _COMMAND) : match.start()].lower()
-    option = match[1][:2] + " " * (len(match[1]) > 2)
-    if any(command in before for command in _ATTACHING[option]):
-        return match[1] + "[redacted:password]"
-    return match[0]
+    return compiled(_COOKIE).sub(r"\1[redacted:cookie]", text)
 
 
 _BESIDE_AWS = (
@@ -296,7 +272,7 @@ _BESIDE_AWS = (
 
 def _hide_aws_secret(text: str) -> str:
     """Where an access key id stands, its secret is not far: 40 characters of base64."""
-    return _regex(_BESIDE_AWS).sub("[redacted:aws]", text) if "AKIA" in text or "ASIA" in text else text
+    return compiled(_BESIDE_AWS).sub("[redacted:aws]", text) if "AKIA" in text or "ASIA" in text else text
 
 
 # SQL, pydantic's wrapper, a query inside a query, openssl: the name and its value stand as nowhere else.
@@ -308,7 +284,7 @@ _WRAPPED = (
 
 
 def _hide_wrapped(text: str) -> str:
-    return _regex(_WRAPPED).sub(r"\1[redacted:password]", text)
+    return compiled(_WRAPPED).sub(r"\1[redacted:password]", text)
 
 
 _EMAIL = r"(?<![\w.+-])([\w.+-]++)(?:@|%40)((?:[\w-]+\.)+([^\W\d_]{2,24}))(?![\w])"
@@ -325,10 +301,10 @@ def _hidden_email(match: re.Match[str]) -> str:
     return "[redacted:email]"
 
 
-_FOUR_DIGITS = re.compile(r"[0-9]{4}[ \u00a0-]?[0-9]{4}")
+_FOUR_DIGITS = re.compile(r"[0-9]{4}[ \u00a0.-]?[0-9]{4}")
 _CARD = (
-    r"(?<![0-9A-Za-z._])(?<![0-9a-f_]-)(?:[0-9]{13,19}|[0-9]{4}([ \u00a0-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
-    r"|[0-9]{4}([ \u00a0-])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z])"
+    r"(?<![0-9A-Za-z._])(?<![0-9a-f_]-)(?:[0-9]{13,19}|[0-9]{4}([ \u00a0.-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
+    r"|[0-9]{4}([ \u00a0.-])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z])"
 )
 # Issuer prefixes and lengths (ISO/IEC 7812, the networks' published ranges).
 _ISSUER = (
@@ -341,14 +317,14 @@ def _hidden_card(match: re.Match[str]) -> str:
     written = match[0]
     for end in (len(written), len(written) - 4):  # a group of three behind it may be the security code
         digits = written[:end].translate(_UNSPACED)
-        if _regex(_ISSUER).fullmatch(digits) and _passes_luhn(digits):
+        if compiled(_ISSUER).fullmatch(digits) and _passes_luhn(digits):
             return "[redacted:card]" + written[end:]
         if match[1] is None:
             break
     return written
 
 
-_UNSPACED = str.maketrans("", "", " \u00a0-")
+_UNSPACED = str.maketrans("", "", " \u00a0.-")
 _DOUBLED = str.maketrans("0123456789", "0246813579")  # twice a digit, its own digits added
 
 
@@ -364,11 +340,6 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("authorization", _hide_authorization),
     ("bearer", _hide_authorization),
     ("basic ", _hide_authorization),
-    ("mysql", _hide_attached),
-    ("mariadb", _hide_attached),
-    ("curl", _hide_curl_user),
-    ("sshpass", _hide_attached),
-    ("redis-cli", _hide_attached),
     ("akia", _hide_aws_secret),
     ("asia", _hide_aws_secret),
     ("identified", _hide_wrapped),
@@ -377,3 +348,12 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("%3d", _hide_wrapped),
     (" pass:", _hide_wrapped),
 )
+# What a text holds where one of the commands of `secretcommands` stands in it; most texts hold none.
+_COMMANDS = (
+    *("curl", "http ", "https ", "wget ", "xh ", "xhs "),
+    *("mysql", "mariadb", "sshpass", "redis-cli", "openssl"),
+    *("-stdin", "--with-token", "--passphrase-fd", "sudo -", "chpasswd"),
+    *("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "rman ", "conn"),
+)
+COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,3}(?:[,;|\t\\\r\n]|\Z)"
+"""What a text in lower case holds where a line of headings names a column of credentials."""

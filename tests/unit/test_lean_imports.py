@@ -17,8 +17,8 @@ from ratchet.store.sqlite import SqliteStore
 
 SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
-    "redaction", "credentials", "secretforms", "programs", "kinds", "kind_rules", "kind_words", "excerpt", "unflagged",
-    "reports", "frames", "signature", "intent",
+    "redaction", "credentials", "secretforms", "secretcommands", "secretlines",
+    "programs", "kinds", "kind_rules", "kind_words", "excerpt", "unflagged", "reports", "frames", "signature", "intent",
     "ranking", "weighing", "containment", "coin", "digest", "fence", "journal", "hookpath", "exposure",
     "lookup", "detached", "toolcall", "reviewed",
 }  # fmt: skip

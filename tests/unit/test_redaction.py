@@ -359,3 +359,203 @@ def test_a_password_in_a_frame_of_its_own_is_gone(frame: str) -> None:
 def test_what_only_resembles_such_a_frame_stays() -> None:
     for text in ("12 tests pass: 3 fail", "SecretStr('**********')", "a%3D1"):
         assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("frame", "secret"),
+    [
+        ("db:\\n  password:\\n    %s\\n  port: 5432", "swordfish"),
+        ("db:\\n  password:\\t%s\\n", "swordfish"),
+        ("db:\\\\n  password: %s\\\\n  port: 5432", "swordfish"),
+        ('{"yaml": "password:\\n  %s\\n"}', "hunter2"),
+        ("token\\t=\\t%s", "9f8e7d6c5b4a"),
+    ],
+)
+def test_a_value_behind_an_escaped_line_end_or_tab_is_gone(frame: str, secret: str) -> None:
+    found = redact(frame.replace("%s", secret))
+    assert found == frame.replace("%s", found[found.index("[redacted:") : found.index("]") + 1])
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", ["password", "client_secret", "api_key", "Authorization", "pass"])
+def test_json_that_was_escaped_several_times_keeps_no_value(name: str, times: int) -> None:
+    value = "Bearer abcdef1234567890" if name == "Authorization" else "q8Xv2Lm9hunter"
+    text = json.dumps({name: value, "port": 5432})
+    for _ in range(times):
+        text = json.dumps({"body": text})
+    found = redact(text)
+    assert value.rpartition(" ")[2] not in found
+    assert "5432" in found
+    assert redact(found) == found
+    for _ in range(times):
+        found = json.loads(found)["body"]
+    assert json.loads(found)["port"] == 5432
+
+
+def test_a_digest_header_keeps_none_of_its_parts() -> None:
+    header = (
+        'Authorization: Digest username="bob", realm="x, y", nonce="dcd98b71", uri="/d", qop=auth, '
+        'response="6629fae49393a053", opaque="5ccc069c"'
+    )
+    for text in (header, json.dumps({"h": header, "n": 1}), json.dumps(json.dumps({"h": header, "n": 1}))):
+        found = redact(text + "\nHost: x")
+        for secret in ("bob", "dcd98b71", "6629fae4", "5ccc069c"):
+            assert secret not in found
+        assert found.endswith("\nHost: x")
+        assert redact(found) == found
+    assert '"n": 1' in redact(json.dumps({"h": header, "n": 1}))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "openssl enc -aes-256-cbc -k %s -in a -out b",
+        "openssl enc -d -aes-256-cbc -in a -k '%s'",
+        "openssl enc -aes-128-cbc -K %s -iv 00",
+        "echo %s | docker login -u bob --password-stdin registry.example.com",
+        "echo -n '%s' | docker login --password-stdin",
+        'printf "%s" | docker login -u x --password-stdin',
+        "printf '%%s' '%s' | docker login -u x --password-stdin",
+        'docker login -u x --password-stdin <<< "%s"',
+        "docker login --password-stdin -u x <<<%s",
+        "echo %s | gh auth login --with-token",
+        "echo %s | sudo -S apt install x",
+        'echo "bob:%s" | sudo chpasswd',
+        '{"command": "echo \\"%s\\" | docker login --password-stdin"}',
+        "http -a bob:%s https://x",
+        "http -u bob:%s GET https://x",
+        "wget -u bob:%s https://x",
+        "xh --auth bob:%s https://x",
+        "https -a bob:%s x",
+        "curl -ubob:%s https://x",
+        "curl 'https://x?a=1&b=2' -u bob:%s",
+        "curl -u bob:1%s https://x",
+        "sqlplus scott/%s@orcl",
+        "sqlplus -s scott/%s@//db.example.com:1521/orcl @x.sql",
+        "sqlplus scott/%s",
+        "jdbc:oracle:thin:scott/%s@db:1521:orcl",
+        "exp userid=scott/%s@orcl file=x.dmp",
+        "ORA-01017: invalid username/password; logon denied for scott/%s@orcl",
+        "cx_Oracle.connect('scott/%s@host')",
+        "SQL> connect scott/%s@orcl",
+    ],
+)
+def test_a_password_that_a_command_takes_without_a_name_is_gone(frame: str) -> None:
+    text = frame.replace("%%", "%").replace("%s", "Zq7bSpywhc") if "%%s" not in frame else (frame % "Zq7bSpywhc")
+    found = redact(text)
+    assert "Zq7bSpywhc" not in found
+    assert redact(found) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openssl x509 -in a.pem && curl -k https://example.com/health",
+        "curl -k https://example.com",
+        "echo done | tee log; docker login --help",
+        'echo "$TOKEN" | docker login --password-stdin',
+        "echo $CR_PAT | gh auth login --with-token",
+        "docker login --password-stdin < token.txt",
+        "echo hello | git hash-object --stdin",
+        "docker run -u 1000:1000 image",
+        "docker exec -u app:app web sh",
+        "uses: actions/checkout@v4",
+        "npm install @types/node@18.19.3 lodash/fp@4",
+        "go install golang.org/x/tools/gopls@latest",
+        "import oracledb; pip install org/pkg@1.2",
+        "rsync -a host:dir/ x",
+        "scp -p a:b c",
+    ],
+)
+def test_commands_without_a_password_stay_as_they_are(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("table", "secrets", "kept"),
+    [
+        ("name,password,email_ok\nbob,hunter2,yes\nann,swordfish,no\n", ["hunter2", "swordfish"], ["bob", "no"]),
+        ("id;api_key;at\n7;4f9a8b7c6d5e4f3a;2024\n", ["4f9a8b7c6d5e4f3a"], ["2024"]),
+        ("user\ttoken\nbob\t9f8e7d6c5b4a3\n", ["9f8e7d6c5b4a3"], ["bob"]),
+        ('"user","Password"\n"bob","a,b"\n"x","correct horse"\n', ["a,b", "correct horse"], ["bob"]),
+        (
+            " id | password | at \n----+----------+----\n 1 | swordfish | 2024 \n(1 row)",
+            ["swordfish"],
+            ["2024", "(1 row)"],
+        ),
+        ("| user | password |\n|------|----------|\n| bob | hunter2 |\n", ["hunter2"], ["bob"]),
+        ('{"out": "name,client_secret\\nbob,q8Xv2Lm9zz\\n", "n": 1}', ["q8Xv2Lm9zz"], ["bob", '"n": 1']),
+        ("name,db_password\r\nbob,swordfish\r\n", ["swordfish"], ["bob", "\r\n"]),
+    ],
+)
+def test_a_column_under_a_heading_that_says_so_is_gone(table: str, secrets: list[str], kept: list[str]) -> None:
+    found = redact("before\n" + table + "\nafter, it, goes, on")
+    for secret in secrets:
+        assert secret not in found
+    for each in (*kept, "\nafter, it, goes, on"):
+        assert each in found
+    assert redact(found) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token,pos,lemma\nThe,DET,the\nchecks,NOUN,check\n",
+        "name, password, email\nport, database, host\n",
+        "Give the name, password, email\nof somebody, somewhere, somehow\n",
+        "| Option | Token |\n|---|---|\n| a | required |\n",
+        "def login(user, password, host):\n    call(user, password, host)\n",
+        "user,password\n\nbob,thing\n",
+        "user,password\nbob\n",
+        "user,password\nbob,$PASSWORD\nann,\njim,****\n",
+    ],
+)
+def test_a_table_without_secrets_stays_as_it_is(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "passphrase: %s",
+        "Enter passphrase: %s\nok",
+        "host: x\npassword: %s\nport: 1",
+        '{"note": "password: %s"}',
+        "db_password = %s\n",
+        "wifi:\\n  password: %s\\n  ssid: x",
+    ],
+)
+def test_an_unquoted_passphrase_goes_with_all_its_words(frame: str) -> None:
+    found = redact(frame.replace("%s", "correct horse battery staple"))
+    for word in ("correct", "horse", "battery", "staple"):
+        assert word not in found
+    before, _, after = frame.partition("%s")
+    assert found == f"{before}[redacted:password]{after}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: must contain at least eight characters",
+        "Password: enter your new one",
+        "passphrase: too short for this key",
+        "invalid password: ldap bind rejected",
+        "Password: see the vault documentation, section two",
+        "password: forgotten? click here",
+        "password = input from the user\n",
+    ],
+)
+def test_a_sentence_behind_a_name_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_card_in_groups_by_dots_is_gone() -> None:
+    assert redact("paid by 4242.4242.4242.4242.") == "paid by [redacted:card]."
+    for text in ("version 4242.4242.4242.4243", "at 1.4242.4242.4242.4242", "10.20.30.40"):
+        assert redact(text) == text
+
+
+def test_a_value_on_the_next_line_of_a_numbered_listing_is_gone() -> None:
+    text = '    16→  secret_key_base:\n    17→    "' + SECRETS["npm"][4:] + '",\n    18→  live: 1'
+    for found in (redact(text), json.loads(redact(json.dumps(text)))):
+        assert found == '    16→  secret_key_base:\n    17→    "[redacted:secret]",\n    18→  live: 1'
