@@ -105,7 +105,7 @@ def _circumstances() -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
         rights = " ".join(line for line in status if line.startswith(("CapEff", "NoNewPrivs", "Seccomp:")))
-        boot = f"{boot} {os.readlink('/proc/self/ns/user')} {os.readlink('/proc/self/ns/mnt')} {rights}"
+        boot = f"{boot} {Path('/proc/self/ns/user').readlink()} {Path('/proc/self/ns/mnt').readlink()} {rights}"
     except OSError:
         boot = ""
     return f"{boot} {os.geteuid()} {sys.executable} {__version__}"

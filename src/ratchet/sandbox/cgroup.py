@@ -68,6 +68,18 @@ def _removed(folder: Path) -> None:
             return
 
 
+def sweep() -> None:
+    """Remove the groups of supervisors that are gone: one that was killed could not do it."""
+    found = parent()
+    if found is None:
+        return
+    for folder in found[0].glob("ratchet-*-*"):
+        maker = folder.name.split("-")[1]
+        if not Path("/proc", maker).exists():
+            with contextlib.suppress(OSError):  # what was in it may be dying still: the next sweep gets it
+                folder.rmdir()
+
+
 class MemoryGroup:
     """One group with a limit. What exceeds it is killed by the kernel; `killed` tells."""
 

@@ -61,7 +61,8 @@ def _ratchet(pid: int) -> list[int]:
 
 
 def _fork_supervisor(passed: list[int], supervisors: set[int], control: socket.socket, ratchet: list[int]) -> None:
-    cgroup.parent()  # found out once, here; every supervisor is forked with the answer
+    if not supervisors:
+        cgroup.sweep()  # finds out where groups can be made, too: once, here, for every supervisor
     pid = os.fork()
     if pid:
         supervisors.add(pid)
@@ -93,14 +94,21 @@ def _serve(channel: socket.socket, stdin: int, ratchet: list[int]) -> None:
 
 def _reap(supervisors: set[int], *, wait: bool = False) -> None:
     """Forget supervisors that ended, and end the orphans of one that was killed."""
+    killed = False
     with contextlib.suppress(ChildProcessError):
-        while pid := os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
+        while True:
+            pid, status = os.waitpid(-1, 0 if wait else os.WNOHANG)
+            if not pid:
+                break
+            killed = killed or (pid in supervisors and status != 0)
             supervisors.discard(pid)
             if wait:
                 break
     for orphan in _children() - supervisors:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(orphan, signal.SIGKILL)
+    if killed:
+        cgroup.sweep()
 
 
 def _children() -> set[int]:

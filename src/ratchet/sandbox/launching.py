@@ -88,6 +88,9 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
             _limit_as(uid, started.first, plan.limits)
     except OSError as error:
         os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        if memory is not None:
+            memory.remove()
         raise SandboxError(f"the sandbox's limits cannot be set: {error}") from error
     finally:
         os.close(go)  # what waits for its limits goes on
