@@ -11,7 +11,7 @@ from ratchet.errors import BackendError
 from ratchet.guard.guard import Guard
 from ratchet.guard.trials import events, trial, trials
 from ratchet.ports import Target
-from ratchet.records import Change, Json, Trial, Version
+from ratchet.records import Change, Json, Row, Trial, Version
 from ratchet.targets.file import FileTarget
 from ratchet.targets.functions import FunctionTarget
 
@@ -136,6 +136,30 @@ def test_a_target_that_cannot_be_changed_opens_no_trial_and_is_left_as_it_was(wo
     assert "could not be applied" in held.reason
     assert [str(event["verb"]) for event in events(world.store, held.id)] == ["planned", "decided", "undecided"]
     assert value == {"limit": 5}
+
+
+def test_a_change_that_only_fails_faster_is_not_reverted_for_being_heard_first(outside: Outside) -> None:
+    held = outside.open()
+    world = outside.world
+    running: list[tuple[float, Row]] = []
+    for number in range(3_000):
+        world.now += 1.0
+        ok = world.chance.random() < 0.8
+        seconds = 1.0 if not ok and outside.changed() else 60.0
+        row: Row = {"id": f"x{number}", "agent": AGENT, "ok": ok, "started_at": world.now, "duration_s": seconds}
+        if not ok:
+            row["failure"] = {"message": "refused"}
+        running.append((world.now + seconds, row))
+        if number % 12 == 0:
+            world.rows += [row for ends_at, row in running if ends_at <= world.now]
+            running = [each for each in running if each[0] > world.now]
+            world.drain()
+            if outside.guard.advance(held.id, now=world.now).closed_at:
+                break
+    assert trial(world.store, held.id).state == "open"
+    said = outside.guard.evidence(held.id, now=world.now)
+    assert said.new.rate == pytest.approx(0.8, abs=0.1)
+    assert said.old.rate == pytest.approx(0.8, abs=0.1)
 
 
 def test_blocks_without_calls_are_no_evidence(outside: Outside, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Trials of settings that are global, where no coin can be tossed for a call.
 
 Switchback: one coin for a block of 10 calls or 5 minutes; a block gives one score, its share of successes, which bets
-by rank. Advisory: the agent's calls since the change against its history; this proves nothing, and says so: it stops
-a change that fails call after call, and never keeps one.
+by rank. It is scored by the first calls that started in it, and only when they have had their time to end: of those
+that had ended when it closed, too many would be failures that came quickly. Advisory: the agent's calls since the
+change against its history; this proves nothing, and says so: it stops a change that fails call after call, and never
+keeps one.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from ratchet.advisory import BeforeAfter
 from ratchet.arms import CHANNEL
 from ratchet.effects import Counts, measure, tally
 from ratchet.gate import RankBet
+from ratchet.guard.deadline import CALL_DEADLINE_S
 from ratchet.guard.evidence import Arm, Evidence
 from ratchet.guard.history import number
 from ratchet.ports import Store, Target, Where
@@ -48,6 +51,8 @@ def turn(store: Store, trial: Trial, target: Target, *, now: float) -> None:
 
 def look(store: Store, trial: Trial, *, now: float) -> Looked:
     """What the blocks say, or what may be advised."""
+    if trial.mode == "switchback":
+        _score_closed(store, trial, now)
     return _advice(store, trial, now) if trial.mode == "advisory" else _verdict(_Bets(store, trial), trial, now)
 
 
@@ -70,24 +75,36 @@ def _begun(store: Store, trial: Trial, now: float) -> Row:
 
 
 def _closed(store: Store, trial: Trial, block: Row, now: float) -> Row:
-    """The block, settled if it is over. One without calls gives no evidence."""
-    calls = _calls(store, trial, number(block, "at"), BLOCK_CALLS)
-    if len(calls) < BLOCK_CALLS and now - number(block, "at") < BLOCK_S:
+    """The block, closed if it is over."""
+    began = number(block, "at")
+    if now - began < BLOCK_S and len(_calls(store, trial, began, now)) < BLOCK_CALLS:
         return block
-    told: Row = {**block, "settled": True, "settled_at": now, "calls": len(calls)}
-    if calls:
-        told["score"] = sum(1 for call in calls if call.get("ok")) / len(calls)
+    due_at = now + min(trial.deadline_s, CALL_DEADLINE_S)
+    told: Row = {**block, "settled": True, "settled_at": now, "due_at": due_at}
     store.swap("exposures", (trial.id, str(block["unit"])), int(number(block, "revision")), told)
     return {**told, "revision": number(block, "revision") + 1}
 
 
-def _calls(store: Store, trial: Trial, since: float, limit: int) -> list[Row]:
-    """The agent's calls from a moment on, in the order in which they started."""
+def _score_closed(store: Store, trial: Trial, now: float) -> None:
+    """Score the closed blocks whose calls have ended. One without calls gives no evidence."""
+    where: Where = {"trial": trial.id, "settled": True, "due_at": ("<=", now)}
+    for block in store.find("exposures", where, order=("at",)).rows:
+        if block.get("calls") is None:
+            calls = _calls(store, trial, number(block, "at"), number(block, "settled_at"))
+            told: Row = {**block, "calls": len(calls)}
+            if calls:
+                told["score"] = sum(1 for call in calls if call.get("ok")) / len(calls)
+            store.swap("exposures", (trial.id, str(block["unit"])), int(number(block, "revision")), told)
+
+
+def _calls(store: Store, trial: Trial, since: float, until: float, limit: int = BLOCK_CALLS) -> list[Row]:
+    """The agent's first calls from one moment to another, in the order in which they started."""
     where: dict[str, Json | tuple[str, Json]] = {"started_at": (">=", since)}
     if trial.change.agent:
         where["agent"] = trial.change.agent
     said: Where = where
-    return store.find("outcomes", said, order=("started_at",), limit=limit).rows
+    rows = store.find("outcomes", said, order=("started_at",), limit=limit).rows
+    return [row for row in rows if number(row, "started_at") <= until]
 
 
 def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
@@ -120,7 +137,7 @@ def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
 
 
 class _Bets:
-    """The closed blocks that had calls, and what they say for and against the change."""
+    """The scored blocks, and what they say for and against the change."""
 
     def __init__(self, store: Store, trial: Trial) -> None:
         self.harm = RankBet(share=SHARE, alpha=trial.alpha)
@@ -155,7 +172,7 @@ def _verdict(bets: _Bets, trial: Trial, now: float) -> Looked:
 
 def _advice(store: Store, trial: Trial, now: float) -> Looked:
     test = BeforeAfter(before=trial.before, alpha=trial.alpha)
-    calls = _calls(store, trial, trial.opened_at, _MOST_CALLS)
+    calls = _calls(store, trial, trial.opened_at, now, _MOST_CALLS)
     for call in calls:
         test.update(ok=bool(call.get("ok")))
     advice = test.advice
