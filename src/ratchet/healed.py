@@ -93,9 +93,11 @@ class Heal:
         if not isinstance(inner, FunctionType) or not callable(function):
             raise UsageError(f"heal decorates functions that are written in Python, not {type(function).__name__}")
         if os.environ.get(REPLAYING):
-            from ratchet.incode.replaying import replayed
+            from ratchet.incode.replaying import Replayed, replayed
 
-            replayed[function.__module__, inner.__code__.co_qualname, inner.__code__.co_firstlineno] = function
+            check = self._check if callable(self._check) else None
+            place = function.__module__, inner.__code__.co_qualname, inner.__code__.co_firstlineno
+            replayed[place] = Replayed(function, check)
             return function
         return cast("Function", functools.wraps(function)(wrapped(_Healed(self, function, inner))))
 

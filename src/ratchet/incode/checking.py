@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import reprlib
 from collections.abc import Callable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from ratchet.incode.judge import Accept
 from ratchet.redaction import clean
+
+if TYPE_CHECKING:
+    from ratchet.incode.judge import Accept
 
 _SHOWN = 200
 

@@ -140,6 +140,8 @@ class Healer:
         if known.kind in _UNHEALABLE:
             raise Refused(f"{_UNHEALABLE[known.kind]}, which no change of the function mends")
         file = Path(self.function.__code__.co_filename)
+        if self.function.__name__ == "<lambda>":
+            raise Refused("a lambda has no name to find it by; make it a def")
         if not file.is_file():
             raise Refused("its source is in no file (a prompt, exec, python -c)")
         project = project_of(file, self.function.__module__)
@@ -173,7 +175,7 @@ class Healer:
         except SyntaxError as error:
             raise Refused(f"{file} is not Python as it is now (line {error.lineno}); it is left alone") from error
         if node is None:
-            raise Refused(f"{file} holds no function {code.co_qualname}" + " (a lambda)" * ("<lambda>" in code.co_name))
+            raise Refused(f"{file} holds no function {code.co_qualname}")
         line = first_line(node)
         loaded = _Loaded(file, content, content, line)
         if self.stamp == _stamp(file):

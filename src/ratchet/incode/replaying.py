@@ -1,7 +1,8 @@
 """Makes a recorded call again, in the sandbox, on the project's files as they are there.
 
 Ends like the call: with its traceback and exit code 1, or with 0. `--tell` also reports what came of it, behind a
-one-time word that is read from standard input before anything else runs.
+one-time word that is read from standard input before anything else runs. Without it the person's check is asked here,
+for solvers that try many changes; the judge asks it where the code under work has no hold of it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TextIO, cast
+from typing import NamedTuple, TextIO, cast
 
 from ratchet.incode import REPLAYING, versions
+from ratchet.incode.checking import accept_of
 from ratchet.incode.recorded import CALL, CLASS, ITSELF, MOST_ITEMS, Call, Told, told_line
 from ratchet.incode.source import code_of
 
@@ -31,10 +33,17 @@ from ratchet.incode.replaying import main
 
 main(__file__, sys.argv[1:])
 """
-Replayed = dict[tuple[str, str, int], Callable[..., object]]
-replayed: Replayed = {}
-"""What `ratchet.heal` decorates while a call is made again: (module, qualified name, line) -> the function as it is
-called, with the decorators below."""
+
+
+class Replayed(NamedTuple):
+    """A decorated function as it is called, with the decorators below; and the check, where that is a function."""
+
+    function: Callable[..., object]
+    check: Callable[..., object] | None = None
+
+
+replayed: dict[tuple[str, str, int], Replayed] = {}
+"""What `ratchet.heal` decorates while a call is made again, by (module, qualified name, line)."""
 
 
 def main(script: str, options: list[str]) -> None:
@@ -45,7 +54,7 @@ def main(script: str, options: list[str]) -> None:
     out = os.fdopen(os.dup(1), "w", encoding="ascii") if nonce else None
     seen = _Seen(call.taken)
     try:
-        told = _made(folder.parent, call, seen)
+        told = _made(folder.parent, call, seen, checked=out is None)
     except BaseException as error:
         if out is not None:
             _tell(out, told_line(nonce, Told(raised=_name(error), handed_out=seen.digest)))
@@ -59,16 +68,18 @@ def _tell(out: TextIO, line: str) -> None:
     print(f"\n{line}", file=out, flush=True)
 
 
-def _made(project: Path, call: Call, seen: _Seen) -> Told:
+def _made(project: Path, call: Call, seen: _Seen, *, checked: bool) -> Told:
     os.environ[REPLAYING] = "1"
     sys.path[:0] = [str(project / path) for path in call.paths]
     importlib.invalidate_caches()
     module = _module(project, call)
     args, kwargs, defaults, kwdefaults, cells = pickle.loads(call.arguments)  # noqa: S301  (our own, of the host)
-    function = replayed.get((module.__name__, call.qualname, call.line)) or _built(
-        project, call, module, (defaults, kwdefaults), cells
+    found = replayed.get((module.__name__, call.qualname, call.line)) or Replayed(
+        _built(project, call, module, (defaults, kwdefaults), cells)
     )
-    value = _result(call, function(*args, **kwargs), seen)
+    value = _result(call, found.function(*args, **kwargs), seen)
+    if checked and found.check is not None and (wrong := accept_of(found.check)(value, (args, kwargs))):
+        raise AssertionError(wrong)
     try:
         sent, why = pickle.dumps(value, protocol=4), ""
     except Exception as error:  # noqa: BLE001  (any class may refuse, in any way)
