@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ratchet import episodes, registry
+from ratchet import coin, episodes, registry
 from ratchet.asking import Model
 from ratchet.attempt import Checks
 from ratchet.confinement import FileChange, Limits
@@ -32,6 +32,7 @@ from ratchet.sandbox.copied import CopiedWorkspace
 from ratchet.sandbox.workspace import LayeredWorkspace
 from ratchet.sandboxes import Sandboxes
 from ratchet.solving import Judge, Solver, SolverOptions
+from ratchet.store.sqlite import SqliteStore
 
 CHECK_S = 120.0
 """How long one run of a check may take, unless said otherwise."""
@@ -228,6 +229,27 @@ class EpisodeBook:
             allow_unknown_price=means.allow_unknown_price,
             models=lambda named: self._asked(named, means),
         )
+
+    @contextmanager
+    def beside(self) -> Iterator[tuple[EpisodeBook, Store]]:
+        """The episodes of a home that is empty and gone afterwards, with the same sandboxes and models: for trials that
+        must neither see nor change what is remembered here."""
+        home = self._home / "beside" / coin.uuid7()
+        store = SqliteStore(home / "ratchet.db")
+        try:
+            yield (
+                EpisodeBook(
+                    home,
+                    reading=lambda: store,
+                    sandboxes=self._sandboxes,
+                    changed=lambda: None,
+                    models=self._models,
+                ),
+                store,
+            )
+        finally:
+            store.close()
+            remove_tree(home)
 
     # -- its place -----------------------------------------------------------------------------------------------------
 

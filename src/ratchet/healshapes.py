@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import cast
+
+from ratchet.comparison import ARMS, Compared, median_effort
 from ratchet.healing import Attempt, Episode
 from ratchet.records import Json
 
@@ -17,8 +21,8 @@ def episode(held: Episode) -> Shape:
         "attempts": [attempt(each) for each in held.attempts],
         "candidates": held.candidates,
         "diff": held.diff,
-        "cost_usd": round(held.cost_usd, 6),
-        "duration_s": round(held.duration_s, 3),
+        "cost_usd": round(float(held.cost_usd), 6),
+        "duration_s": round(float(held.duration_s), 3),
         "lessons_used": [each.id for each in held.lessons],
         "lessons_learnt": [*held.learnt],
         "task": held.task.id,
@@ -38,8 +42,8 @@ def attempt(held: Attempt) -> Shape:
         "cause": held.cause,
         "fix": held.fix,
         "candidates": held.candidates,
-        "cost_usd": round(held.cost_usd, 6),
-        "duration_s": round(held.duration_s, 3),
+        "cost_usd": round(float(held.cost_usd), 6),
+        "duration_s": round(float(held.duration_s), 3),
         "reason": held.reason,
         "score": round(held.score, 4),
         "isolation": held.isolation,
@@ -68,3 +72,27 @@ def refused(reason: str, held: Episode | None) -> Shape:
         }
     # One that passed did pass, even where its result could not be taken to where it was wanted.
     return {**episode(held), "status": "passed" if held.status == "passed" else "refused", "reason": reason}
+
+
+def compared(found: Compared) -> Shape:
+    """What `ratchet ab --json` prints."""
+    arms: Shape = {}
+    for arm in ARMS:
+        runs = found.of(arm)
+        arms[arm] = {
+            "runs": len(runs),
+            "passed": sum(each.status == "passed" for each in runs),
+            "total_effort": sum(each.effort for each in runs),
+            "median_effort": median_effort(runs),
+            "attempts": sum(each.attempts for each in runs),
+            "same_mistakes": sum(each.same_mistakes for each in runs),
+            "cost_usd": round(sum(each.cost_usd for each in runs), 6),
+            "duration_s": round(sum(each.duration_s for each in runs), 3),
+        }
+    return {
+        "tasks": found.tasks,
+        "seeds": found.seeds,
+        "arms": arms,
+        "ratios": [cast("Shape", asdict(each)) for each in found.ratios],
+        "runs": [cast("Shape", asdict(each)) for each in found.runs],
+    }

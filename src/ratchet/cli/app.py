@@ -27,7 +27,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "settings": "settings",
         "pulse": "trials",
     },
-    "Heal it": {"run": "heal", "episodes": "heal"},
+    "Heal it": {"run": "heal", "episodes": "heal", "ab": "compare"},
     "Run what nobody has read": {"sandbox": "sandbox"},
     "Feed it": {"record": "start", "watch-dir": "start"},
     "About": {"version": "keep"},

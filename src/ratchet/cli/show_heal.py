@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ratchet.cli.show import ago, console, number, plain, worked
+from ratchet.comparison import ARMS, Compared, median_effort
 from ratchet.healing import Attempt, Episode, Verdict
 from ratchet.loops.heal import Moment
 
@@ -87,6 +88,30 @@ def episodes(found: Sequence[Episode]) -> None:
         line.append_text(plain(each.task.instruction or shlex.join(each.task.check), 60))
         line.append(f"  {each.task.folder}  {ago(each.started_at)}  {each.id}", "dim")
         out.print(line, soft_wrap=True)
+
+
+def compared(found: Compared) -> None:
+    """Three arms as columns, and how they stand to each other."""
+    out = console()
+    names = {"none": "no memory", "shuffled": "shuffled", "memory": "memory"}
+    arms = [found.of(arm) for arm in ARMS]
+    rows: list[tuple[str, list[str]]] = [
+        ("passed", [f"{sum(each.status == 'passed' for each in runs)} of {len(runs)}" for runs in arms]),
+        ("changes tried", [f"{sum(each.effort for each in runs):,}" for runs in arms]),
+        ("median", [f"{median_effort(runs):g}" for runs in arms]),
+        ("same mistake again", [f"{sum(each.same_mistakes for each in runs)}" for runs in arms]),
+        ("cost, USD", [f"{sum(each.cost_usd for each in runs):.2f}" for runs in arms]),
+        ("seconds", [f"{sum(each.duration_s for each in runs):.0f}" for runs in arms]),
+    ]
+    out.print(f"{number(found.tasks, 'task')}, {number(found.seeds, 'seed')}, the same limits and order in each arm")
+    out.print(f"{'':<20}" + "".join(f"{names[arm]:>14}" for arm in ARMS))
+    for name, values in rows:
+        out.print(f"{name:<20}" + "".join(f"{value:>14}" for value in values))
+    for each in found.ratios:
+        out.print(
+            f"changes tried, {names[each.of]} / {names[each.over]}: {each.ratio:.2f} "
+            f"(95 % {each.low:.2f} to {each.high:.2f})"
+        )
 
 
 def _head(out: Console, held: Episode) -> None:
