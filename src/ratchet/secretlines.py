@@ -24,7 +24,7 @@ _TOKENS = (
 _HEADING = r"[\w .#()/-]{0,40}"
 _DELIMITERS = "\t|;,"
 _MOST_CELLS = 200  # of a line; more is no table that a person made
-_SHORTEST_PASSWORD, _SHORTEST_TOKEN = 3, 8  # characters
+_SHORTEST_PASSWORD, _SHORTEST_RANDOM, _SHORTEST_TOKEN = 3, 6, 8  # characters
 _RULER = frozenset("-+|=: ")  # what a line below the headings of a drawn table is made of
 
 
@@ -65,7 +65,9 @@ def _headings(line: str) -> tuple[str, int, dict[int, str]]:
             continue
         cells = _cells(line, delimiter)
         names = [cell.strip(" \"'\\") for cell in cells]
-        if all(compiled(_HEADING).fullmatch(name) for name in names[1:]):
+        # A list of names in code ends its lines by a comma; a drawn table has bars at both ends.
+        whole = delimiter == "|" or all(names)
+        if whole and all(compiled(_HEADING).fullmatch(name) for name in names[1:]):
             return delimiter, len(cells), dict(_secret_columns(names))
     return "", 0, {}
 
@@ -100,10 +102,13 @@ def _shown(cell: str, column: str, delimiter: str) -> str:
     value = cell.strip(" \"'\\")
     if not column or is_placeholder(value):
         return cell
-    if column == "password":
-        # In prose and code commas are followed by spaces, and a word there is just a word.
-        in_prose = (delimiter == "," and cell.startswith(" ")) or " " in value
-        is_secret = len(value) >= _SHORTEST_PASSWORD and (not in_prose or ('"' in cell or looks_random(value, 6)))
+    is_quoted = '"' in cell or "'" in cell
+    if delimiter == "," and cell.startswith(" "):  # prose and code: a word there is just a word
+        is_secret = not is_quoted and looks_random(value, _SHORTEST_TOKEN)
+    elif column == "password":
+        is_bare = delimiter == "|" and not cell.startswith(" ")  # alternatives, more often than a table
+        long = len(value) >= _SHORTEST_PASSWORD
+        is_secret = looks_random(value, _SHORTEST_RANDOM) if is_bare else long and (is_quoted or " " not in value)
     else:
         is_secret = looks_random(value, _SHORTEST_TOKEN)
     return cell.replace(value, f"[redacted:{column}]") if is_secret else cell

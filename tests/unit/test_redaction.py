@@ -507,6 +507,10 @@ def test_a_column_under_a_heading_that_says_so_is_gone(table: str, secrets: list
         "def login(user, password, host):\n    call(user, password, host)\n",
         "user,password\n\nbob,thing\n",
         "user,password\nbob\n",
+        '    "name",\n    "password",\n    "editing_mode",\n',
+        "names = [\n    'read', 'password', 'mode1',\n    'bins', 'binary2', 'mode3',\n]",
+        "import (\n    Password,\n    EditingMode2,\n)",
+        "cd|pwd|set\nop|time|top\n",
         "user,password\nbob,$PASSWORD\nann,\njim,****\n",
     ],
 )
