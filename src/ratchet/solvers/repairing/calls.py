@@ -11,7 +11,7 @@ from .program import FUNCTIONS, Program
 _METHODS = (
     ("append", "extend", "insert", "add", "appendleft"),
     ("pop", "popleft", "popitem"),
-    ("append", "appendleft"),
+    ("sort", "reverse"),
     ("add", "discard", "remove", "update"),
     ("lower", "upper", "title", "capitalize", "casefold"),
     ("strip", "lstrip", "rstrip"),
@@ -60,12 +60,14 @@ _BUILTINS = (
 
 def argument_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Two arguments, two indices of a key, or two parameters change places."""
+    plain = 1.0
     if isinstance(node, ast.Call):
         places: list[ast.AST] = list(node.args)
         named = [each.value for each in node.keywords if each.arg]
     elif isinstance(node, FUNCTIONS):
         arguments = [each for each in node.args.args if each.arg not in ("self", "cls")]
         places, named = (list(arguments) if not node.args.defaults else []), []
+        plain = 0.3  # a caller's mistake is the likelier one
     elif isinstance(node, ast.Lambda) and not node.args.defaults:
         places, named = list(node.args.args), []
     else:
@@ -76,7 +78,7 @@ def argument_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
                 first, second = p.seg(left), p.seg(right)
                 if first != second and not (first + second).startswith("*"):
                     (start, middle), (then, end) = p.span(left), p.span(right)
-                    yield start, end, second + p.text[middle:then] + first, 1.0 if distance == 0 else 0.5
+                    yield start, end, second + p.text[middle:then] + first, plain if distance == 0 else plain / 2
     if isinstance(node, ast.Call) and len(node.args) >= 3:
         # All but the first move on by one: (a, b, c) for (b, c, a).
         texts = [p.seg(each) for each in node.args]
@@ -154,37 +156,56 @@ def builtin(p: Program, node: ast.AST) -> Iterator[Piece]:
                     yield *p.span(node), other, 1.0
 
 
-def slicing(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Another bound of a slice, another index, a slice where there is none."""
-    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+def index(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another index."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple):
         start, end = p.span(node.slice)
         text = p.seg(node.slice)
-        if isinstance(node.slice, ast.Tuple):
-            return
         for other in ("0", "-1", "1", "-2", ":", f"{text}:", f":{text}", f"-{text}", f"~{text}"):
             if other != text:
                 yield start, end, other, 1.0 if other in ("0", "-1") else 0.5
-        return
+
+
+def iteration(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """What a loop goes over: a copy (it changes meanwhile), in another order, with places, by pairs."""
+    if isinstance(node, ast.For | ast.comprehension):
+        start, end = p.span(node.iter)
+        text, held = p.seg(node.iter), p.wrapped(node.iter)
+        for name in ("list", "sorted", "reversed", "enumerate", "set"):
+            if not text.startswith(f"{name}("):
+                yield start, end, f"{name}({text})", 1.0
+        yield from ((start, end, f"{held}{rest}", 1.0) for rest in ("[1:]", "[:-1]", "[::-1]", ".items()", ".values()"))
+        yield start, end, f"range(len({text}))", 0.7
+        if text.startswith("range("):
+            yield start, end, f"reversed({text})", 1.0
+
+
+def bounds(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another bound of a slice."""
     if isinstance(node, ast.Slice):
         yield from _slice_bounds(p, node)
+
+
+def part(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A part of a list or a text, where all of it is used: the rest, all but the last, from here on."""
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Call) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
     parent = p.parents.get(node)
-    if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-        iterated = isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
-        passed = isinstance(parent, ast.Call | ast.Return | ast.Assign | ast.BinOp | ast.Starred | ast.List)
-        if not iterated and not (passed and getattr(parent, "func", None) is not node):
-            return
-        types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
-        if types and not types & {"list", "tuple", "str", "bytes"}:
-            return
-        end, heavy = p.span(node)[1], 2.0 if iterated else 0.7
-        yield from ((end, end, text, heavy) for text in ("[1:]", "[:-1]", "[::-1]", "[2:]"))
-        for name in p.locals_of(node):
-            held = set(p.types_of(node, name))
-            if p.seg(node) != name and (not held or "int" in held):
-                yield end, end, f"[{name}:]", heavy / 2
-                yield end, end, f"[:{name}]", heavy / 2
-        yield from ((end, end, text, 0.3) for text in ("[0]", "[-1]", "[1]"))
+    iterated = isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
+    passed = isinstance(parent, ast.Call | ast.Return | ast.Assign | ast.BinOp | ast.Starred | ast.List)
+    if not iterated and (not passed or getattr(parent, "func", None) is node or isinstance(node, ast.Call)):
+        return
+    types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
+    if types and not types & {"list", "tuple", "str", "bytes"}:
+        return
+    end, heavy = p.span(node)[1], 2.0 if iterated else 0.7
+    yield from ((end, end, text, heavy) for text in ("[1:]", "[:-1]", "[::-1]", "[2:]"))
+    for name in p.locals_of(node):
+        held = set(p.types_of(node, name))
+        if p.seg(node) != name and (not held or "int" in held):
+            yield end, end, f"[{name}:]", heavy / 2
+            yield end, end, f"[:{name}]", heavy / 2
+    yield from ((end, end, text, 0.3) for text in ("[0]", "[-1]", "[1]"))
 
 
 def _slice_bounds(p: Program, node: ast.Slice) -> Iterator[Piece]:

@@ -131,49 +131,77 @@ def replacement(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield from ((start, end, text, 0.3) for text in ("True", "False") if p.text[start:end] != text)
 
 
-def extension(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A missing case: `or not x`, `and x is not None`, `and i < len(x)`, a comparison with another name."""
+def guard(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """What a condition takes for granted: `a.b` wants an `a`, `a[0]` an `a` that is not empty."""
     for each in _conditions(node):
-        end = p.span(each)
-        text = p.seg(each)
+        if not isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
+            text, part = p.seg(each), _as_part(p, each)
+            for held in _taken_apart(p, each):
+                yield *p.span(each), f"{held} is None or {text}", 1.0
+                yield *p.span(each), f"not {held} or {text}", 1.0
+                yield *p.span(each), f"{held} is not None and {part}", 1.0
+                yield *p.span(each), f"{held} and {part}", 1.0
+
+
+def extension(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing case, told by one variable: `or not x`, `and x`, `and x is not None`."""
+    for each in _conditions(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
-        as_part = f"({text})" if isinstance(each, ast.BoolOp) and isinstance(each.op, ast.Or) else text
-        names = p.locals_of(each)
-        for guard, weight in _guards(p, each, names):
-            yield *end, f"{guard} or {text}", weight
-        for name in names:
+        end, text, part = p.span(each), p.seg(each), _as_part(p, each)
+        for name in p.locals_of(each):
             yield *end, f"{text} or not {name}", 1.0
-            yield *end, f"{as_part} and {name}", 1.0
-            yield *end, f"{as_part} and not {name}", 0.7
+            yield *end, f"{part} and {name}", 1.0
+            yield *end, f"{part} and not {name}", 0.7
             yield *end, f"{text} or {name}", 0.5
-            yield *end, f"{name} is not None and {as_part}", 0.5
+            yield *end, f"{name} is not None and {part}", 0.5
             yield *end, f"{text} or {name} is None", 0.5
-            yield *end, f"{name} and {as_part}", 0.5
-        for one in names[:8]:
-            for other in names[:8]:
-                if one != other:
-                    yield *end, f"{one} < len({other}) and {as_part}", 0.1
-                    yield *end, f"{as_part} and {one} not in {other}", 0.15
-                    yield *end, f"{as_part} and {one} in {other}", 0.1
-                    yield *end, f"{as_part} and {one} != {other}", 0.1
-                    yield *end, f"{text} or {one} == {other}", 0.05
-        for name in names:
-            yield *end, f"{as_part} and {name} > 0", 0.1
-            yield *end, f"{as_part} and {name} >= 0", 0.1
-            yield *end, f"{text} or {name} == 0", 0.1
+            yield *end, f"{name} and {part}", 0.3
+            yield *end, f"{part} and {name} > 0", 0.3
+            yield *end, f"{part} and {name} >= 0", 0.3
+            yield *end, f"{text} or {name} == 0", 0.3
+            yield *end, f"{text} or {name} < 0", 0.3
 
 
-def _guards(p: Program, node: ast.expr, names: list[str]) -> Iterator[tuple[str, float]]:
-    """Guards for what the condition itself takes apart: `a.b` wants `a`, `a[0]` wants an `a` that is not empty."""
-    seen: set[str] = set()
+def relation(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing case, told by two variables: `and i < len(x)`, `and x not in y`."""
+    for each in _conditions(node):
+        if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
+            continue
+        end, text, part = p.span(each), p.seg(each), _as_part(p, each)
+        names = p.locals_of(each)[:10]
+        for one in names:
+            held = set(p.types_of(each, one))
+            for other in names:
+                kinds = set(p.types_of(each, other))
+                if one == other:
+                    continue
+                sized = not kinds or kinds & {"list", "str", "tuple", "dict", "set", "deque"}
+                if sized and (not held or "int" in held):
+                    yield *end, f"{one} < len({other}) and {part}", 1.0
+                if sized:
+                    yield *end, f"{part} and {one} not in {other}", 1.0
+                    yield *end, f"{part} and {one} in {other}", 0.7
+                if not held or not kinds or held & kinds:
+                    yield *end, f"{part} and {one} != {other}", 0.5
+                    yield *end, f"{text} or {one} == {other}", 0.5
+                    yield *end, f"{part} and {one} < {other}", 0.4
+                    yield *end, f"{text} or {one} < {other}", 0.4
+
+
+def _as_part(p: Program, node: ast.expr) -> str:
+    text = p.seg(node)
+    return f"({text})" if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) else text
+
+
+def _taken_apart(p: Program, node: ast.expr) -> Iterator[str]:
+    names, seen = p.locals_of(node), set[str]()
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.value, ast.Name | ast.Attribute):
             text = p.seg(part.value)
             if text not in seen and (text in names or "." in text):
                 seen.add(text)
-                yield f"{text} is None", 2.0
-                yield f"not {text}", 1.5
+                yield text
 
 
 def _conditions(node: ast.AST) -> Iterator[ast.expr]:

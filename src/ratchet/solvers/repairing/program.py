@@ -67,6 +67,7 @@ class Program:
         self.nodes: list[ast.AST] = []
         self._walk()
         self._names: dict[ast.AST | None, list[str]] = {}
+        self._stores: dict[ast.AST | None, dict[str, int]] = {}
         self.attributes = _unique(node.attr for node in self.nodes if isinstance(node, ast.Attribute))
         self.attributes = _unique([*self.attributes, *self._slots()])
         self.known = frozenset(self._all_names())
@@ -200,6 +201,17 @@ class Program:
     def locals_of(self, node: ast.AST) -> list[str]:
         """Names of the innermost function only (of the module, outside of any)."""
         return self._own_names(self.function(node) or self.tree)
+
+    def stores(self, node: ast.AST, name: str) -> int:
+        """How often the innermost function sets a name."""
+        scope = self.function(node)
+        if scope not in self._stores:
+            count: dict[str, int] = {}
+            for each in self.nodes:
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and self.function(each) is scope:
+                    count[each.id] = count.get(each.id, 0) + 1
+            self._stores[scope] = count
+        return self._stores[scope].get(name, 0)
 
     def callables(self) -> list[str]:
         """Functions and classes of this file."""

@@ -70,7 +70,7 @@ class Server:
     def whole(self, files: Mapping[str, bytes], *, trace: bool = False) -> Report:
         """All tests, each with its own time; with `trace`, what they run."""
         tracer = Tracer(self.sources) if trace else None
-        return self._run(files, tracer=tracer, each_s=4.0 if trace else 1.0, wall_s=60.0)
+        return self._run(files, tracer=tracer, each_s=2.0 if trace else 0.7, wall_s=60.0)
 
     def candidate(self, files: Mapping[str, bytes], *, first: Sequence[str] = ()) -> Report:
         """The failing tests (of `first`, else of the first run); the others only if one of those passes now."""

@@ -84,98 +84,6 @@ def _into(p: Program, node: ast.stmt, before: ast.stmt) -> Iterator[Piece]:
         holder = inner[-1]
 
 
-def insertion(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A missing statement, before or after this one."""
-    if not isinstance(node, ast.stmt) or isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom):
-        return
-    indent = p.indent(node)
-    if indent is None or _is_elif(p, node) or not p.alone(node):
-        return
-    before, after = p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno)
-    last = node is p.block(node)[-1]
-    ends = isinstance(node, ast.Return | ast.Break | ast.Continue | ast.Raise)
-    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    if p.function(node) is None:
-        return
-    for text, weight in _missing(p, node):
-        line = indent + text.replace("\n", p.newline + indent) + p.newline
-        if not docstring:
-            yield before, before, line, weight
-        if last and not ends:
-            opened = "" if p.text[:after].endswith("\n") else p.newline
-            yield after, after, opened + line, weight
-
-
-def _missing(p: Program, node: ast.stmt) -> Iterator[tuple[str, float]]:
-    names = p.locals_of(node)
-    kinds = {name: set(p.types_of(node, name)) for name in names}
-    mutable = [n for n in names if kinds[n] & {"list", "deque"} or _has_call(p, n, ("append", "extend", "pop"))]
-    sets = [n for n in names if "set" in kinds[n] or _has_call(p, n, ("add", "discard"))]
-    for name in mutable:
-        yield from ((f"{name}.append({other})", 2.0) for other in names if other != name)
-        yield f"{name}.pop()", 0.5
-        yield f"{name}.sort()", 0.5
-        yield f"{name} = []", 0.5
-        yield f"{name}.reverse()", 0.2
-        yield f"{name}.clear()", 0.2
-        yield from ((f"{name}.extend({other})", 0.5) for other in mutable if other != name)
-    for name in sets:
-        yield from ((f"{name}.add({other})", 2.5) for other in names if other != name)
-        yield from ((f"{name}.discard({other})", 0.3) for other in names if other != name)
-    plain = {n: p.text.count(n) for n in names if n not in ("self", "cls")}
-    for name in plain:
-        for other in plain:
-            if name != other and not (kinds[name] and kinds[other] and not kinds[name] & kinds[other]):
-                yield f"{name} = {other}", 1.0
-    for name in plain:
-        if not kinds[name] or kinds[name] & {"int", "float"}:
-            yield f"{name} += 1", 1.0
-            yield f"{name} -= 1", 1.0
-            yield f"{name} = 0", 0.5
-        yield f"return {name}", 0.7
-        for value in ("0", "[]", "None", "''", "False", "1", name):
-            yield f"if not {name}:\n    return {value}", 0.3
-    for form in _own_fields(p, node):
-        yield form
-    if _in_loop(p, node):
-        yield "break", 2.0
-        yield "continue", 2.0
-        yield from ((f"if not {name}:\n    {word}", 0.3) for name in names for word in ("continue", "break"))
-    yield from ((f"return {value}", 0.5) for value in ("None", "True", "False", "0", "[]", "self"))
-    if p.function(node) is not None and p.enclosing_class(node) is not None:
-        yield "super().__init__()", 0.5
-    for text in _alike(p, node):
-        yield text, 1.5
-
-
-def _own_fields(p: Program, node: ast.stmt) -> Iterator[tuple[str, float]]:
-    """Fields of the object that are counted or set."""
-    if "self" not in p.locals_of(node):
-        return
-    stored = {each.attr for each in p.nodes if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)}
-    names = [name for name in p.locals_of(node) if name != "self"]
-    for field in sorted(stored):
-        yield from ((f"self.{field} = {name}", 0.7) for name in names)
-        yield from ((f"self.{field} {change}", 0.7) for change in ("+= 1", "-= 1"))
-        yield from ((f"self.{field} = {value}", 0.4) for value in ("None", "0", "[]", "True", "False"))
-        for name in names:
-            yield f"self.{field}.append({name})", 0.3
-            yield f"del self.{field}[{name}]", 0.3
-            yield f"self.{field}.move_to_end({name})", 0.3
-            yield f"self.{field}.pop({name}, None)", 0.3
-
-
-def _alike(p: Program, node: ast.stmt) -> Iterator[str]:
-    """Simple statements that the function has elsewhere."""
-    scope, seen = p.function(node), set()
-    for other in p.nodes:
-        if isinstance(other, _SIMPLE) and other is not node and p.function(other) is scope:
-            text = p.seg(other)
-            if text not in seen and "\n" not in text and not text.startswith(("'", '"')):
-                seen.add(text)
-                yield text
-
-
 def form(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Another form of the same statement: `=` for `+=`, `yield from`, a value set and not merely made."""
     if isinstance(node, ast.AugAssign):
@@ -270,19 +178,6 @@ def caught(p: Program, node: ast.AST) -> Iterator[Piece]:
         for name in _EXCEPTIONS:
             if name != p.seg(named):
                 yield *p.span(named), name, 1.0
-
-
-def _has_call(p: Program, name: str, methods: tuple[str, ...]) -> bool:
-    return any(f"{name}.{method}(" in p.text for method in methods)
-
-
-def _in_loop(p: Program, node: ast.AST) -> bool:
-    at = p.parents.get(node)
-    while at is not None and not isinstance(at, FUNCTIONS):
-        if isinstance(at, ast.For | ast.While):
-            return True
-        at = p.parents.get(at)
-    return False
 
 
 def _is_elif(p: Program, node: ast.stmt) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
-from . import calls, conditions, statements, values
+from . import calls, conditions, insertions, statements, values
 from .program import FUNCTIONS, Edit, Program, masked
 
 Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
@@ -16,7 +16,9 @@ FAMILIES: Mapping[str, Template] = {
     "arithmetic": conditions.arithmetic,
     "boolean": conditions.boolean,
     "negation": conditions.negation,
+    "guard": conditions.guard,
     "extension": conditions.extension,
+    "relation": conditions.relation,
     "reduction": conditions.reduction,
     "replacement": conditions.replacement,
     "off_by_one": values.off_by_one,
@@ -26,20 +28,32 @@ FAMILIES: Mapping[str, Template] = {
     "operand_swap": values.operand_swap,
     "operand_drop": values.operand_drop,
     "operand_add": values.operand_add,
+    "bounded": values.bounded,
     "wrap": values.wrap,
+    "dress": values.dress,
     "unwrap": values.unwrap,
     "returned": values.returned,
+    "returned_name": values.returned_name,
     "initial": values.initial,
     "argument_swap": calls.argument_swap,
     "argument_count": calls.argument_count,
     "attribute": calls.attribute,
     "builtin": calls.builtin,
-    "slicing": calls.slicing,
+    "index": calls.index,
+    "bounds": calls.bounds,
+    "part": calls.part,
+    "iteration": calls.iteration,
     "reuse": calls.reuse,
     "default": calls.default,
     "deletion": statements.deletion,
     "motion": statements.motion,
-    "insertion": statements.insertion,
+    "growing": insertions.growing,
+    "setting": insertions.setting,
+    "stepping": insertions.stepping,
+    "leaving": insertions.leaving,
+    "guarding": insertions.guarding,
+    "repeating": insertions.repeating,
+    "fields": insertions.fields,
     "form": statements.form,
     "scope": statements.scope,
     "caught": statements.caught,

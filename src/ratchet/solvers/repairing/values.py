@@ -13,6 +13,13 @@ _NUMBERED = ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript
 _INITIAL = ("0", "1", "-1", "None", "''", "[]", "{}", "set()", "True", "False", "float('inf')", "float('-inf')", "[0]")
 _WRAPS = ("len", "abs", "int", "str", "list", "set", "sorted", "sum", "max", "min", "tuple", "reversed", "float",
           "round", "dict", "bool")  # fmt: skip
+_FORMS = (
+    ("[{0}]", 1.0, ""), ("-{0}", 1.0, "int float"), ("{0} ** 2", 1.0, "int float"), ("{0}[::-1]", 0.7, "list str tuple"),
+    ("{0}[:]", 1.0, "list"), ("{0}.copy()", 0.5, "list dict set"), ("{0}.strip()", 0.5, "str"), ("{0}.lower()", 0.5, "str"),
+    ("{0} * 2", 0.4, "int float"), ("{0} // 2", 0.4, "int"), ("{0} % 2", 0.3, "int"), ("{0}()", 0.2, "function method"),
+    ("({0},)", 0.3, ""), ("not {0}", 0.4, ""), ("{0}.split()", 0.2, "str"), ("{0}.items()", 0.4, "dict"),
+    ("{0}.values()", 0.3, "dict"), ("~{0}", 0.2, "int"), ("{0}.upper()", 0.2, "str"), ("{0} or []", 0.2, "NoneType"),
+)  # fmt: skip
 _SIZED = {"list", "tuple", "str", "dict", "set", "deque", "bytes", "frozenset", "defaultdict", "Counter"}
 _WEEKLESS = {"m": "M", "M": "m", "d": "j", "j": "d", "y": "Y", "Y": "y", "H": "I", "I": "H", "b": "B", "B": "b"}
 
@@ -33,6 +40,10 @@ def off_by_one(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def constant(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Another constant: its neighbours, those that the function uses, the usual ones."""
+    if isinstance(node, ast.List | ast.Dict | ast.Tuple) and p.seg(node) in ("[]", "{}", "()"):
+        mine = p.seg(node)
+        others = {"[[]]": 1.0, "[]": 1.0, "{}": 1.0, "set()": 1.0, "[0]": 0.5, "[None]": 0.3, "None": 0.5, "()": 0.3}
+        yield from ((*p.span(node), text, weight) for text, weight in others.items() if text != mine)
     if not isinstance(node, ast.Constant) or _is_docstring(p, node):
         return
     start, end = p.span(node)
@@ -168,34 +179,54 @@ def operand_add(p: Program, node: ast.AST) -> Iterator[Piece]:
             yield start, end, _in_place(p, node, form.format(text, name)), weight * fits
 
 
+def bounded(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Not below zero, not below what there was."""
+    if not isinstance(node, ast.expr) or not _is_value(p, node) or isinstance(node, ast.Constant):
+        return
+    start, end = p.span(node)
+    text = p.seg(node)
+    statement = p.parents.get(node)
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = p.seg(statement.targets[0])
+        yield from ((start, end, f"{name}({target}, {text})", 1.0) for name in ("max", "min"))
+        yield from ((start, end, f"{name}(0, {text})", 1.0) for name in ("max", "min"))
+    elif isinstance(node, ast.BinOp | ast.Name) and isinstance(statement, ast.Return | ast.Call | ast.BinOp | ast.Tuple):
+        yield start, end, f"max(0, {text})", 0.5
+        names = [name for name in p.locals_of(node) if name != text]
+        yield from ((start, end, f"{call}({text}, {name})", 0.2) for name in names for call in ("max", "min"))
+
+
 def wrap(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """The value inside a call, a list, a power; or not below zero, not below what there was."""
-    if not isinstance(node, ast.expr) or not _is_value(p, node):
+    """The value inside a call."""
+    if not isinstance(node, ast.expr) or not _is_value(p, node) or isinstance(node, ast.Constant | ast.ListComp):
         return
     start, end = p.span(node)
     text = p.seg(node)
     types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
-    statement = p.parents.get(node)
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and not isinstance(node, ast.Constant):
-        target = p.seg(statement.targets[0])
-        yield from ((start, end, f"{name}({target}, {text})", 3.0) for name in ("max", "min"))
-        yield from ((start, end, f"{name}(0, {text})", 3.0) for name in ("max", "min"))
-    elif isinstance(node, ast.BinOp | ast.Name) and isinstance(statement, ast.Return | ast.Call | ast.BinOp):
-        yield from ((start, end, f"{name}(0, {text})", 0.5) for name in ("max", "min"))
-    if isinstance(node, ast.Constant | ast.ListComp):
-        if isinstance(statement, ast.Return | ast.Assign):
-            yield start, end, f"[{text}]", 0.5
-        return
     for name in _WRAPS:
-        sized = name in ("len", "sorted", "sum", "reversed", "set", "list", "tuple")
-        misfit = types and (not types & _SIZED) if sized else types and name in ("abs", "round") and types & _SIZED
+        sized = name in ("len", "sorted", "sum", "reversed", "set", "list", "tuple", "max", "min")
+        misfit = types and (not types & _SIZED) if sized else types and name in ("abs", "round", "int") and types & _SIZED
         if not (isinstance(node, ast.Call) and p.seg(node.func) == name):
             yield start, end, f"{name}({text})", 0.1 if misfit else 1.0
+    for name in p.callables():
+        yield start, end, f"{name}({text})", 0.7
+
+
+def dress(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """The value in another form: squared, turned round, copied, stripped, in a list."""
+    if not isinstance(node, ast.expr) or not _is_value(p, node):
+        return
+    start, end = p.span(node)
+    parent = p.parents.get(node)
+    if isinstance(node, ast.Constant | ast.ListComp):
+        if isinstance(parent, ast.Return | ast.Assign):
+            yield start, end, f"[{p.seg(node)}]", 0.5
+        return
+    types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
     held = p.wrapped(node)
-    for form, weight in (("[{0}]", 0.7), ("-{0}", 0.7), ("{0} ** 2", 0.7), ("{0}[::-1]", 0.5), ("{0}[:]", 0.7),
-                         ("{0}.copy()", 0.5), ("{0}.strip()", 0.4), ("{0}.lower()", 0.4), ("{0} * 2", 0.3),
-                         ("{0} // 2", 0.3), ("{0} % 2", 0.2), ("{0}()", 0.2), ("({0},)", 0.3), ("not {0}", 0.3),
-                         ("{0}.split()", 0.2), ("{0}.items()", 0.3), ("{0}.values()", 0.2), ("~{0}", 0.1)):  # fmt: skip
+    for form, weight, wanted in _FORMS:
+        if types and wanted and not types & set(wanted.split()):
+            weight *= 0.1
         new = form.format(held)
         yield start, end, new if form.startswith(("[", "(")) else _in_place(p, node, new), weight
 
@@ -223,14 +254,22 @@ def returned(p: Program, node: ast.AST) -> Iterator[Piece]:
         before = " "
     else:
         (start, end), before = p.span(node.value), ""
-    names = p.locals_of(node)
     for text in ("True", "False", "None", "0", "1", "-1", "[]", "[[]]", "''", "{}", "set()", "()", "float('inf')"):
         yield start, end, before + text, 1.0
+
+
+def returned_name(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """What is returned told by a variable: itself, in a list, compared."""
+    if not isinstance(node, ast.Return | ast.Yield):
+        return
+    start, end = p.span(node.value) if node.value is not None else (p.span(node)[1],) * 2
+    before = "" if node.value is not None else " "
+    names = p.locals_of(node)
     for name in names:
         yield start, end, before + name, 1.0
         yield start, end, f"{before}[{name}]", 0.7
-        yield start, end, f"{before}{name} == 0", 0.5
-        yield start, end, f"{before}not {name}", 0.5
+        yield start, end, f"{before}{name} == 0", 0.7
+        yield start, end, f"{before}not {name}", 0.7
         yield start, end, f"{before}len({name})", 0.3
         yield start, end, f"{before}bool({name})", 0.1
         yield start, end, f"{before}''.join({name})", 0.1
@@ -324,8 +363,11 @@ def _in_place(p: Program, node: ast.AST, text: str, *, atom: bool = False) -> st
 def _constants_near(p: Program, node: ast.Constant, types: tuple[type, ...]) -> list[str]:
     scope = p.function(node)
     found: dict[str, None] = {}
+    holder = p.enclosing_class(node)
     for each in p.nodes:
-        if isinstance(each, ast.Constant) and type(each.value) in types and each.value != node.value:
-            if (p.function(each) is scope or p.function(each) is None) and not _is_docstring(p, each):
-                found[p.seg(each)] = None
+        if not isinstance(each, ast.Constant) or type(each.value) not in types or each.value == node.value:
+            continue
+        near = p.function(each) in (scope, None) or (holder is not None and p.enclosing_class(each) is holder)
+        if near and not _is_docstring(p, each) and not p.within_format(each):
+            found[p.seg(each)] = None
     return list(found)[:12]

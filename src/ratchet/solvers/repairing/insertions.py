@@ -1,0 +1,211 @@
+"""Templates for statements that are missing, one family for each sort of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from .conditions import Piece
+from .program import FUNCTIONS, Program
+
+Line = tuple[str, float]
+"""A statement (with "\\n" for line ends) and its weight."""
+
+_SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Break | ast.Continue | ast.AnnAssign | ast.Delete
+_SMELL = 6.0  # how much likelier a name is to be what was forgotten when nothing else ever changes it
+
+
+def growing(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """What was to be added to a list or a set, or taken off it."""
+    yield from _placed(p, node, _growing)
+
+
+def setting(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A variable that was to be set from another."""
+    yield from _placed(p, node, _setting)
+
+
+def stepping(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A count that was to go on, or start again."""
+    yield from _placed(p, node, _stepping)
+
+
+def leaving(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A way out of a loop or a function."""
+    yield from _placed(p, node, _leaving)
+
+
+def guarding(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A case that was to be dealt with first."""
+    yield from _placed(p, node, _guarding)
+
+
+def repeating(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A statement that the function has elsewhere, wanted here, too."""
+    yield from _placed(p, node, _repeating)
+
+
+def fields(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A field of the object that was to be set, counted or cleared."""
+    yield from _placed(p, node, _fields)
+
+
+def _placed(p: Program, node: ast.AST, lines: Callable[[Program, ast.stmt], Iterator[Line]]) -> Iterator[Piece]:
+    """Before this statement, and after it where it is the last of its block."""
+    if not isinstance(node, ast.stmt) or isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom):
+        return
+    indent = p.indent(node)
+    if indent is None or _is_elif(p, node) or not p.alone(node) or p.function(node) is None:
+        return
+    before, after = p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno)
+    last = node is p.block(node)[-1]
+    ends = isinstance(node, ast.Return | ast.Break | ast.Continue | ast.Raise)
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    decorated = isinstance(node, FUNCTIONS) and bool(node.decorator_list)
+    for text, weight in lines(p, node):
+        line = indent + text.replace("\n", p.newline + indent) + p.newline
+        if not docstring and not decorated:
+            yield before, before, line, weight
+        if isinstance(node, ast.Pass):
+            yield *p.span(node), text.replace("\n", p.newline + indent), weight
+        elif last and not ends:
+            opened = "" if p.text[:after].endswith("\n") else p.newline
+            yield after, after, opened + line, weight
+
+
+def _growing(p: Program, node: ast.stmt) -> Iterator[Line]:
+    names = p.locals_of(node)
+    for name in names:
+        kinds = set(p.types_of(node, name))
+        smell = _SMELL if _stays_empty(p, node, name) else 1.0
+        if kinds & {"list", "deque"} or (not kinds and _has_call(p, name, ("append", "extend", "pop"))):
+            for other in names:
+                if other != name:
+                    yield f"{name}.append({other})", smell
+            yield f"{name}.pop()", 0.5
+            yield f"{name}.sort()", 0.3
+            yield f"{name}.reverse()", 0.3
+            yield f"{name}.clear()", 0.2
+            yield from ((f"{name}.extend({other})", 0.3) for other in names if other != name)
+        if "set" in kinds or (not kinds and _has_call(p, name, ("add", "discard"))):
+            yield from ((f"{name}.add({other})", smell) for other in names if other != name)
+            yield from ((f"{name}.discard({other})", 0.2) for other in names if other != name)
+        if kinds & {"dict", "defaultdict"}:
+            for key in names:
+                yield from ((f"{name}[{key}] = {value}", 0.3 * smell) for value in names if name not in (key, value))
+
+
+def _setting(p: Program, node: ast.stmt) -> Iterator[Line]:
+    names = [name for name in p.locals_of(node) if name not in ("self", "cls")]
+    kinds = {name: set(p.types_of(node, name)) for name in names}
+    for name in names:
+        smell = _SMELL if _never_changes(p, node, name) else 1.0
+        for other in names:
+            if name != other:
+                alike = not kinds[name] or not kinds[other] or bool(kinds[name] & kinds[other])
+                none = "NoneType" in kinds[name] or "NoneType" in kinds[other]
+                yield f"{name} = {other}", smell * (1.0 if alike or none else 0.15)
+
+
+def _stepping(p: Program, node: ast.stmt) -> Iterator[Line]:
+    for name in p.locals_of(node):
+        kinds = set(p.types_of(node, name))
+        smell = _SMELL if _never_changes(p, node, name) else 1.0
+        if not kinds or kinds & {"int", "float"}:
+            yield f"{name} += 1", smell
+            yield f"{name} -= 1", smell
+            yield f"{name} = 0", 0.5
+        if kinds & {"list"}:
+            yield f"{name} = []", 0.5
+        if kinds & {"str"}:
+            yield f'{name} = ""', 0.5
+        if kinds - {"int", "float", "list", "str"}:
+            yield f"{name} = None", 0.3
+
+
+def _leaving(p: Program, node: ast.stmt) -> Iterator[Line]:
+    if _in_loop(p, node):
+        yield "break", 2.0
+        yield "continue", 2.0
+    for value in ("", " None", " True", " False", " 0", " []", " self"):
+        yield f"return{value}", 0.5
+    yield from ((f"return {name}", 1.0) for name in p.locals_of(node))
+
+
+def _guarding(p: Program, node: ast.stmt) -> Iterator[Line]:
+    names = p.locals_of(node)
+    looped = _in_loop(p, node)
+    for name in names:
+        for value in ("0", "[]", "None", "''", "False", "True", "1", "{}", name):
+            yield f"if not {name}:\n    return {value}", 1.0
+        yield f"if {name} is None:\n    return None", 0.7
+        if looped:
+            yield f"if not {name}:\n    continue", 1.0
+            yield f"if not {name}:\n    break", 1.0
+            yield from ((f"if {name} in {other}:\n    continue", 0.5) for other in names if other != name)
+
+
+def _repeating(p: Program, node: ast.stmt) -> Iterator[Line]:
+    scope, seen = p.function(node), set()
+    for other in p.nodes:
+        if isinstance(other, _SIMPLE) and other is not node and p.function(other) is scope:
+            text = p.seg(other)
+            if text not in seen and "\n" not in text and not text.startswith(("'", '"')):
+                seen.add(text)
+                yield text, 0.5 if isinstance(other, ast.Return) else 1.0
+
+
+def _fields(p: Program, node: ast.stmt) -> Iterator[Line]:
+    names = p.locals_of(node)
+    if "self" not in names:
+        return
+    stored = {each.attr for each in p.nodes if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)}
+    names = [name for name in names if name != "self"]
+    for field in sorted(stored):
+        yield from ((f"self.{field} = {name}", 1.0) for name in names)
+        yield from ((f"self.{field} {change}", 1.0) for change in ("+= 1", "-= 1"))
+        yield from ((f"self.{field} = {value}", 0.5) for value in ("None", "0", "[]", "{}", "True", "False"))
+        for name in names:
+            yield f"self.{field} += {name}", 0.5
+            yield f"self.{field} -= {name}", 0.5
+            yield f"self.{field}.append({name})", 0.5
+            yield f"self.{field}.add({name})", 0.3
+            yield f"del self.{field}[{name}]", 0.3
+            yield f"self.{field}.pop({name}, None)", 0.3
+            yield f"self.{field}.move_to_end({name})", 0.2
+            yield from ((f"self.{field}[{name}] = {value}", 0.4) for value in names if value != name)
+    yield "super().__init__()", 0.5
+
+
+def _stays_empty(p: Program, node: ast.stmt, name: str) -> bool:
+    """A list or set that the function makes and never fills."""
+    return _is_made(p, node, name) and not _has_call(p, name, ("append", "extend", "add", "update", "insert"))
+
+
+def _never_changes(p: Program, node: ast.stmt, name: str) -> bool:
+    """A variable of this function that is set once, and read."""
+    return _is_made(p, node, name) and p.stores(node, name) == 1
+
+
+def _is_made(p: Program, node: ast.stmt, name: str) -> bool:
+    function = p.function(node)
+    arguments = {each.arg for each in function.args.args} if isinstance(function, FUNCTIONS) else set()
+    return name not in arguments and p.stores(node, name) > 0
+
+
+def _has_call(p: Program, name: str, methods: tuple[str, ...]) -> bool:
+    return any(f"{name}.{method}(" in p.text for method in methods)
+
+
+def _in_loop(p: Program, node: ast.AST) -> bool:
+    at = p.parents.get(node)
+    while at is not None and not isinstance(at, FUNCTIONS):
+        if isinstance(at, ast.For | ast.While):
+            return True
+        at = p.parents.get(at)
+    return False
+
+
+def _is_elif(p: Program, node: ast.stmt) -> bool:
+    start = p.span(node)[0]
+    return isinstance(node, ast.If) and p.text[start : start + 4] == "elif"
