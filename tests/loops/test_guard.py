@@ -76,6 +76,19 @@ def test_a_value_out_of_bounds_opens_nothing(world: World) -> None:
     assert trials(world.store) == []
 
 
+def test_an_agent_that_often_fails_goes_on_after_a_pause(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.4, 0.4), 800, trial_id=held.id)
+    world.run(rates(0.0, 0.0), 60)
+    world.now += 700
+    world.drain()
+    assert world.guard.advance(held.id, now=world.now).state == "paused"
+    for number in range(8):
+        world.call(rates(1.0, 1.0) if number % 2 == 0 else rates(0.0, 0.0))
+    world.drain()
+    assert world.guard.advance(held.id, now=world.now).state == "open"
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -25,7 +25,8 @@ from ratchet.redaction import clean
 log = logging.getLogger(__name__)
 
 RESUME_AFTER = 3
-"""Calls in a row that must succeed, with the old values, before a paused trial goes on."""
+"""Calls that must succeed, of the last 8 and with the old values, before a paused trial goes on. In a row would be too
+much to ask of an agent that succeeds in three of ten: it would stand still for days."""
 _OVERTAKEN = "somebody changed the same keys during the trial, and theirs count; propose it again if it is still wanted"
 
 
@@ -176,7 +177,7 @@ class Guard:
         return held
 
     def _has_recovered(self, held: Trial) -> bool:
-        """Whether the agent's last calls since the pause succeeded."""
+        """Whether enough of the agent's last calls since the pause succeeded."""
         row = self._store.get("recents", held.change.agent) or {}
         ran = row.get("outcomes")
         since = (
@@ -184,7 +185,7 @@ class Guard:
             if isinstance(ran, list)
             else []
         )
-        return len(since) >= RESUME_AFTER and all(each[2] for each in since[-RESUME_AFTER:])
+        return sum(1 for each in since[-trialgate.OUTAGE_STREAK :] if each[2]) >= RESUME_AFTER
 
     def _rebased(self, held: Trial, now: float) -> Trial | None:
         """The trial, planned anew where somebody changed other keys of its target meanwhile; None where they changed
