@@ -1,15 +1,18 @@
 """What a tool call tries to achieve, as (head, target): two calls with the same tool, head and target try the same.
 
-Lean: hook processes import it. Pure, total (any input gives an answer) and linear in the input's length.
+Computed from what redaction leaves: a part of a secret could no longer be told to be one. Lean: hook processes import
+it. Pure, total (any input gives an answer) and linear in the input's length.
 """
 
 from __future__ import annotations
 
 import re
 
-from ratchet import programs
+from ratchet import programs, redaction
 
 _LIMIT = 4000  # characters of a command that are looked at: enough for every real chain, bounded for hostile ones
+_READ = 64_000  # characters that are read to find these: a here-document may stand before the rest of a chain
+_TARGET = 500  # characters of a target
 _DEPTH = 3  # nested `bash -c "..."` that are opened
 
 # Operators, then words made of plain runs, escapes and quoted parts. Every alternative starts with another character
@@ -84,24 +87,28 @@ def intent(tool: object, tool_input: object) -> tuple[str, str]:
     plain = _plain(name)
     fields: dict[object, object] = tool_input if isinstance(tool_input, dict) else {}
     if plain in programs.SHELL_TOOLS:
-        return shell_intent(_command_of(fields or tool_input))
+        return shell_intent(redaction.clean(_command_of(fields or tool_input), _READ))
     if name.startswith("mcp__"):
         return name, ""
     verb = _FILE_VERBS.get(plain)
     if verb is None:
         key = _OTHER_TARGETS.get(plain, "")
         value = fields.get(key) if key else None
-        return name.lower(), value[:500] if isinstance(value, str) else ""
+        return name.lower(), _target(value)
     action = fields.get("command")
     if isinstance(action, str) and action in _EDITOR_COMMANDS:
         verb = _EDITOR_COMMANDS[action]
     for key in _FILE_KEYS:
         value = fields.get(key)
         if isinstance(value, str) and value:
-            return verb, value[:500]
+            return verb, _target(value)
     if plain == "applypatch":
-        return verb, _patched(_text_of(tool_input))
+        return verb, _target(_patched(_text_of(tool_input)))
     return verb, ""
+
+
+def _target(value: object) -> str:
+    return redaction.clean(value, _READ)[:_TARGET] if isinstance(value, str) else ""
 
 
 def is_shell(tool: str) -> bool:

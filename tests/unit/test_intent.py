@@ -119,3 +119,35 @@ def test_any_command_gets_an_answer_and_the_same_one_inside_a_shell(command: str
     assert intent("Bash", {"command": command}) == (head, target)
     if not set(command) & set("'\\\n<#"):
         assert intent("shell", {"command": ["bash", "-lc", command]}) == (head, target)
+
+
+PASSWORD = "hun" + "ter2pw"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"https://bob:{PASSWORD}@git.example.com",
+        f"mysql -p{PASSWORD} app",
+        f"cd x && TOKEN=abc postgres://app:{PASSWORD}@db/app",
+        f"bash -lc 'https://bob:{PASSWORD}@git.example.com'",
+        f"pytest https://bob:{PASSWORD}@git.example.com/x.py",
+    ],
+)
+@pytest.mark.parametrize("as_list", [False, True])
+def test_no_part_of_a_secret_names_what_a_command_tries(command: str, as_list: bool) -> None:
+    given = {"command": ["bash", "-lc", command] if as_list else command}
+    assert PASSWORD not in " ".join(intent("Bash", given))
+
+
+def test_a_url_that_is_fetched_keeps_no_secret_where_it_is_cut() -> None:
+    url = f"https://example.com/{'a' * 460}?access_token=" + "9f8e7d6c5b4a" * 4
+    assert "9f8e" not in intent("WebFetch", {"url": url})[1]
+    assert intent("WebFetch", {"url": "https://example.com/a"}) == ("webfetch", "https://example.com/a")
+
+
+def test_what_follows_a_long_text_in_a_command_still_counts() -> None:
+    assert intent("Bash", {"command": "cat > a <<'EOF'\n" + "line of text\n" * 2000 + "EOF\npytest a.py"}) == (
+        "pytest",
+        "a.py",
+    )
