@@ -13,6 +13,7 @@ from ratchet.records import Json
 T = TypeVar("T")
 MOST_CHARACTERS = 400_000  # four times what the longest answer that is asked for can hold
 _TRIED_OPENINGS = 64  # braces from which JSON is looked for in prose; a program has thousands
+_TIGHTER: dict[str, dict[str, Json]] = {"string": {"maxLength": 600}, "array": {"minItems": 1}}
 _PROBLEMS = 4  # complaints that are told back: a model mends a few at a time
 
 
@@ -26,6 +27,16 @@ def schema_of(shape: type[object]) -> dict[str, Json]:
     schema: dict[str, Json] = TypeAdapter(shape).json_schema()
     _close(schema)
     return schema
+
+
+def tightened(schema: dict[str, Json]) -> dict[str, Json]:
+    """The schema with its own texts, which are sentences, held to a length, and its lists to hold something: what keeps a
+    small model that is bound to a grammar from filling its whole answer with the first text, or giving none."""
+    held = cast("dict[str, dict[str, Json]]", schema.get("properties", {}))
+    return {
+        **schema,
+        "properties": {name: {**each, **_TIGHTER.get(str(each.get("type")), {})} for name, each in held.items()},
+    }
 
 
 def value_of(text: str, shape: type[T]) -> T:

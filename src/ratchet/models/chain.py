@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from ratchet.asking import Answer, Question, Role
 from ratchet.errors import ModelError, Refused
 from ratchet.kinds import kind_of
-from ratchet.models.answers import Malformed, schema_of, value_of
+from ratchet.models.answers import Malformed, schema_of, tightened, value_of
 from ratchet.models.calling import CallFailed, Request, Said, Speaker, call
 from ratchet.models.names import Named
 from ratchet.models.prices import Pricing, Usage, own_prices, pricing_of
@@ -166,7 +166,8 @@ class _Asking(Generic[T]):
 
     def _said(self, model: Named, rules: str, turns: Sequence[tuple[Speaker, str]]) -> Said:
         """One answer of one model, waited for as long as it says "later". Raises CallFailed."""
-        schema: Mapping[str, Json] | None = self._schema
+        # Servers that speak for others' models bind by grammar; the providers' own interfaces refuse a length.
+        schema: Mapping[str, Json] | None = tightened(self._schema) if model.base_url else self._schema
         for left in reversed(range(TRIES)):
             try:
                 return self._paid(model, rules, turns, schema)
