@@ -30,8 +30,8 @@ def schema_of(shape: type[object]) -> dict[str, Json]:
 
 
 def tightened(schema: dict[str, Json]) -> dict[str, Json]:
-    """The schema with its own texts, which are sentences, held to a length, and its lists to hold something: what keeps a
-    small model that is bound to a grammar from filling its whole answer with the first text, or giving none."""
+    """The schema with its own texts, which are sentences, held to a length, and its lists to hold something: what keeps
+    a small model that is bound to a grammar from filling its whole answer with the first text, or giving none."""
     held = cast("dict[str, dict[str, Json]]", schema.get("properties", {}))
     return {
         **schema,
