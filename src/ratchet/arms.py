@@ -89,7 +89,7 @@ class OpenTrials:
                     self._met.pop(next(iter(self._met)), None)
                 met = self._met[unit] = {}
             met[target] = known = (trial, new)
-        return known[0].new if known[1] else known[0].old
+        return trial.new if known[1] else trial.old  # as they are now: somebody may have set other keys beside
 
     def met_by(self, agent: str, unit: str, targets: Collection[str]) -> dict[str, Json]:
         """Trial -> unit, for the outcome of a call of this unit that read these targets. A call's own unit ends

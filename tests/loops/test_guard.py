@@ -301,6 +301,21 @@ def test_another_key_that_a_person_changes_holds_in_both_arms_and_the_trial_goes
     assert world.settings(AGENT).current().values == {"timeout_s": 10.0, "max_retries": 3}
 
 
+def test_what_a_person_sets_beside_a_trial_reaches_units_that_met_it_before(world: World) -> None:
+    held = opened(world)
+    target = "settings:" + AGENT
+    world.now += 2
+    before = {f"s{i}": world.trials.arm_of(target, f"s{i}") for i in range(50)}
+    world.settings(AGENT).change({"timeout_s": 10.0}, who="person")
+    world.guard.advance(held.id, now=world.now)
+    world.now += 2
+    for unit, version in before.items():
+        now = world.trials.arm_of(target, unit)
+        assert version is not None
+        assert now is not None
+        assert now.values == {**version.values, "timeout_s": 10.0}
+
+
 def test_neutral_changes_are_charged_to_a_budget_of_their_target(world: World) -> None:
     for number, margin in enumerate((0.02, 0.02)):
         change = replace(world.change(backoff_s=2.0 + number), neutral_ok=True, margin=margin)
