@@ -15,11 +15,13 @@ from pathlib import Path
 import click
 
 import ratchet
-from ratchet import classify, shapes
+from ratchet import classify, healshapes, shapes
 from ratchet.cli.app import EXIT_CODES, SECTIONS, cli
 from ratchet.cli.demo import HISTORY
+from ratchet.comparison import Compared, Ratio, Run
 from ratchet.config import Config
 from ratchet.effects import Counts, Shrunk
+from ratchet.healing import Attempt, Budget, Episode, Task
 from ratchet.kinds import KINDS
 from ratchet.knobs.versions import StoredSettings
 from ratchet.loops.improve import Ticked
@@ -30,6 +32,13 @@ from ratchet.report import LessonEffect
 from ratchet.runtime import Runtime
 from ratchet.trialbook import Watched
 
+_ATTEMPT = Attempt(episode="", n=1, status="passed")
+_TASK = Task(id="", check=("",))
+_EPISODE = Episode(id="", task=_TASK, number=1, status="passed", budget=Budget(), attempts=(_ATTEMPT,))
+_RUN = Run(arm="none", seed=0, task="", status="", effort=0, attempts=0, same_mistakes=0, cost_usd=0.0, duration_s=0.0)
+_COMPARED = Compared(
+    tasks=0, seeds=0, runs=(_RUN,), ratios=(Ratio(of="memory", over="none", ratio=1.0, low=1.0, high=1.0),)
+)
 OUT = Path(__file__).parent / "reference"
 ANY = "any JSON"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
@@ -190,6 +199,10 @@ def json_shapes() -> Iterator[str]:
             "install AGENT": {"path": "", "changed": False, "diff": "", "backup": ""},
             "settings show": [shapes.settings(shown)],
             "settings history AGENT": [{**shapes.version(changed), "values": {"KNOB": 0}}],
+            "run": healshapes.episode(_EPISODE),
+            "episodes list": [healshapes.episode(_EPISODE)],
+            "episodes show ID": healshapes.detail(_EPISODE),
+            "ab": healshapes.compared(_COMPARED),
             "doctor": [{"check": "", "ok": False, "found": "", "remedy": ""}],
         }
     for command, value in said.items():

@@ -1,0 +1,88 @@
+"""Memory against none and against a placebo: the same tasks, order and limits, in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loops.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
+from ratchet.comparison import Arm, Compare, Run, compare, median_effort, projects, ratio_of
+from ratchet.episodebook import Means
+from ratchet.errors import UsageError
+from ratchet.runtime import unwatched
+from ratchet.solving import Solved, SolveJob
+
+
+class Learner:
+    """Tries many changes, unless it is handed one that passed on the very failure."""
+
+    name = "learner"
+
+    def solve(self, job: SolveJob) -> Solved:
+        known = any(memo.signature == job.failure.signature and memo.note.get("fix") == "plus" for memo in job.memos)
+        job.workspace.write("calc.py", RIGHT.encode())
+        return Solved(status="proposed", candidates=1 if known else 10, memo={"fix": "plus"})
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    needs_sandbox(tmp_path)
+    made = Bench(tmp_path)
+    yield made
+    made.runtime.close()
+
+
+def test_a_memory_that_pays_shows_and_what_is_remembered_here_stays_as_it_was(bench: Bench, tmp_path: Path) -> None:
+    for number in range(4):
+        project = tmp_path / "tasks" / f"t{number}" / "project"
+        project.mkdir(parents=True)
+        (project / "calc.py").write_text(WRONG)
+    asked = Compare(folder=tmp_path / "tasks", check=CHECK, seeds=1)
+    found = compare(asked, bench.book, Means(solver=Learner()), unwatched)
+    assert (found.tasks, len(found.runs)) == (4, 12)
+    assert [sum(each.effort for each in found.of(arm)) for arm in ("none", "shuffled", "memory")] == [40, 40, 13]
+    assert median_effort(found.of("memory")) == 1
+    first = found.ratios[0]
+    assert (first.of, first.over, first.ratio) == ("memory", "none", pytest.approx(13 / 40))
+    assert first.low <= first.ratio <= first.high
+    assert bench.book.list() == []
+    assert not list((bench.home / "beside").iterdir())
+
+
+def run(arm: Arm, task: str, effort: int) -> Run:
+    return Run(
+        arm=arm,
+        seed=0,
+        task=task,
+        status="passed",
+        effort=effort,
+        attempts=1,
+        same_mistakes=0,
+        cost_usd=0,
+        duration_s=0,
+    )
+
+
+def test_ratios_pair_by_task_and_leave_out_what_has_no_pair() -> None:
+    runs = [run("none", "a", 10), run("none", "b", 10), run("memory", "a", 5), run("memory", "c", 99)]
+    assert ratio_of(runs, "memory", "none").ratio == pytest.approx(0.5)
+    assert ratio_of([], "memory", "none").ratio == 1.0
+
+
+def test_an_interval_is_wide_where_tasks_differ_and_narrow_where_they_agree() -> None:
+    alike = [run(arm, f"{n}", 5 if arm == "memory" else 10) for n in range(20) for arm in ("none", "memory")]
+    ratio = ratio_of(alike, "memory", "none")
+    assert ratio.low == ratio.high == ratio.ratio == 0.5
+    mixed = [
+        *alike[:20],
+        *(run(arm, f"m{n}", 20 if arm == "memory" else 10) for n in range(10) for arm in ("none", "memory")),
+    ]
+    assert ratio_of(mixed, "memory", "none").low < 1 < ratio_of(mixed, "memory", "none").high
+
+
+def test_a_folder_without_tasks_is_a_usage_error(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(UsageError):
+            projects(folder)
