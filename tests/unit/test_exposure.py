@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ratchet.exposure import concerns, repository_of
+from ratchet.records import Row
 
 
 def repository(folder: Path) -> Path:
@@ -22,7 +23,7 @@ def test_worktrees_of_one_repository_are_one_project(tmp_path: Path) -> None:
     main = repository(tmp_path / "shop")
     one, other = worktree(tmp_path / "trees" / "one", main), worktree(tmp_path / "trees" / "other", main)
     foreign = worktree(tmp_path / "trees" / "foreign", repository(tmp_path / "else"))
-    learnt = {"scope": "project", "projects": [str(one)]}
+    learnt: Row = {"scope": "project", "projects": [str(one)]}
     assert concerns(learnt, str(other))
     assert concerns(learnt, str(main / "src"))
     assert not concerns(learnt, str(foreign))
@@ -30,7 +31,7 @@ def test_worktrees_of_one_repository_are_one_project(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_gone_or_in_no_repository_compare_by_their_paths(tmp_path: Path) -> None:
-    learnt = {"scope": "project", "projects": ["/gone/shop"]}
+    learnt: Row = {"scope": "project", "projects": ["/gone/shop"]}
     assert concerns(learnt, "/gone/shop/src")
     assert not concerns(learnt, "/gone/other")
     assert not concerns({"scope": "project", "projects": [str(tmp_path / "a")]}, str(tmp_path / "b"))
