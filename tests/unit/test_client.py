@@ -20,8 +20,8 @@ PUBLIC = {
     "group", "heal", "record", "redact", "retry", "settings", "watch",
 }  # fmt: skip
 RATCHET = {
-    "add_target", "close", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses", "recall",
-    "record", "report", "retry", "settings", "start_background", "stop_background", "tick", "trials", "watch",
+    "add_target", "close", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses",
+    "recall", "record", "report", "retry", "settings", "start_background", "stop_background", "tick", "trials", "watch",
 }  # fmt: skip
 LESSONS = {"add", "list", "show", "approve", "retire", "quarantine", "sync", "export", "load", "load_reviewed"}
 

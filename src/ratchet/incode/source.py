@@ -226,14 +226,14 @@ def _merged(old: list[str], new: list[str]) -> list[str]:
 def _code_lines(lines: list[str]) -> list[str] | None:
     """Each line without its comment and the space behind it; None where the lines do not make tokens."""
     code = [each.rstrip() for each in lines]
-    indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
-    text = "".join(each[indent:] if each[:indent].isspace() or not indent else each for each in lines)
+    margin = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if lines else ""
+    shifts = [len(margin) if each.startswith(margin) else 0 for each in lines]
+    text = "".join(each[shift:] for each, shift in zip(lines, shifts, strict=True))
     try:
         for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
             if token.type == tokenize.COMMENT:
                 row, column = token.start
-                shift = indent if lines[row - 1][:indent].isspace() else 0
-                code[row - 1] = lines[row - 1][: column + shift].rstrip()
+                code[row - 1] = lines[row - 1][: column + shifts[row - 1]].rstrip()
     except (tokenize.TokenError, SyntaxError):
         return None
     return code
