@@ -52,10 +52,11 @@ def proposal(changes: Iterable[FileChange], ignored: Sequence[str] = ARTEFACTS) 
 
 def lay(workspace: Workspace, sandbox: Sandbox, changes: Sequence[FileChange]) -> None:
     """Make these changes in a workspace that is at its beginning. Raises Refused for a path that leads elsewhere."""
-    gone = [each.path for each in changes if each.after is None]
+    gone = [f"./{each.path}" for each in changes if each.after is None]
     if gone:
-        command = Command(argv=("rm", "-f", "--", *(f"./{path}" for path in gone)), view=workspace.view())
-        ran = sandbox.run(command)
+        # A folder that is left empty may have to give way to a file of its name.
+        script = 'rm -f -- "$@"; for each; do rmdir -p -- "${each%/*}" 2>/dev/null; done; true'
+        ran = sandbox.run(Command(argv=("sh", "-c", script, "sh", *gone), view=workspace.view()))
         if ran.exit_code != 0:
             raise SandboxError(f"files cannot be removed from the workspace: {ran.stderr.decode(errors='replace')}")
     for each in changes:
@@ -102,6 +103,11 @@ class Checks:
         self._known[state_of(())] = held = self._also_held(verdict, ())
         return held
 
+    def objection(self, changes: Sequence[FileChange]) -> str:
+        """Why these changes are refused before anything runs, "" where they are not."""
+        reason = objection(changes, self._task)
+        return f"refused: {reason}" if reason else ""
+
     def __call__(self, workspace: Workspace) -> Verdict:
         changes = proposal(workspace.diff())
         state = state_of(changes)
@@ -113,9 +119,9 @@ class Checks:
         return self._known[state]
 
     def _judged(self, changes: Sequence[FileChange]) -> Verdict:
-        reason = objection(changes, self._task)
+        reason = self.objection(changes)
         if reason:
-            return Verdict(passed=False, score=0.0, reason=f"refused: {reason}", refused=True)
+            return Verdict(passed=False, score=0.0, reason=reason, refused=True)
         return self._also_held(self._run(self._judge, self._task, changes, self.first), changes)
 
     def _also_held(self, verdict: Verdict, changes: Sequence[FileChange]) -> Verdict:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ratchet import coin, episodes, registry
+from ratchet import coin, episodes, registry, workspaces
 from ratchet.asking import Model
 from ratchet.attempt import Checks
-from ratchet.confinement import FileChange, Limits
+from ratchet.confinement import Limits
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.healing import Attempt, Budget, Episode, Task
 from ratchet.judges.model import SecondOpinion
@@ -28,12 +29,12 @@ from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.projectcheck import OwnCheck, own_check
 from ratchet.purse import EpisodePurse
 from ratchet.sandbox.beneath import remove_tree
-from ratchet.sandbox.copied import CopiedWorkspace
-from ratchet.sandbox.workspace import LayeredWorkspace
 from ratchet.sandboxes import Sandboxes
 from ratchet.solving import Judge, Solver, SolverOptions
 from ratchet.store.sqlite import SqliteStore
 
+KEPT_S = 14 * 86_400.0
+"""How long the files of an episode that did not pass are kept."""
 CHECK_S = 120.0
 """How long one run of a check may take, unless said otherwise."""
 
@@ -140,6 +141,7 @@ class EpisodeBook:
             judge=asked.judge,
         )
         registry.judge(_judge_name(task))
+        self._clear_away()
         store = self._reading()
         begun = episodes.begin(store, task, asked.budget, solver=solver.name, asked=asked.solver, seed=asked.seed)
         return self._go_on(store, begun, solver, sandbox, means, landing or Landing())
@@ -261,20 +263,28 @@ class EpisodeBook:
         place = self._place(held.id)
         if held.workspace:
             try:
-                return _opened(place, held.workspace), held
+                return workspaces.opened(place, held.workspace), held
             except NotFound:
                 pass  # cleared away since: copied anew below
         remove_tree(place)  # a copy that was cut short
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        workspace = _copied(sandbox, source, place)
+        workspace = workspaces.copied(sandbox, source, place)
         with store.transaction():
             held = episodes.write(store, held, "copied", workspace=workspace.id)
             start = episodes.Kept(n=0, token=workspace.checkpoint(), changes=())
             episodes.keep_checkpoint(store, held.id, start, state=episodes.state_of(()))
         for each in held.attempts:
             if each.checkpoint:
-                _still_fits(workspace, episodes.checkpoint(store, held.id, each.n).changes, held)
+                workspaces.check_fits(workspace, episodes.checkpoint(store, held.id, each.n).changes, held.id)
         return workspace, held
+
+    def _clear_away(self) -> None:
+        """Remove workspaces that nobody came back to for long; an episode that is resumed later copies anew."""
+        places = self._home / "workspaces"
+        for place in places.iterdir() if places.is_dir() else ():
+            if time.time() - place.stat().st_mtime > KEPT_S:
+                with suppress(Conflict), self._claimed(place.name):
+                    remove_tree(place)
 
     @contextmanager
     def _claimed(self, episode_id: str) -> Iterator[None]:
@@ -355,26 +365,6 @@ def _folder(folder: Path) -> Path:
 
 def _judge_name(task: Task) -> str:
     return task.judge or ("command" if arguments_of(task.check) is None else "pytest")
-
-
-def _opened(place: Path, workspace_id: str) -> Workspace:
-    return LayeredWorkspace.open(place, workspace_id) if (place / "layers").is_dir() else CopiedWorkspace.open(place)
-
-
-def _copied(sandbox: Sandbox, project: Path, place: Path) -> Workspace:
-    made = LayeredWorkspace if sandbox.overlays else CopiedWorkspace
-    return made.create(project, place)
-
-
-def _still_fits(workspace: Workspace, changes: tuple[FileChange, ...], held: Episode) -> None:
-    """Raise Conflict where the project is no longer the one that an attempt was made for."""
-    for each in changes:
-        try:
-            now: bytes | None = workspace.read(each.path, limit_bytes=64 * 1_048_576)
-        except NotFound:
-            now = None
-        if now != each.before:
-            raise Conflict(f"{each.path} has changed since episode {held.id} began; run the task anew")
 
 
 def _attempt(held: Episode, n: int) -> Attempt:

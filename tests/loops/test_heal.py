@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -308,3 +309,38 @@ def test_secrets_in_the_output_of_a_check_are_not_stored(bench: Bench) -> None:
     row = bench.store.get("episodes", ended.id)
     assert key not in str({name: value for name, value in (row or {}).items() if name != "work"})
     assert check != CHECK
+
+
+def test_a_file_may_take_the_place_of_a_folder_and_a_link_is_refused(bench: Bench) -> None:
+    (bench.project / "calc.py").unlink()
+    (bench.project / "calc").mkdir()
+    (bench.project / "calc" / "__init__.py").write_text(WRONG)
+
+    def links(job: SolveJob) -> Solved:
+        job.sandbox.run(Command(argv=("ln", "-s", "/etc/passwd", "x"), view=job.workspace.view()))
+        return Solved(status="proposed")
+
+    def restructures(job: SolveJob) -> Solved:
+        job.sandbox.run(Command(argv=("sh", "-c", "rm -r calc && echo > calc"), view=job.workspace.view()))
+        job.workspace.write("calc.py", RIGHT.encode())
+        return Solved(status="proposed")
+
+    ended = bench.heal(links, restructures)
+    assert [each.status for each in ended.attempts] == ["refused", "passed"]
+    assert "links" in ended.attempts[0].reason
+    # A file of the project is never put where a person's folder is.
+    with pytest.raises(Refused, match="not a plain file"):
+        bench.book.resume(ended.id, landing=Landing(to="apply"))
+    assert (bench.project / "calc" / "__init__.py").exists()
+
+
+def test_workspaces_that_nobody_came_back_to_are_cleared_away(bench: Bench) -> None:
+    ended = bench.heal({"calc.py": WORSE}, attempts=1)
+    place = bench.home / "workspaces" / ended.id
+    assert place.is_dir()
+    os.utime(place, (0, 0))
+    bench.heal({"calc.py": RIGHT})
+    assert not place.exists()
+    bench.book.rewind(ended.id, to=0)
+    bench.solver.script = [{"calc.py": RIGHT}]
+    assert bench.book.resume(ended.id, bench.means()).status == "passed"

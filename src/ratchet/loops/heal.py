@@ -123,16 +123,18 @@ class Heal:
 
     def _execute(self, base: int, failure: Verdict, lessons: tuple[Lesson, ...]) -> tuple[Attempt, Proposed]:
         ground, task = self._ground, self._episode.task
-        n = 1 + max((each.n for each in episodes.attempts(ground.store, self._episode.id, dropped=True)), default=0)
-        running = next((each for each in self._episode.attempts if each.status == "running"), None)
+        known = episodes.attempts(ground.store, self._episode.id, dropped=True)
+        cut_short = next((each.n for each in known if each.status == "running"), 0)
+        n = cut_short or 1 + max((each.n for each in known), default=0)
         attempt = Attempt(
             episode=self._episode.id,
-            n=running.n if running else n,
+            n=n,
             status="running",
             solver=self._episode.solver,
             faced=failure.signature,
             started_at=time.time(),
             base=base,
+            isolation=ground.sandbox.name,
             seed=self._episode.seed + n,
             lessons=tuple(each.id for each in lessons),
         )
@@ -181,8 +183,12 @@ class Heal:
                 told, status, kind=failure.kind, signature=failure.signature, reason=clean(solved.reason, 1_000)
             )
             return
-        kept = self._keep(attempt.n, proposed.changes)
-        told = replace(told, diff=diff_text(kept.changes), state=state_of(kept.changes), checkpoint=kept.token)
+        told = replace(told, diff=diff_text(proposed.changes), state=state_of(proposed.changes))
+        objection = ground.checks.objection(proposed.changes)
+        if objection:  # nothing of it is ever laid out
+            self._close(told, "refused", kind=failure.kind, signature=failure.signature, reason=clean(objection, 1_000))
+            return
+        told = replace(told, checkpoint=self._keep(attempt.n, proposed.changes).token)
         verdict = ground.checks(ground.workspace)
         if verdict.killed == "cancel":
             self._close(told, "budget" if ground.purse.spent() else "cancelled", reason=verdict.reason)
@@ -191,7 +197,7 @@ class Heal:
         judged: AttemptStatus = "passed" if verdict.passed else "refused" if verdict.refused else "failed"
         same = verdict.refused  # nothing was run: what it faced is still what fails
         self._close(
-            replace(told, score=verdict.score, isolation=verdict.isolation),
+            replace(told, score=verdict.score),
             judged,
             kind=failure.kind if same else verdict.kind,
             signature=failure.signature if same else verdict.signature,
