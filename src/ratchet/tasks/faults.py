@@ -58,7 +58,11 @@ def one_more(tree: ast.AST) -> Iterator[Change]:
 def order_of_arguments(tree: ast.AST) -> Iterator[Change]:
     """The first two arguments of a call changed places."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args):
+        if (
+            isinstance(node, ast.Call)
+            and len(node.args) >= 2
+            and not any(isinstance(a, ast.Starred) for a in node.args)
+        ):
             first, second = node.args[:2]
             rest = [ast.unparse(each) for each in (*node.args[2:], *node.keywords)]
             parts = [ast.unparse(second), ast.unparse(first), *rest]
@@ -70,7 +74,9 @@ def wrong_name(tree: ast.AST) -> Iterator[Change]:
     """Another variable of the same function."""
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
-            names = sorted({n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})
+            names = sorted(
+                {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            )
             names = [*(each.arg for each in function.args.args if each.arg != "self"), *names]
             for node in ast.walk(function):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 
 from .conditions import Piece
@@ -188,7 +189,9 @@ def bounds(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def part(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A part of a list or a text, where all of it is used: the rest, all but the last, from here on."""
-    if not isinstance(node, ast.Name | ast.Attribute | ast.Call) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Call) or not isinstance(
+        getattr(node, "ctx", ast.Load()), ast.Load
+    ):
         return
     parent = p.parents.get(node)
     iterated = isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
@@ -249,7 +252,9 @@ def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
     for other in p.nodes:
         if not isinstance(other, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp | ast.Name):
             continue
-        if p.function(other) is not scope or (stored and not isinstance(other, ast.Subscript | ast.Attribute | ast.Name)):
+        if p.function(other) is not scope or (
+            stored and not isinstance(other, ast.Subscript | ast.Attribute | ast.Name)
+        ):
             continue
         above = p.parents.get(other)
         if isinstance(above, ast.Call) and above.func is other:
@@ -261,7 +266,7 @@ def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
             continue
         seen.add(new)
         near = 0.5 if isinstance(node, ast.Constant) else 1.0
-        alike = near if type(other) is type(node) else near * 0.6
+        alike = 3.0 if stored else near if type(other) is type(node) else near * 0.6
         loose = isinstance(other, ast.BinOp) and isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
         yield *p.span(node), f"({new})" if loose else new, alike
 
@@ -282,10 +287,11 @@ def default(p: Program, node: ast.AST) -> Iterator[Piece]:
     for argument, value in pairs:
         if isinstance(value, ast.List | ast.Dict | ast.Set | ast.Call):
             (start, end), body = p.span(value), p.span(first)[0]
-            made = f"if {argument.arg} is None:{p.newline}{indent}    {argument.arg} = {p.seg(value)}{p.newline}{indent}"
+            made = (
+                f"if {argument.arg} is None:{p.newline}{indent}    {argument.arg} = {p.seg(value)}{p.newline}{indent}"
+            )
             yield start, body, f"None{p.text[end:body]}{made}", 2.0
 
 
 def _is_builtin(name: str) -> bool:
-    held = __builtins__ if isinstance(__builtins__, dict) else vars(__builtins__)
-    return name in held
+    return hasattr(builtins, name)

@@ -223,7 +223,9 @@ def _between(p: Program, left: ast.AST, right: ast.AST, symbol: str) -> tuple[in
     words = symbol.split()
     try:
         # In parentheses, so that line ends within it are no end.
-        tokens = list(tokenize.generate_tokens(io.StringIO("(" + gap.replace("(", " ").replace(")", " ") + ")").readline))
+        tokens = list(
+            tokenize.generate_tokens(io.StringIO("(" + gap.replace("(", " ").replace(")", " ") + ")").readline)
+        )
     except (tokenize.TokenError, IndentationError, SyntaxError):
         return None
     plain = [each for each in tokens if each.type in (tokenize.OP, tokenize.NAME) and each.string not in "()"]

@@ -140,7 +140,9 @@ def driver_for(argv: Sequence[str], stale: Callable[[], bool]) -> tuple[Driver, 
         if rest[0] == "-m":
             sys.path.insert(0, os.getcwd())
         arguments = _without_parallel(rest[2:] if rest[0] == "-m" else rest[1:])
-        return Pytest(arguments, stale), [each.split("::")[0] for each in arguments if each.split("::")[0].endswith(".py")]
+        return Pytest(arguments, stale), [
+            each.split("::")[0] for each in arguments if each.split("::")[0].endswith(".py")
+        ]
     if rest[:2] == ["-m", "unittest"]:
         sys.path.insert(0, os.getcwd())
         return Forked(lambda job: _unittest(job, rest[2:])), [each for each in rest if each.endswith(".py")]

@@ -100,7 +100,9 @@ def _sources(left_out: Sequence[str]) -> list[str]:
 def _walk(root: str) -> Iterator[str]:
     count = 0
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if not each.startswith((".", "__pycache__")) and each not in _LEFT_OUT)
+        folders[:] = sorted(
+            each for each in folders if not each.startswith((".", "__pycache__")) and each not in _LEFT_OUT
+        )
         for name in sorted(names):
             if name.endswith(".py"):
                 count += 1

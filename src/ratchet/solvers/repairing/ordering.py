@@ -22,6 +22,10 @@ _FORGET = 0.9  # a success counts so much less with every newer one
 _SHAPE = 0.7  # of the memory's share, what goes to the very shape of an edit; the rest goes to its family
 _LEAST = 1e-12
 _SHARPNESS = 2.0  # power of the suspicion
+_SIZE = 0.7  # power of a family's size: with 1 every small family is used up before the first edit of a large one
+_COMMON = 2.0  # how much oftener a fault is of these classes, as in collections of one-line faults of real programs
+_COMMON_FAMILIES = frozenset({"variable", "off_by_one", "comparison", "arithmetic", "argument_swap", "attribute",
+                              "constant", "returned", "growing"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,10 @@ def ranked(
     sizes: dict[str, float] = {}
     for edit in edits:
         sizes[edit.family] = sizes.get(edit.family, 0.0) + edit.weight
-    plain = _normal([spread[id(edit)] ** _SHARPNESS * edit.weight / sizes[edit.family] for edit in edits])
-    foretold = _normal(_by_memory(edits, [spread[id(edit)] ** _SHARPNESS for edit in edits], memory)) if memory else plain
+    plain = _normal([spread[id(edit)] ** _SHARPNESS * _share(edit, sizes[edit.family]) for edit in edits])
+    foretold = (
+        _normal(_by_memory(edits, [spread[id(edit)] ** _SHARPNESS for edit in edits], memory)) if memory else plain
+    )
     say = trust(memory) if memory else 0.0
     found = [Ranked(*row) for row in zip(edits, plain, foretold, strict=True)]
     return sorted(
@@ -84,6 +90,10 @@ def ranked(
         key=lambda each: ((1 - say) * each.plain + say * each.foretold, ties[id(each.edit)]),
         reverse=True,
     )
+
+
+def _share(edit: Edit, size: float) -> float:
+    return float(edit.weight / size**_SIZE) * (_COMMON if edit.family in _COMMON_FAMILIES else 1.0)
 
 
 def _by_memory(edits: Sequence[Edit], spread: Sequence[float], memory: Sequence[Remembered]) -> list[float]:

@@ -199,8 +199,15 @@ class Program:
         return _unique([*found, *self._own_names(self.tree)])
 
     def locals_of(self, node: ast.AST) -> list[str]:
-        """Names of the innermost function only (of the module, outside of any)."""
-        return self._own_names(self.function(node) or self.tree)
+        """Names of the innermost function and of those around it (of the module, outside of any)."""
+        scope = self.function(node)
+        if scope is None:
+            return self._own_names(self.tree)
+        found: list[str] = []
+        while scope is not None:
+            found += self._own_names(scope)
+            scope = self.function(scope)
+        return _unique(found)
 
     def stores(self, node: ast.AST, name: str) -> int:
         """How often the innermost function sets a name."""

@@ -43,7 +43,7 @@ class State:
     marks: tuple[Mapping[str, str], ...]
     report: Report
     promise: float = 1.0
-    untried: Iterator[Ranked] = iter(())
+    untried: Iterator[Ranked] = field(default_factory=lambda: iter(()))
     programs: dict[str, Program] = field(default_factory=dict)
     calls: list[Mapping[str, str]] = field(default_factory=list)
     tried: int = 0
@@ -141,7 +141,9 @@ class Search:
         state.calls = [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
         state.programs = self._programs(state.files, suspect)
         _teach(state.programs, traced.trace, self._root)
-        found = [edit for program in state.programs.values() for edit in edits_of(program, self._runs(program, suspect))]
+        found = [
+            edit for program in state.programs.values() for edit in edits_of(program, self._runs(program, suspect))
+        ]
         wanted = self._wanted
         order = ranked(found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order)
         state.untried = iter(order)
@@ -290,7 +292,9 @@ def _alike(sources: Sequence[str], path: str, root: str) -> list[str]:
 
 
 def _size(marks: Sequence[Mapping[str, str]]) -> int:
-    return sum(abs(len(each["text"]) - len(each["before"])) + min(len(each["text"]), len(each["before"])) for each in marks)
+    return sum(
+        abs(len(each["text"]) - len(each["before"])) + min(len(each["text"]), len(each["before"])) for each in marks
+    )
 
 
 def _content(path: str) -> bytes:

@@ -100,8 +100,14 @@ class Server:
             os.close(out)
             raise InChild(
                 Job(
-                    out=back, first=first, hopeless=hopeless, cpu_s=cpu_s if cpu_s is not None else self.limit_s,
-                    each_s=each_s, tracer=tracer, call=call, sources=self.sources,
+                    out=back,
+                    first=first,
+                    hopeless=hopeless,
+                    cpu_s=cpu_s if cpu_s is not None else self.limit_s,
+                    each_s=each_s,
+                    tracer=tracer,
+                    call=call,
+                    sources=self.sources,
                 )  # fmt: skip
             )
         os.close(back)
@@ -143,9 +149,9 @@ def _read(out: int, until: float) -> bytes:
 
 def _ended(child: int) -> None:
     """End a child with all that it started."""
-    for target in (lambda: os.killpg(child, signal.SIGKILL), lambda: os.kill(child, signal.SIGKILL)):
+    for kill in (os.killpg, os.kill):
         try:
-            target()
+            kill(child, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue
     os.waitpid(child, 0)

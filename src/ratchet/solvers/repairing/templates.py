@@ -94,7 +94,7 @@ def _lines(program: Program, node: ast.AST) -> tuple[int, int] | None:
     signature, those of the body, since its own line runs at every import."""
     if isinstance(node, ast.comprehension):
         return _lines(program, node.target)
-    if isinstance(node, ast.excepthandler):
+    if isinstance(node, ast.ExceptHandler):
         return node.lineno, node.body[-1].end_lineno or node.lineno
     statement = program.statement(node)
     if statement is None:

@@ -31,8 +31,10 @@ def off_by_one(p: Program, node: ast.AST) -> Iterator[Piece]:
     start, end = p.span(node)
     text = p.seg(node)
     if isinstance(node, ast.Constant):
-        yield start, end, str(node.value + 1), 1.0
-        yield start, end, str(node.value - 1) if node.value > 0 else f"{node.value - 1}", 1.0
+        value = node.value
+        assert isinstance(value, int)
+        yield start, end, str(value + 1), 1.0
+        yield start, end, str(value - 1), 1.0
         return
     yield start, end, _in_place(p, node, f"{text} + 1"), 1.0
     yield start, end, _in_place(p, node, f"{text} - 1"), 1.0
@@ -55,10 +57,12 @@ def constant(p: Program, node: ast.AST) -> Iterator[Piece]:
         others = {"0": 1.0, "1": 1.0, "2": 0.7, "-1": 0.7, "10": 0.1, f"-{p.seg(node)}": 0.7}
         if abs(value) >= 4:
             others |= {str(value * 2): 0.2, str(value // 2): 0.2, str(value * 10): 0.3, str(value // 10): 0.3}
-        others |= {text: 0.7 for text in _constants_near(p, node, (int, float))}
+        others |= dict.fromkeys(_constants_near(p, node, (int, float)), 0.7)
         yield from ((start, end, text, weight) for text, weight in others.items() if text != p.seg(node))
     elif isinstance(value, str):
-        others = {"''": 1.0, "' '": 0.7, "','": 0.2, r"'\n'": 0.4} | {t: 0.7 for t in _constants_near(p, node, (str,))}
+        others = {"''": 1.0, "' '": 0.7, "','": 0.2, r"'\n'": 0.4} | dict.fromkeys(
+            _constants_near(p, node, (str,)), 0.7
+        )
         yield from ((start, end, text, weight) for text, weight in others.items())
     elif value is None:
         yield from ((start, end, text, 1.0) for text in ("False", "0", "[]", "''", "True", "1", "{}", "-1"))
@@ -83,7 +87,9 @@ def text_piece(p: Program, node: ast.AST) -> Iterator[Piece]:
     for found in re.finditer(r"[<>^](?=\d|\{)", text):
         yield from ((start + found.start(), start + found.end(), to, 1.0) for to in "<>^" if to != found[0])
     for found in re.finditer(r"(?<=[\w\])\\.])[+*?]", text):
-        yield from ((start + found.start(), start + found.end(), to, 1.0) for to in ("+", "*", "?", "") if to != found[0])
+        yield from (
+            (start + found.start(), start + found.end(), to, 1.0) for to in ("+", "*", "?", "") if to != found[0]
+        )
     for found in re.finditer(r"\\([dwsDWS])(?![+*?{])", text):
         yield start + found.end(), start + found.end(), "+", 1.0
         yield start + found.end(), start + found.end(), "*", 0.5
@@ -93,7 +99,9 @@ def text_piece(p: Program, node: ast.AST) -> Iterator[Piece]:
     if body and len(text) <= 24:
         inner, quote = body.end(), len(text) - len(body[0].lstrip("rRbBfFuU"))
         yield start + inner, start + inner, "^", 0.3
-        yield from ((start + quote, start + quote, extra, 0.4) for extra in ("$", " ", r"\n" if "\\" not in text else " "))
+        yield from (
+            (start + quote, start + quote, extra, 0.4) for extra in ("$", " ", r"\n" if "\\" not in text else " ")
+        )
         if text[inner:quote].endswith(" "):
             yield start + quote - 1, start + quote, "", 1.0
         if text[inner:quote].startswith(" "):
@@ -170,7 +178,7 @@ def operand_add(p: Program, node: ast.AST) -> Iterator[Piece]:
     mine = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
     for name in p.locals_of(node):
         theirs = set(p.types_of(node, name))
-        fits = 0.2 if mine and theirs and not mine & theirs else 1.0
+        fits = 0.7 if not mine or not theirs else 1.5 if mine & theirs else 0.1
         if p.seg(node) == name:
             yield start, end, _in_place(p, node, f"{text} * {name}"), 0.3
             continue
@@ -187,10 +195,14 @@ def bounded(p: Program, node: ast.AST) -> Iterator[Piece]:
     text = p.seg(node)
     statement = p.parents.get(node)
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = p.seg(statement.targets[0])
-        yield from ((start, end, f"{name}({target}, {text})", 1.0) for name in ("max", "min"))
-        yield from ((start, end, f"{name}(0, {text})", 1.0) for name in ("max", "min"))
-    elif isinstance(node, ast.BinOp | ast.Name) and isinstance(statement, ast.Return | ast.Call | ast.BinOp | ast.Tuple):
+        target = statement.targets[0]
+        again = not isinstance(target, ast.Name) or p.stores(node, target.id) > 1
+        weight = 1.0 if again else 0.2
+        yield from ((start, end, f"{name}({p.seg(target)}, {text})", weight) for name in ("max", "min"))
+        yield from ((start, end, f"{name}(0, {text})", weight) for name in ("max", "min"))
+    elif isinstance(node, ast.BinOp | ast.Name) and isinstance(
+        statement, ast.Return | ast.Call | ast.BinOp | ast.Tuple
+    ):
         yield start, end, f"max(0, {text})", 0.5
         names = [name for name in p.locals_of(node) if name != text]
         yield from ((start, end, f"{call}({text}, {name})", 0.2) for name in names for call in ("max", "min"))
@@ -205,7 +217,9 @@ def wrap(p: Program, node: ast.AST) -> Iterator[Piece]:
     types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
     for name in _WRAPS:
         sized = name in ("len", "sorted", "sum", "reversed", "set", "list", "tuple", "max", "min")
-        misfit = types and (not types & _SIZED) if sized else types and name in ("abs", "round", "int") and types & _SIZED
+        misfit = (
+            types and (not types & _SIZED) if sized else types and name in ("abs", "round", "int") and types & _SIZED
+        )
         if not (isinstance(node, ast.Call) and p.seg(node.func) == name):
             yield start, end, f"{name}({text})", 0.1 if misfit else 1.0
     for name in p.callables():
@@ -284,7 +298,9 @@ def initial(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Another first value of a variable."""
     if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
         value = node.value
-        if not isinstance(value, ast.Constant | ast.List | ast.Dict | ast.UnaryOp | ast.Name | ast.Subscript | ast.Call):
+        if not isinstance(
+            value, ast.Constant | ast.List | ast.Dict | ast.UnaryOp | ast.Name | ast.Subscript | ast.Call
+        ):
             return
         start, end = p.span(value)
         for text in _INITIAL:
@@ -306,7 +322,15 @@ def _counts(p: Program, node: ast.expr) -> bool:
         types = p.types_of(node, node.id)
         if types and not {"int", "float"} & set(types):
             return False
-    if isinstance(node, ast.Call) and p.seg(node.func) in ("range", "print", "enumerate", "zip", "sorted", "list", "set"):
+    if isinstance(node, ast.Call) and p.seg(node.func) in (
+        "range",
+        "print",
+        "enumerate",
+        "zip",
+        "sorted",
+        "list",
+        "set",
+    ):
         return False
     parent = p.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
@@ -326,12 +350,16 @@ def _stands_alone(p: Program, node: ast.AST) -> bool:
         return parent.value is node
     if isinstance(parent, ast.Subscript):
         return parent.slice is node and not isinstance(node, ast.Slice | ast.Tuple)
-    return isinstance(parent, ast.Compare | ast.Slice | ast.IfExp)
+    if isinstance(parent, ast.Tuple | ast.List):
+        return not isinstance(parent.ctx, ast.Store)
+    return isinstance(parent, ast.Compare | ast.Slice | ast.IfExp | ast.keyword)
 
 
 def _is_value(p: Program, node: ast.expr) -> bool:
     """A value that is read, as a whole."""
-    if isinstance(node, ast.Starred | ast.Slice | ast.JoinedStr | ast.Lambda | ast.GeneratorExp | ast.Yield | ast.Await):
+    if isinstance(
+        node, ast.Starred | ast.Slice | ast.JoinedStr | ast.Lambda | ast.GeneratorExp | ast.Yield | ast.Await
+    ):
         return False
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or _is_called(p, node):
         return False
