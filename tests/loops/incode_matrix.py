@@ -249,6 +249,10 @@ FORMS = (
         call=lambda module: module.product(4),
         value=24,
     ),
+    Case(
+        what="a parameter named `token` with a secret in it",
+        call=lambda module: module.mean([], token="ghp_0123456789abcdefghijABCDEFGHIJ012345"),
+    ),
     Case(what="a reference that somebody holds", call=lambda module: _held(module)),
     Case(
         what="a list that the call had emptied before it failed",
@@ -270,7 +274,7 @@ FORMS = (
     ),
     Case(
         what="arguments that cannot be recorded",
-        call=lambda module: module.mean(iter([])),
+        call=lambda module: module.mean(each for each in list[int]()),
         why="its arguments cannot be recorded",
     ),
     Case(

@@ -177,6 +177,35 @@ def test_attempts_and_money_are_bounded(tmp_path: Path, home: Path) -> None:
             assert len(solver.jobs) == jobs
 
 
+def test_what_is_kept_of_a_failure_holds_no_secret(tmp_path: Path) -> None:
+    secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    module_text = MEAN.replace("    # whole", "    if not values:\n        raise KeyError('for ' + token)\n    # whole")
+    case = Case(what="", module=module_text, old="if not values:", new="if values is None:")
+    with loaded(tmp_path / "case", case) as module:
+        solver = module.solver_of_script()
+        with pytest.raises(KeyError, match=secret):
+            module.mean([], token=secret)
+        assert solver.jobs
+        assert secret not in solver.jobs[0].failure.output
+    kept = b"".join(each.read_bytes() for each in (tmp_path / "home-case").rglob("*") if each.is_file())
+    assert kept
+    assert secret.encode() not in kept
+
+
+def test_a_function_that_fails_in_ever_new_ways_is_left_to_a_person(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    module_text = MEAN.replace(LINE, "raise getattr(__import__('builtins'), values)(values)")
+    kinds = ["KeyError", "ValueError", "LookupError", "ArithmeticError", "AttributeError"]
+    with loaded(tmp_path / "case", Case(what="", module=module_text, new="")) as module:
+        module.solver_of_script()._answers.clear()
+        for kind in kinds:
+            with pytest.raises(Exception, match=kind):
+                module.mean(kind)
+        assert len(module.solver_of_script().jobs) == 3
+    assert caplog.text.count("different ways") == 1
+
+
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,6 @@ The host's value, its exceptions, what it sends into a generator and the kind of
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -291,6 +290,8 @@ async def _resumed_async(made: Made, taken: int) -> AsyncGenerator[object, objec
 
 async def _failed_async(made: Made, error: Exception, form: Form, *, taken: int | None = None) -> bool:
     """Heal without holding the event loop up; cancelling the task ends the healing, too."""
+    import asyncio  # a coroutine runs: its framework is loaded, and a host without one does not pay for it
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:  # another framework's loop, which has threads of its own

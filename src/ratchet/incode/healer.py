@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import shutil
 import tempfile
 import threading
 import time
@@ -30,6 +29,7 @@ from ratchet.incode.judge import Accept, RecordedCallJudge
 from ratchet.incode.recorded import FOLDER, SCRIPT, Call, Form, pickled
 from ratchet.incode.source import code_of, definition, first_line, parsed, same_code
 from ratchet.incode.staging import Project, project_of, stage
+from ratchet.sandbox.beneath import remove_tree
 from ratchet.solving import Solved, SolveJob, Solver
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class Healer:
     """Counts the versions that came into force."""
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _seen: dict[str, str] = field(default_factory=dict)
+    _enough: str = f"it failed in more than {MOST_FAILURES} different ways; look at it"
     _loaded: _Loaded | None = None
     _undo: Callable[[], None] | None = None
 
@@ -113,10 +114,11 @@ class Healer:
             if known.signature in self._seen:
                 reason, self._seen[known.signature] = self._seen[known.signature], ""
                 return Healing(reason=reason)
+            if len(self._seen) >= MOST_FAILURES:
+                reason, self._enough = self._enough, ""
+                return Healing(reason=reason)
             self._seen[known.signature] = ""
             try:
-                if len(self._seen) > MOST_FAILURES:
-                    raise Refused(f"it failed in {len(self._seen)} different ways; look at it")
                 again = self._healed(failed, known)
             except RatchetError as error:
                 return Healing(reason=str(error))
@@ -223,7 +225,7 @@ class Healer:
             try:
                 episode = runtime.episodes.run(wanted, means)
             finally:
-                shutil.rmtree(source, ignore_errors=True)
+                self._forget(runtime, wanted)
         self._record(runtime, failed, episode)
         if episode.status == "already_passing" and edited:
             return loaded.content
@@ -268,6 +270,14 @@ class Healer:
             if held.status in ("failed", "no_progress", "breaker", "budget"):
                 raise Refused(f"it was tried before, in vain (`ratchet episodes show {held.id}`); change it yourself")
         return None
+
+    def _forget(self, runtime: Runtime, asked: Asked) -> None:
+        """Remove the copies that were worked on, also those of a process that was killed: they hold the arguments of
+        the call, which nothing that is kept may hold."""
+        task = episodes.task_id_of(str(asked.folder), asked.check, asked.instruction)
+        for held in runtime.episodes.list(folder=asked.folder):
+            if held.task.id == task:
+                remove_tree(runtime.home / "workspaces" / held.id)
 
     def _record(self, runtime: Runtime, failed: Failed, episode: Episode) -> None:
         """The failure as an outcome, redacted like all that is recorded."""
