@@ -12,8 +12,9 @@ from figures import RESULTS
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "figures.md"
 HEAD = """# Figures
 
-Each comes from a script in `benchmarks/` that prints its baseline beside it, measured in the same run; `make bench` runs
-them all and writes this page. Machines differ and this one is shared, so read the ratios.
+Each comes from a script in `benchmarks/` that prints its baseline beside it, measured in the same run; `make bench`
+runs them all and writes this page. Machines differ and this one is shared, so read the ratios. GA is grouping accuracy
+(messages whose group is exactly right), FGA the F1 of groups; "x" is a multiple of the baseline.
 """
 SAID = {True: "yes", False: "**no**", None: ""}
 

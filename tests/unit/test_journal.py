@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -468,7 +469,7 @@ def test_a_fork_while_another_thread_writes_blocks_neither(home: Path, store: Sq
     thread.start()
     try:
         for number in range(20):
-            in_child(lambda number=number: journal.append(outcome(f"c{number}")))
+            in_child(partial(journal.append, outcome(f"c{number}")))
     finally:
         stop.set()
         thread.join()

@@ -68,7 +68,7 @@ SECRET = "sk-ant-api03-" + "Ab9" * 30
 
 
 def test_secrets_in_the_names_that_a_history_gives_stay_off_the_disk(home: Path, tmp_path: Path) -> None:
-    names = {name: f"{SECRET} jane.doe@example.com" for name in ("agent", "session", "model", "tool", "task", "id")}
+    names = dict.fromkeys(("agent", "session", "model", "tool", "task", "id"), f"{SECRET} jane.doe@example.com")
     run = json.dumps({**names, "success": False, "error": "Error: the frobnicator broke", "kind": SECRET})
     (tmp_path / "x.jsonl").write_text(run + "\n")
     text = {"stringValue": SECRET}

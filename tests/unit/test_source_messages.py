@@ -268,7 +268,7 @@ def test_gemini_tells_how_a_command_ended_in_its_report(tmp_path: Path) -> None:
 
     def ran(command: str, said: str, code: int) -> Json:
         response: Json = {"functionResponse": {"response": {"output": report.format(command, said, code)}}}
-        call: Json = {"id": f"run_shell_command-{code}-abcdef0123456789", "name": "run_shell_command"}
+        call: dict[str, Json] = {"id": f"run_shell_command-{code}-abcdef0123456789", "name": "run_shell_command"}
         return {**call, "args": {"command": command}, "result": [response], "status": "success"}
 
     calls: Json = [ran("make", "boom", 2), ran("ls", "a.py", 0)]
