@@ -136,15 +136,42 @@ def _plain(text: str, limit: int) -> str:
     elif text.isascii() and not _suspicious(text):
         return text
     if not text.isascii():
-        import unicodedata
-
-        # Full-width and styled letters read as the plain ones, to an agent and so to the rules below.
-        folded = unicodedata.normalize("NFKC", text)
-        text = folded if _instruction().search(folded) is not None else text
+        folded = _folded(text)
+        if _suspicious(folded) and _instruction().search(folded) is not None:
+            text = folded
         text = "".join(c for c in text if ord(c) < 0xE0000)  # tags and selectors that carry hidden text
     if not _suspicious(text):
         return text
     return _instruction().sub(_replacement, text)
+
+
+def _folded(text: str) -> str:
+    """The text as an agent reads it, and so the rules below: full-width and styled letters as plain ones, letters of
+    other scripts that look like Latin ones as those, no marks above, below or through letters."""
+    import unicodedata
+
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in apart if not unicodedata.combining(c)).translate(_look_alikes())
+
+
+# From the Unicode Consortium's confusables (UTS #39), the letters that instructions to an agent are made of.
+_LOOK_ALIKES = (
+    ("авеѕіјкмнорстухһԁԛԝӏѵгпиьєүғ", "abesijkmhopctyxhdqwlvrnubeyf"),  # Cyrillic
+    ("АВЕЅІЈКМНОРСТУХԌԜӀЬГҮ", "ABESIJKMHOPCTYXGWIBRY"),
+    ("αβγεηικνορτυχωϲϳ", "abyenikvoptuxwcj"),  # Greek
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ", "ABEZHIKMNOPTYXC"),
+    ("օսոհցզքյա", "ounhgqfjw"),  # Armenian
+    ("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢıȷłøđħɡɑ", "abcdefghijklmnoprstuvwyzijlodhga"),  # small capitals, odd Latin
+    ("⟨〈❮˂ᐸ⁄∕⧸", "<<<<<///"),
+)
+_table: dict[int, int] = {}
+
+
+def _look_alikes() -> dict[int, int]:
+    if not _table:
+        for odd, usual in _LOOK_ALIKES:
+            _table.update(str.maketrans(odd, usual))
+    return _table
 
 
 def _printable(character: str) -> str:
@@ -154,12 +181,23 @@ def _printable(character: str) -> str:
     return " " if character.isspace() else ""
 
 
-_HINTS = ("ignore", "disregard", "forget", "override", "you are now", "instruction", "prompt", "the user", "<", "must")
+_HINTS = (
+    *("ignore", "disregard", "forget", "override", "instruction", "prompt", "the user"),
+    *("you are now", "you must now", "you should now", "you will now", "system message", "developer message"),
+)
+# Of tags that agents' hosts use, what stands behind "<" and "/"; `<num>`, `<branch>` and the like are placeholders.
+_TAGS = (
+    *("system", "ratchet", "assistant", "human", "antml", "function_", "invoke", "parameter"),
+    *("tool_use", "tool_result", "thinking", "important", "instruction"),
+)
 
 
 def _suspicious(text: str) -> bool:
-    lower = text.lower()
-    return any(hint in lower for hint in _HINTS)
+    """Whether the rules below could find anything: a cheap test, since they cost a hook more than all else."""
+    lower = " ".join(text.lower().split())
+    return any(hint in lower for hint in _HINTS) or (
+        "<" in lower and any(behind.replace("/", " ").lstrip().startswith(_TAGS) for behind in lower.split("<"))
+    )
 
 
 def _replacement(found: re.Match[str]) -> str:
