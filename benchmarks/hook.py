@@ -120,7 +120,7 @@ def _shell(command: str) -> list[str]:
 
 def _event(**changed: object) -> bytes:
     event = {
-        "session_id": "s-1",
+        "session_id": "0192f0c1-aaaa-4bbb-8ccc-0123456789ab",
         "transcript_path": "/nowhere/s-1.jsonl",
         "cwd": PROJECT,
         "tool_name": "Bash",

@@ -118,7 +118,7 @@ class _Segment:
         in_use = is_shared(name) and may_be_written(name, self.now)
         if in_use and _int(cursor or {}, "offset") >= Path(self.path).stat().st_size:
             return False
-        fd = os.open(self.path, os.O_RDONLY)
+        fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe has nothing to wait for
         try:
             # Held to the end: nobody may begin to write what is about to be deleted.
             abandoned = not in_use if is_shared(name) else _is_abandoned(fd)

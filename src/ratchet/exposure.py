@@ -224,7 +224,7 @@ def settled_text(path: str, text: str) -> str:
 
 def small_text(path: str, limit_bytes: int = 200) -> str:
     """The stripped text of one of our small files. (Not `open`: a text file loads a codec.)"""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))  # a pipe is not waited for
     try:
         return os.read(descriptor, limit_bytes).decode("utf-8", "replace").strip("\n")
     finally:

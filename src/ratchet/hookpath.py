@@ -17,11 +17,12 @@ from ratchet import exposure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from ratchet.records import Json, Row
+    from ratchet.records import Row
 
 TIME_LIMIT_S = 2.0  # after this the host goes on without us
+GRACE_S = 0.3  # what Python code gets on top to end by itself, with a line in the log
 STDIN_LIMIT_BYTES = 64_000_000  # a larger event is read to its end and not answered
 REVIEWED_WAIT_S = 1.0  # how long a session start waits for lessons that came with the repository
 LOG_LIMIT_BYTES = 256_000
@@ -85,8 +86,25 @@ def _end_in_time(event: str, home: str) -> None:
         return  # Windows has no timer; a thread that is not the main one may not set it
 
 
+def _end_in_time_in_c() -> None:
+    """End the process also while C code waits and no Python runs, as SQLite does for a file system that hangs: a thread
+    of the interpreter's own. It knows no exit code but 1, which the installed command turns into 0."""
+    try:
+        import faulthandler
+
+        faulthandler.dump_traceback_later(TIME_LIMIT_S + GRACE_S, exit=True, file=2)
+    except (ImportError, RuntimeError, OSError, ValueError):
+        return  # no thread may be started, or there is no standard error: the host's own time limit for hooks remains
+    _armed.append(faulthandler.cancel_dump_traceback_later)
+
+
+_armed: list[Callable[[], None]] = []
+
+
 def _no_limit() -> None:
-    """Disarm the timer: who calls `main` from within a longer process is not to be ended by it."""
+    """Disarm the timers: who calls `main` from within a longer process is not to be ended by them."""
+    while _armed:
+        _armed.pop()()
     try:
         import _signal as signal
 
@@ -110,6 +128,7 @@ def _session_start(home: str) -> str:
     from ratchet import lookup
     from ratchet.fence import START_LIMIT, fitted
 
+    _end_in_time_in_c()
     _, offered = fitted(lookup.top(home, _text(event, "cwd")), START_LIMIT)
     shown = _obeyed(home, session, offered, "session_start")
     return fitted(shown, START_LIMIT)[0]
@@ -142,6 +161,7 @@ def _after_failure(home: str) -> str:
         return ""
     from ratchet import lookup
 
+    _end_in_time_in_c()
     lessons = lookup.matching(home, failure, project=_text(row, "project"))
     return _answered(home, _session(event), lessons, "failure", trigger=str(row["id"]))
 
@@ -154,6 +174,7 @@ def _before_step(home: str) -> str:
     event = _event()
     from ratchet import lookup, toolcall
 
+    _end_in_time_in_c()
     tool, tool_input = _text(event, "tool_name"), event.get("tool_input")
     asked = toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS)  # as the failed one was kept
     lessons = lookup.repeated(home, tool, tool_input, asked, project=_text(event, "cwd"))
@@ -264,9 +285,9 @@ def _obeyed(home: str, session: str, lessons: list[Row], channel: str, *, trigge
 
 def _event() -> Row:
     """The event on standard input. Raises ValueError when it is no JSON object."""
-    import json
+    from ratchet import wire
 
-    found: Json = json.loads(_read_stdin().decode("utf-8", "replace"))
+    found = wire.read(_read_stdin().decode("utf-8", "replace"))
     if not isinstance(found, dict):
         raise ValueError("the event is no JSON object")
     return found
@@ -294,10 +315,10 @@ def _drain_stdin() -> None:
 
 def _say(event: str, context: str) -> None:
     """Print the answer: one document, in one go."""
-    import json
+    from ratchet import wire
 
     output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
-    data = memoryview(json.dumps(output).encode("ascii") + b"\n")
+    data = memoryview(wire.written_in_ascii(output).encode("ascii") + b"\n")
     while data:
         data = data[os.write(1, data) :]
 
@@ -317,7 +338,8 @@ def log_fault(home: str, event: str, fault: BaseException) -> None:
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {event or '-'} {type(fault).__name__}: {said}\n"
     try:
         path = os.path.join(exposure.hook_folder(home), "hook.log")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags, 0o600)
         try:
             if os.fstat(descriptor).st_size > LOG_LIMIT_BYTES:
                 os.replace(path, path + ".old")

@@ -9,13 +9,13 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from _thread import RLock
 from _weakref import ref
 
+from ratchet import wire
 from ratchet.coin import uuid7
 
 TYPE_CHECKING = False
@@ -32,7 +32,6 @@ SEGMENT_BYTES = 64 * 1024 * 1024
 _RETRY_S = 1.0  # pause before an unwritable home is tried again: a failing open costs 20 times a failing write
 _EBADF = 9
 _HIGH_FD = 512  # above what a host that closes and reopens low descriptors hands out by itself
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 
 
 class Journal:
@@ -161,7 +160,7 @@ class Journal:
 
 
 def _line(row: Row) -> bytes:
-    text = _encode(row)
+    text = wire.written(row)
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:  # a lone surrogate: no database takes it
@@ -209,7 +208,9 @@ def segments(home: str) -> list[str]:
 
 
 def _opened(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    # Not blocking: a pipe that somebody put there is an error and not an endless wait. Files know no difference.
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | flags, 0o600)
 
 
 def _lock(fd: int) -> bool:

@@ -6,10 +6,10 @@ bodies opened, and raises sqlite3.Error when the store cannot be read. Lean: hoo
 
 from __future__ import annotations
 
-import json
 import os
+import stat
 
-from ratchet import exposure
+from ratchet import exposure, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def matching(home: str, failure: Row, *, project: str) -> list[Row]:
     template = template_of(str(failure.get("message") or ""))
     if not template or not os.path.exists(exposure.store_path(home)):
         return []
-    signatures = json.dumps([sign(kind, template) for kind in KINDS.split()])
+    signatures = wire.written([sign(kind, template) for kind in KINDS.split()])
     found = _select(home, _BY_SIGNATURE, (signatures,), project)
     return sorted(found, key=_by_evidence) if found else _similar(home, template, project)
 
@@ -120,11 +120,11 @@ def top(home: str, project: str) -> list[Row]:
     folder = project.rstrip("/")
     while folder and folder != os.environ.get("HOME"):
         # As it stands in a body: this folder and those below it, then each folder above it.
-        name = json.dumps(folder)
+        name = wire.written_in_ascii(folder)
         clauses.append("instr(l.body, ?) > 0")
         values.append(name[:-1] if not values else name)
         folder = os.path.dirname(folder).rstrip("/")
-    where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id LIMIT {OFFERED}"
+    where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
     lessons = _select(home, where, tuple(values), project)
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
@@ -139,7 +139,7 @@ def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -
         for held in store.execute(_SELECT + rest, values):
             row: Row = dict(zip(_COLUMNS, held, strict=True))
             body = row.pop("body")
-            opened = json.loads(body) if isinstance(body, str) else {}
+            opened = wire.read(body) if isinstance(body, str) else {}
             lesson = {**opened, **row} if isinstance(opened, dict) else row
             if exposure.concerns(lesson, project):
                 rows.append(lesson)
@@ -150,7 +150,10 @@ def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -
 
 def _opened(path: str) -> sqlite3.Connection:
     """For reading only. In a folder that may not be written there is no room for the log's index: the file is then read
-    as it stands, which is right while no log lies beside it."""
+    as it stands, which is right while no log lies beside it. What is no file is not opened: SQLite would wait for the
+    other end of a pipe."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise sqlite3.OperationalError(f"{path} is no regular file")
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         store = sqlite3.connect(f"file:{escaped}?{mode}", uri=True, timeout=BUSY_S, isolation_level=None)

@@ -483,6 +483,35 @@ def test_a_host_that_never_closes_the_input_is_not_waited_for(host: Host) -> Non
     assert "TimeoutError" in host.log()
 
 
+@pytest.mark.parametrize("event", ["SessionStart", "PreToolUse", "PostToolUseFailure"])
+@pytest.mark.parametrize("name", ["ratchet.db", "salt", "hook/lessons.state", "hook/lessons.effects", "hook/hook.log", "journal"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(host: Host, event: str, name: str) -> None:
+    payload = host.failure()
+    host.learn()
+    path = host.home / name
+    if path.is_dir():
+        path = path / f"hooks-{time.strftime('%Y%m%d', time.gmtime())}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    done = host.run(event, payload)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert not done.stdout or json.loads(done.stdout)
+
+
+def test_a_hook_ends_also_while_no_python_code_runs(host: Host) -> None:
+    host.learn()
+    code = (
+        "import collections, itertools; from ratchet import hookpath, lookup;"
+        "lookup.top = lambda home, project: collections.deque(itertools.repeat(0), maxlen=0);"
+        f"hookpath.main(['SessionStart', '--home', {str(host.home)!r}])"
+    )
+    event = json.dumps({"session_id": "s", "cwd": PROJECT}).encode()
+    done = subprocess.run([sys.executable, "-c", code], input=event, capture_output=True, check=False, timeout=30)
+    assert done.stdout == b""
+    assert done.returncode not in (0, 2)  # the command's `|| true` makes it 0; 2 would lock every tool
+
+
 def test_a_host_that_does_not_read_the_answer_sees_no_failure(host: Host) -> None:
     host.learn()
     command = "(" + install.command("PostToolUseFailure", home=host.home, environ=host.environ) + ") >&-"

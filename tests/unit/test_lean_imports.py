@@ -20,7 +20,7 @@ LEAN = {
     "redaction", "credentials", "secretforms", "secretcommands", "secretlines",
     "programs", "kinds", "kind_rules", "kind_words", "excerpt", "unflagged", "reports", "frames", "signature", "intent",
     "ranking", "weighing", "containment", "coin", "digest", "fence", "journal", "hookpath", "exposure",
-    "lookup", "detached", "toolcall", "reviewed",
+    "lookup", "detached", "toolcall", "reviewed", "wire",
 }  # fmt: skip
 # `json` needs `re`, and `re` needs `enum`: what Python's own modules load cannot be helped. Ours add none of these.
 BARRED = {

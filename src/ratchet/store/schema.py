@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-VERSION = 3
+VERSION = 4
 """Version of the declarations below, kept in the database."""
 
 Type = Literal["text", "int", "real", "bool"]
@@ -236,7 +236,8 @@ _TABLES = (
             *_real("created_at", "updated_at"),
             *_REVISION,
         ),
-        indexes=(Index(columns=("signature",)), Index(columns=("pattern",)), Index(columns=("state",))),
+        # In the order in which a session start is offered them: `lookup.top` reads the first few and no more.
+        indexes=(Index(columns=("signature",)), Index(columns=("pattern",)), Index(columns=("state", "worked", "id"))),
         words=("when_text",),
     ),
     # What is tried. A lease names the trial that holds its target, "" when it is free.

@@ -285,6 +285,8 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     if readonly:
         return _connect_readonly(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():  # SQLite would wait for the other end of a pipe
+        raise StoreError(f"{path} is no regular file; remove it or choose another home (--home or RATCHET_HOME)")
     # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
