@@ -13,7 +13,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -52,7 +52,8 @@ def install(
     dry_run: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Installed:
-    """Merge the hooks into the agent's settings. Again with other options: only our own entries change.
+    """Merge the hooks into the agent's settings. Again with other options: only our own entries change. An empty file,
+    as some editors leave it, holds no settings.
 
     Raises UsageError for an unknown agent, Refused when the file does not parse or its hooks have an unexpected shape
     (it is left untouched), BackendError when it cannot be read or written, Conflict when it changed meanwhile.
@@ -63,11 +64,11 @@ def install(
     if before is not None and sorted(_ours(_parsed(path, before)), key=_event) == sorted(wanted.items(), key=_event):
         return Installed(path=str(path), changed=False, diff="", backup="")
     kept = _Kept.of(home, path)
-    if before is None:
-        original, base = None, "{\n}\n"
+    if before is None or _is_blank(before):
+        original, base = before, "{\n}\n"
     else:
-        original = kept.original if kept.is_as_left(before) else _without_ours(path, before)
-        base = _without_ours(path, before)
+        base = _without_ours(path, before, kept.own_events(path))
+        original = kept.original if kept.is_as_left(before) else base
     after = _with_hooks(path, base, wanted)
     if not dry_run:
         kept.remember(original, after)
@@ -95,9 +96,9 @@ def uninstall(
     if kept.is_as_left(before):
         after = kept.original
     else:
-        after = _without_ours(path, before)
-        if kept.is_known and kept.original is None and not json.loads(after):
-            after = None  # it was not there before us, and nothing but us was ever in it
+        after = _without_ours(path, before, kept.own_events(path))
+        if kept.is_known and (kept.original is None or _is_blank(kept.original)) and not _parsed(path, after):
+            after = kept.original  # it was not there or empty before us, and nothing but us was ever in it
     if not dry_run:
         _replace(path, before, after)
         kept.forget()
@@ -154,6 +155,8 @@ def _group(event: str, home: Path, environ: Mapping[str, str] | None) -> Row:
 
 def _parsed(path: Path, text: str) -> Row:
     """The settings, with hooks of the shape that Claude Code documents."""
+    if _is_blank(text):
+        return {}
     try:
         found = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -173,6 +176,10 @@ def _parsed(path: Path, text: str) -> Row:
             if not isinstance(handlers, list) or not all(isinstance(handler, dict) for handler in handlers):
                 raise _odd(path, f'"hooks" > "{event}" > "hooks"', "a list of objects")
     return found
+
+
+def _is_blank(text: str) -> bool:
+    return not text.removeprefix("\ufeff").strip()
 
 
 def _odd(path: Path, what: str, wanted: str) -> Refused:
@@ -228,14 +235,15 @@ def _with_hooks(path: Path, text: str, wanted: Mapping[str, Row]) -> str:
     return text
 
 
-def _without_ours(path: Path, text: str) -> str:
-    """The text without our handlers, and without what they leave empty."""
+def _without_ours(path: Path, text: str, own: Collection[str] | None) -> str:
+    """The text without our handlers, and without what they leave empty, but for the person's `own`: the events under
+    their "hooks" from before us; None where they had no "hooks"."""
     while _ours(_parsed(path, text)):
-        text = _without_one(text)
+        text = _without_one(text, own)
     return text
 
 
-def _without_one(text: str) -> str:
+def _without_one(text: str, own: Collection[str] | None) -> str:
     """The text without the first handler of ours; the innermost of what holds nothing else goes with it."""
     start = jsontext.root(text)
     hooks = jsontext.member(text, start, "hooks")
@@ -249,9 +257,9 @@ def _without_one(text: str) -> str:
                 continue
             if len(several) > 1:
                 return jsontext.without_item(text, handlers.value_start, ours[0])
-            if _count(text, event.value_start) > 1:
+            if _count(text, event.value_start) > 1 or event.key in (own or ()):
                 return jsontext.without_item(text, event.value_start, position)
-            if _count(text, hooks.value_start) > 1:
+            if _count(text, hooks.value_start) > 1 or own is not None:
                 return jsontext.without_item(text, hooks.value_start, _position(text, hooks.value_start, event.key))
             return jsontext.without_item(text, start, _position(text, start, "hooks"))
     raise AssertionError("called only where a handler of ours is left")
@@ -294,6 +302,11 @@ class _Kept:
             ) from error
         return kept
 
+    def own_events(self, path: Path) -> Collection[str] | None:
+        """The events under the person's own "hooks", empty ones too; None where they had none, as far as is known."""
+        hooks = None if self.original is None else _parsed(path, self.original).get("hooks")
+        return list(hooks) if isinstance(hooks, dict) else None
+
     def is_as_left(self, text: str) -> bool:
         return self.is_known and _digest(text) == self._left
 
@@ -318,7 +331,9 @@ class _Kept:
 def _read(path: Path) -> str | None:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device may have no end
-            raise Refused(f"{path} is no regular file; it is left as it is: put a file in its place, then install again")
+            raise Refused(
+                f"{path} is no regular file; it is left as it is: put a file in its place, then install again"
+            )
         # Surrogate escapes keep bytes that are no UTF-8 as they are; inside a string they are the person's matter.
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:

@@ -98,11 +98,36 @@ def test_uninstall_keeps_what_the_person_changed_since(place: Place, text: str) 
     now = json.loads(place.path.read_bytes().decode().removeprefix("\ufeff"))
     assert now.pop("later") == {"mine": [True]}
     assert place.events() == []
-    was = json.loads(text.removeprefix("\ufeff"))
-    empty: tuple[object, ...] = ({}, [])
-    assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in was.items() if k != "hooks"}
-    held = {k: v for k, v in was.get("hooks", {}).items() if v not in empty}
-    assert {k: v for k, v in now.get("hooks", {}).items() if v not in empty} == held
+    assert now == json.loads(text.removeprefix("\ufeff"))
+
+
+@pytest.mark.parametrize("hooks", [{}, {"PreToolUse": []}, {"SessionEnd": [], "Stop": []}])
+def test_what_the_person_left_empty_is_still_there_after_an_edit(place: Place, hooks: dict[str, object]) -> None:
+    place.path.write_text(json.dumps({"model": "opus", "hooks": hooks}, indent=2))
+    place.install(prevent=True)
+    for _ in range(2):  # an update after the edit forgets it no more than the first installation
+        place.path.write_text(place.path.read_text().replace("opus", "sonnet"))
+        place.install()
+    place.path.write_text(place.path.read_text().replace("sonnet", "haiku"))
+    place.uninstall()
+    assert json.loads(place.path.read_text()) == {"model": "haiku", "hooks": hooks}
+
+
+@pytest.mark.parametrize("text", ["", "\n", "  \r\n", "\ufeff"])
+def test_an_empty_file_counts_as_no_settings_and_is_empty_again(place: Place, text: str) -> None:
+    place.path.write_bytes(text.encode())
+    assert place.uninstall().changed is False
+    assert place.install().changed
+    assert place.events() == ["SessionStart", "PostToolUseFailure", "SessionEnd"]
+    assert place.install().changed is False
+    place.install(prevent=True)
+    place.uninstall()
+    assert place.path.read_bytes() == text.encode()
+    place.install()
+    edited = json.loads(place.path.read_text())
+    place.path.write_text(json.dumps({"model": "opus", **edited}))
+    place.uninstall()
+    assert json.loads(place.path.read_text()) == {"model": "opus"}
 
 
 def test_installing_again_changes_nothing(place: Place) -> None:
@@ -164,7 +189,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(place: Place) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "{", "nonsense", "[]", '"x"', "null", '{"a": 1,}', '{"hooks": []}', '{"hooks": {"Stop": {}}}',
+        "{", "nonsense", "[]", '"x"', "null", '{"a": 1,}', '{"hooks": []}', '{"hooks": {"Stop": {}}}',
         '{"hooks": {"Stop": [1]}}', '{"hooks": {"Stop": [{"hooks": "x"}]}}', '{"hooks": null}', "// c\n{}",
         "[" * 100_000,
     ],
