@@ -152,7 +152,7 @@ def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only
 
 
 def _arguments(spec: dict, here: str, root: str, *, quiet: bool) -> list[str]:
-    fixed = ["-p", "no:cacheprovider", "--rootdir", root]
+    fixed = ["-p", "no:cacheprovider", "--rootdir", root, "--confcutdir", root]
     if not spec["conftests"]:
         fixed.append("--noconftest")
     if not spec["has_settings"]:
