@@ -112,13 +112,14 @@ def attempts(store: Store, episode_id: str, *, dropped: bool = False) -> list[At
 
 
 def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
-    """What a solver asked to be remembered of attempts that passed, in tasks other than `but`: those that faced the
-    same signature first, then the newest."""
+    """What a solver asked to be remembered of attempts that passed: those that faced the same signature first (in
+    whichever task: the failure is back), then the newest of tasks other than `but`."""
     rows = store.find("attempts", {"solver": solver, "status": "passed"}, order=("-started_at",), limit=2 * MEMOS).rows
     found: list[Memo] = []
     for row in rows:
         said = row.get("memo")
-        if not isinstance(said, dict) or not said or row.get("task") == but:
+        own = row.get("task") == but and row.get("faced") != signature
+        if not isinstance(said, dict) or not said or own:
             continue
         found.append(
             Memo(

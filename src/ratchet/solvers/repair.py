@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ratchet.confinement import Command, Ran
+from ratchet.confinement import Command, Limits, Ran, View
 from ratchet.healing import Memo
+from ratchet.ports import Sandbox
 from ratchet.records import Json
 from ratchet.solving import Solved, SolveJob, SolverOptions
 
@@ -36,8 +37,25 @@ class Found:
 
     patches: tuple[Mapping[str, Json], ...] = ()
     tried: int = 0
+    found_at: int = 0
+    """The first candidate that passed; 0: none did."""
     problem: str = ""
     timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A search to run. `signature` is that of the failure: memos that carry it come first, as they are."""
+
+    check: tuple[str, ...]
+    candidates: int = 2_000
+    seconds: float = _LONGEST_S
+    seed: int = 0
+    order: Order = "best"
+    protected: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    memos: Sequence[Memo] = ()
+    signature: str = ""
 
 
 class Repair:
@@ -60,27 +78,22 @@ class Repair:
 
     def _search(self, job: SolveJob, seconds: float) -> Found:
         """Run the search where nothing that a candidate does is kept."""
-        request = {
-            "argv": list(job.task.check), "seconds": seconds, "candidates": job.candidates, "seed": job.seed,
-            "order": self._order, "protected": list(job.task.protected), "skip": _skipped(job),
-            **remembered(job.memos, job.failure.signature),
-        }  # fmt: skip
         trial = job.workspace.fork(job.workspace.checkpoint())
         try:
-            ran = job.sandbox.run(
-                Command(
-                    argv=("python", "-c", _START.format(repr(str(_PACKAGE)))),
-                    view=trial.view(),
-                    limits=replace(job.limits, wall_s=seconds + _GRACE_S / 2, cpu_s=2 * seconds + 60, idle_s=None),
-                    readable=(_PACKAGE,),
-                    stdin=(json.dumps(request) + "\n").encode(),
-                ),
-                cancelled=job.cancelled,
-                on_output=_Notes(job),
+            asked = Asked(
+                check=job.task.check,
+                candidates=job.candidates,
+                seconds=seconds,
+                seed=job.seed,
+                order=self._order,
+                protected=job.task.protected,
+                skip=_skipped(job),
+                memos=job.memos,
+                signature=job.failure.signature,
             )
+            return search(asked, job.sandbox, trial.view(), limits=job.limits, cancelled=job.cancelled, note=job.note)
         finally:
             trial.close()
-        return _read(ran)
 
     def _proposed(self, job: SolveJob, found: Found) -> Solved:
         """The first patch that the full check takes, in the workspace."""
@@ -89,7 +102,7 @@ class Repair:
         for patch in found.patches[:_JUDGED]:
             if job.cancelled():
                 break
-            files = _files(patch)
+            files = files_of(patch)
             for path, content in files.items():
                 job.workspace.write(path, content)
             verdict = job.judge(job.workspace)
@@ -101,11 +114,37 @@ class Repair:
         return Solved(status="gave_up", candidates=found.tried, reason=f"{tried}: {reason}" if reason else tried)
 
 
+def search(
+    asked: Asked,
+    sandbox: Sandbox,
+    view: View,
+    *,
+    limits: Limits | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    note: Callable[[str], None] = lambda _text: None,
+) -> Found:
+    """Search in a folder that is given up for it: one sandbox for all candidates. Raises SandboxError."""
+    request = {
+        "argv": list(asked.check), "seconds": asked.seconds, "candidates": asked.candidates, "seed": asked.seed,
+        "order": asked.order, "protected": list(asked.protected), "skip": list(asked.skip),
+        **remembered(asked.memos, asked.signature),
+    }  # fmt: skip
+    wall_s, cpu_s = asked.seconds + _GRACE_S / 2, 2 * asked.seconds + 60
+    command = Command(
+        argv=("python", "-c", _START.format(repr(str(_PACKAGE)))),
+        view=view,
+        limits=replace(limits or Limits(), wall_s=wall_s, cpu_s=cpu_s, idle_s=None),
+        readable=(_PACKAGE,),
+        stdin=(json.dumps(request) + "\n").encode(),
+    )
+    return _read(sandbox.run(command, cancelled=cancelled, on_output=_Notes(note)))
+
+
 class _Notes:
     """Passes on what the search says of itself while it runs."""
 
-    def __init__(self, job: SolveJob) -> None:
-        self._job = job
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
         self._rest = b""
 
     def __call__(self, stream: str, data: bytes) -> None:
@@ -115,7 +154,7 @@ class _Notes:
         for line in lines:
             said = _object(line)
             if isinstance(said.get("note"), str):
-                self._job.note(str(said["note"])[:200])
+                self._note(str(said["note"])[:200])
 
 
 def remembered(memos: Sequence[Memo], signature: str) -> dict[str, Json]:
@@ -159,9 +198,9 @@ def _classes(memo: Memo) -> list[Json]:
     return [each.get("shape") for each in marks if isinstance(each, dict)] if isinstance(marks, list) else []
 
 
-def _skipped(job: SolveJob) -> list[Json]:
+def _skipped(job: SolveJob) -> tuple[str, ...]:
     """Patches of earlier attempts that did not hold."""
-    return [str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed"]
+    return tuple(str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed")
 
 
 def _read(ran: Ran) -> Found:
@@ -174,17 +213,16 @@ def _read(ran: Ran) -> Found:
         how = f"ended by its limit ({ran.killed})" if ran.killed else f"ended with exit code {ran.exit_code}"
         last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
         return Found(problem=f"the search {how}{': ' + last[0][:200] if last else ''}")
-    patches = said.get("patches")
-    held = (
-        tuple(each for each in patches if isinstance(each, dict) and _files(each)) if isinstance(patches, list) else ()
-    )
-    tried = said.get("tried")
     return Found(
-        held, tried if isinstance(tried, int) else 0, str(said.get("problem") or ""), bool(said.get("timed_out"))
+        patches=tuple(each for each in _list(said.get("patches")) if isinstance(each, dict) and files_of(each)),
+        tried=_count(said.get("tried")),
+        found_at=_count(said.get("found_at")),
+        problem=str(said.get("problem") or ""),
+        timed_out=said.get("timed_out") is True,
     )
 
 
-def _files(patch: Mapping[str, Json]) -> dict[str, bytes]:
+def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
     """The new contents in a patch: Python files below the project's folder only."""
     files = patch.get("files")
     found: dict[str, bytes] = {}
@@ -212,8 +250,13 @@ def _solved(patch: Mapping[str, Json], found: Found, *, others: int) -> Solved:
         candidates=found.tried,
         note=("the edit that fixed this failure before" if exact else f"found at candidate {patch.get('found_at')}")
         + also,
-        memo={name: patch.get(name) for name in ("marks", "plain", "foretold", "key", "found_at")},
+        memo=note_of(patch),
     )
+
+
+def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:
+    """What to remember of a patch that passed."""
+    return {name: patch.get(name) for name in ("marks", "plain", "foretold", "key", "found_at")}
 
 
 def _told(mark: Mapping[str, Json]) -> str:
@@ -226,6 +269,10 @@ def _told(mark: Mapping[str, Json]) -> str:
 def _exhausted(found: Found) -> str:
     end = "the time was up" if found.timed_out else "no more to try"
     return f"none of {found.tried} small edits makes all tests pass ({end}); try another solver"
+
+
+def _count(value: Json) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _list(value: Json) -> list[Json]:

@@ -93,9 +93,10 @@ def turned_condition(tree: ast.AST) -> Iterator[Change]:
 def lost_call(tree: ast.AST) -> Iterator[Change]:
     """A call left out around its argument."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.func, ast.Name):
-            if not isinstance(node.args[0], ast.Starred | ast.GeneratorExp):
-                yield node, ast.unparse(node.args[0])
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if len(node.args) == 1 and not isinstance(node.args[0], ast.Starred | ast.GeneratorExp):
+            yield node, ast.unparse(node.args[0])
 
 
 def first_value(tree: ast.AST) -> Iterator[Change]:

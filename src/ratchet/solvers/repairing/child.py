@@ -59,7 +59,7 @@ class Job:
         for stream in (0, 1, 2):
             os.dup2(quiet, stream)
         with contextlib.suppress(ValueError, OSError):
-            with open("/proc/self/statm", encoding="ascii") as found:  # noqa: PTH123
+            with open("/proc/self/statm", encoding="ascii") as found:
                 held = int(found.read().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (held + _MEMORY, held + _MEMORY))
         resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
+RAISED = "!"  # the first character of an answer that is an exception, or no answer in time
 _INPUTS = 60
 _EACH_S = 0.05
 _LONG = 200  # items of an iterator, characters of a text that are compared
@@ -55,18 +56,20 @@ def _answer(module: str, function: str, arguments: str, seed: int) -> str:
     except Exception:  # noqa: BLE001  (then this input says nothing of any patch)
         return ""
     signal.setitimer(signal.ITIMER_REAL, _EACH_S)
+    mark = ""
     try:
         value = called(*given)
         if hasattr(value, "__next__"):
             value = list(itertools.islice(value, _LONG))
         said = repr(value)[:10_000] + repr(given)[:2_000]
     except _Late:
-        said = "late"
+        mark, said = RAISED, "late"
     except BaseException as error:  # noqa: BLE001  (what a patch raises is its answer)
-        said = type(error).__name__
+        mark, said = RAISED, type(error).__name__
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12] if " at 0x" not in said else "object"
+    # An address says nothing: two runs have two of them.
+    return mark + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12] if " at 0x" not in said else ""
 
 
 def changed(arguments: list[Any], seed: int) -> list[Any]:

@@ -62,8 +62,8 @@ def _serve(server: Server, request: Mapping[str, Any], out: Any) -> None:
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
     inputs = asked(search.calls, wanted.seed)
 
-    def ask(patch: Patch) -> object:
-        return server.call(patch.files, answers(inputs), seconds=1.5) if inputs else None
+    def ask(patch: Patch | None) -> object:
+        return server.call(patch.files if patch else {}, answers(inputs), seconds=2.0) if inputs else None
 
     best = chosen(patches, ask)
     tell(

@@ -18,7 +18,7 @@ _BRANCH_EVERY = 4
 _ROOT_SHARE = 0.4  # of the candidates: from here on mostly edits on top of others
 _DEPTH = 3
 _STATES = 24
-_MORE_AT_LEAST, _MORE_AT_MOST = 4, 60
+_MORE_AT_LEAST, _MORE_AT_MOST = 12, 80  # candidates after the first that passes, as many as it took within these
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Search:
             self._keep_if_better(state, State(files=files, marks=marks, report=report))
 
     def _is_new(self, path: str, content: bytes, state: State) -> bool:
-        """Whether these files were not tried yet and are Python (warnings count: an `is` with a literal helps nobody)."""
+        """Whether these files were not tried yet and are Python, without warnings (`x is 1` helps nobody)."""
         key = hash((path, content, tuple(sorted(state.files.items()))))
         if key in self._seen:
             return False
@@ -207,7 +207,7 @@ class Search:
         if patch.key in self._wanted.skip:
             return
         if not self.patches:
-            more = min(_MORE_AT_MOST, max(_MORE_AT_LEAST, self.tried // 2))
+            more = min(_MORE_AT_MOST, max(_MORE_AT_LEAST, self.tried))
             self._until = min(self._wanted.candidates, self.tried + more)
         self.patches.append(patch)
         self._note(f"candidate {self.tried} passes all tests")

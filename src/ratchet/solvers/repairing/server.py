@@ -108,7 +108,7 @@ class Server:
                     tracer=tracer,
                     call=call,
                     sources=self.sources,
-                )  # fmt: skip
+                )
             )
         os.close(back)
         try:
@@ -168,10 +168,7 @@ def _parsed(said: bytes) -> Report:
         if not isinstance(row, dict):
             continue
         if isinstance(row.get("id"), str):
-            crash = row.get("crash")
-            place = (str(crash[0]), int(crash[1])) if isinstance(crash, list) and len(crash) == 2 else None
-            report.tests[row["id"]] = Test(row.get("ok") is True, int(row.get("line") or 0), str(row.get("error")), place,
-                                            float(row.get("cpu_s") or 0.0))  # fmt: skip
+            report.tests[row["id"]] = _test_of(row)
         elif isinstance(row.get("trace"), dict):
             report.trace = row["trace"]
         elif "returned" in row:
@@ -179,3 +176,17 @@ def _parsed(said: bytes) -> Report:
         elif row.get("end") is True:
             report.whole = True
     return report
+
+
+def _test_of(row: Mapping[str, object]) -> Test:
+    line, crash, cpu_s = row.get("line"), row.get("crash"), row.get("cpu_s")
+    place: tuple[str, int] | None = None
+    if isinstance(crash, list) and len(crash) == 2 and isinstance(crash[1], int):
+        place = (str(crash[0]), crash[1])
+    return Test(
+        passed=row.get("ok") is True,
+        line=line if isinstance(line, int) else 0,
+        error=str(row.get("error") or ""),
+        crash=place,
+        cpu_s=float(cpu_s) if isinstance(cpu_s, int | float) else 0.0,
+    )

@@ -103,7 +103,13 @@ def form(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield p.span(node)[0], p.span(node.value)[0], "yield from ", 0.7
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from _used(p, node, node.value)
-    elif isinstance(node, ast.Break | ast.Continue):
+    else:
+        yield from _turned(p, node)
+
+
+def _turned(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another word at the head: `continue`, `elif`, `while`."""
+    if isinstance(node, ast.Break | ast.Continue):
         other = "continue" if isinstance(node, ast.Break) else "break"
         yield from ((*p.span(node), text, 1.0) for text in (other, "return", "pass"))
     elif isinstance(node, ast.If) and _is_elif(p, node):
@@ -141,7 +147,7 @@ def scope(p: Program, node: ast.AST) -> Iterator[Piece]:
         first = node.body[0]
         indent = p.indent(first)
         if indent is not None:
-            own = {each for each in p.locals_of(first)} - {each.arg for each in node.args.args}
+            own = set(p.locals_of(first)) - {each.arg for each in node.args.args}
             around = set(p.variables(outer.body[0])) if isinstance(outer, FUNCTIONS) else set()
             at = p.span(first)[0]
             top = set(p.variables(p.tree))

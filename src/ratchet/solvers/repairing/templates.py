@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
-from . import calls, conditions, insertions, statements, values
+from . import calls, conditions, insertions, statements, texts, values, wrapping
 from .program import FUNCTIONS, Edit, Program, masked
 
 Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
@@ -23,15 +23,15 @@ FAMILIES: Mapping[str, Template] = {
     "replacement": conditions.replacement,
     "off_by_one": values.off_by_one,
     "constant": values.constant,
-    "text_piece": values.text_piece,
+    "text_piece": texts.text_piece,
     "variable": values.variable,
     "operand_swap": values.operand_swap,
     "operand_drop": values.operand_drop,
     "operand_add": values.operand_add,
-    "bounded": values.bounded,
-    "wrap": values.wrap,
-    "dress": values.dress,
-    "unwrap": values.unwrap,
+    "bounded": wrapping.bounded,
+    "wrap": wrapping.wrap,
+    "dress": wrapping.dress,
+    "unwrap": wrapping.unwrap,
     "returned": values.returned,
     "returned_name": values.returned_name,
     "initial": values.initial,

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from .conditions import Piece
-from .program import FUNCTIONS, Program
+from .places import in_place, is_called, is_docstring
+from .program import Program
 
 _NUMBERED = ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript
 _INITIAL = ("0", "1", "-1", "None", "''", "[]", "{}", "set()", "True", "False", "float('inf')", "float('-inf')", "[0]")
-_WRAPS = ("len", "abs", "int", "str", "list", "set", "sorted", "sum", "max", "min", "tuple", "reversed", "float",
-          "round", "dict", "bool")  # fmt: skip
-_FORMS = (
-    ("[{0}]", 1.0, ""), ("-{0}", 1.0, "int float"), ("{0} ** 2", 1.0, "int float"), ("{0}[::-1]", 0.7, "list str tuple"),
-    ("{0}[:]", 1.0, "list"), ("{0}.copy()", 0.5, "list dict set"), ("{0}.strip()", 0.5, "str"), ("{0}.lower()", 0.5, "str"),
-    ("{0} * 2", 0.4, "int float"), ("{0} // 2", 0.4, "int"), ("{0} % 2", 0.3, "int"), ("{0}()", 0.2, "function method"),
-    ("({0},)", 0.3, ""), ("not {0}", 0.4, ""), ("{0}.split()", 0.2, "str"), ("{0}.items()", 0.4, "dict"),
-    ("{0}.values()", 0.3, "dict"), ("~{0}", 0.2, "int"), ("{0}.upper()", 0.2, "str"), ("{0} or []", 0.2, "NoneType"),
-)  # fmt: skip
-_SIZED = {"list", "tuple", "str", "dict", "set", "deque", "bytes", "frozenset", "defaultdict", "Counter"}
-_WEEKLESS = {"m": "M", "M": "m", "d": "j", "j": "d", "y": "Y", "Y": "y", "H": "I", "I": "H", "b": "B", "B": "b"}
 
 
 def off_by_one(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -36,8 +25,8 @@ def off_by_one(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield start, end, str(value + 1), 1.0
         yield start, end, str(value - 1), 1.0
         return
-    yield start, end, _in_place(p, node, f"{text} + 1"), 1.0
-    yield start, end, _in_place(p, node, f"{text} - 1"), 1.0
+    yield start, end, in_place(p, node, f"{text} + 1"), 1.0
+    yield start, end, in_place(p, node, f"{text} - 1"), 1.0
 
 
 def constant(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -46,7 +35,7 @@ def constant(p: Program, node: ast.AST) -> Iterator[Piece]:
         mine = p.seg(node)
         others = {"[[]]": 1.0, "[]": 1.0, "{}": 1.0, "set()": 1.0, "[0]": 0.5, "[None]": 0.3, "None": 0.5, "()": 0.3}
         yield from ((*p.span(node), text, weight) for text, weight in others.items() if text != mine)
-    if not isinstance(node, ast.Constant) or _is_docstring(p, node):
+    if not isinstance(node, ast.Constant) or is_docstring(p, node):
         return
     start, end = p.span(node)
     value = node.value
@@ -68,53 +57,13 @@ def constant(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield from ((start, end, text, 1.0) for text in ("False", "0", "[]", "''", "True", "1", "{}", "-1"))
 
 
-def text_piece(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """One character of a string that means something: a digit, a quantifier, an alignment, a date's letter."""
-    if not isinstance(node, ast.Constant | ast.JoinedStr):
-        return
-    if (isinstance(node, ast.Constant) and not isinstance(node.value, str | bytes)) or _is_docstring(p, node):
-        return
-    start, end = p.span(node)
-    text = p.text[start:end]
-    if len(text) > 120 or "\n" in text:
-        return
-    for found in re.finditer(r"%([mMdjyYHIbB])", text):
-        yield start + found.start(1), start + found.end(1), _WEEKLESS[found[1]], 1.0
-    for found in re.finditer(r"\d", text):
-        for near in (int(found[0]) + 1, int(found[0]) - 1, 0):
-            if 0 <= near <= 9 and str(near) != found[0]:
-                yield start + found.start(), start + found.end(), str(near), 1.0
-    for found in re.finditer(r"[<>^](?=\d|\{)", text):
-        yield from ((start + found.start(), start + found.end(), to, 1.0) for to in "<>^" if to != found[0])
-    for found in re.finditer(r"(?<=[\w\])\\.])[+*?]", text):
-        yield from (
-            (start + found.start(), start + found.end(), to, 1.0) for to in ("+", "*", "?", "") if to != found[0]
-        )
-    for found in re.finditer(r"\\([dwsDWS])(?![+*?{])", text):
-        yield start + found.end(), start + found.end(), "+", 1.0
-        yield start + found.end(), start + found.end(), "*", 0.5
-    for found in re.finditer(r"\\([dwsDWS])", text):
-        yield from ((start + found.start(1), start + found.end(1), to, 0.4) for to in "dwsDWS" if to != found[1])
-    body = re.match(r"[A-Za-z]*(?:'''|\"\"\"|'|\")", text)
-    if body and len(text) <= 24:
-        inner, quote = body.end(), len(text) - len(body[0].lstrip("rRbBfFuU"))
-        yield start + inner, start + inner, "^", 0.3
-        yield from (
-            (start + quote, start + quote, extra, 0.4) for extra in ("$", " ", r"\n" if "\\" not in text else " ")
-        )
-        if text[inner:quote].endswith(" "):
-            yield start + quote - 1, start + quote, "", 1.0
-        if text[inner:quote].startswith(" "):
-            yield start + inner, start + inner + 1, "", 1.0
-
-
 def variable(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Another variable in scope, those of the same types first."""
     if not isinstance(node, ast.Name):
         return
     start, end = p.span(node)
     if isinstance(node.ctx, ast.Load):
-        if _is_called(p, node):
+        if is_called(p, node):
             names = p.callables()
         else:
             names = [*p.variables(node)]
@@ -158,8 +107,8 @@ def operand_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
 def operand_drop(p: Program, node: ast.AST) -> Iterator[Piece]:
     """One operand left out."""
     if isinstance(node, ast.BinOp):
-        yield *p.span(node), _in_place(p, node, p.wrapped(node.left), atom=True), 1.0
-        yield *p.span(node), _in_place(p, node, p.wrapped(node.right), atom=True), 1.0
+        yield *p.span(node), in_place(p, node, p.wrapped(node.left), atom=True), 1.0
+        yield *p.span(node), in_place(p, node, p.wrapped(node.right), atom=True), 1.0
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
         yield *p.span(node), p.wrapped(node.operand), 1.0
     elif isinstance(node, ast.IfExp):
@@ -180,83 +129,11 @@ def operand_add(p: Program, node: ast.AST) -> Iterator[Piece]:
         theirs = set(p.types_of(node, name))
         fits = 0.7 if not mine or not theirs else 1.5 if mine & theirs else 0.1
         if p.seg(node) == name:
-            yield start, end, _in_place(p, node, f"{text} * {name}"), 0.3
+            yield start, end, in_place(p, node, f"{text} * {name}"), 0.3
             continue
         for form, weight in (("{0} + {1}", 1.0), ("{1} + {0}", 0.7), ("{0} - {1}", 1.0), ("{0} * {1}", 0.5),
-                             ("{1} - {0}", 0.3), ("{0} % {1}", 0.3), ("{0} // {1}", 0.2), ("{0} / {1}", 0.2)):  # fmt: skip
-            yield start, end, _in_place(p, node, form.format(text, name)), weight * fits
-
-
-def bounded(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Not below zero, not below what there was."""
-    if not isinstance(node, ast.expr) or not _is_value(p, node) or isinstance(node, ast.Constant):
-        return
-    start, end = p.span(node)
-    text = p.seg(node)
-    statement = p.parents.get(node)
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        again = not isinstance(target, ast.Name) or p.stores(node, target.id) > 1
-        weight = 1.0 if again else 0.2
-        yield from ((start, end, f"{name}({p.seg(target)}, {text})", weight) for name in ("max", "min"))
-        yield from ((start, end, f"{name}(0, {text})", weight) for name in ("max", "min"))
-    elif isinstance(node, ast.BinOp | ast.Name) and isinstance(
-        statement, ast.Return | ast.Call | ast.BinOp | ast.Tuple
-    ):
-        yield start, end, f"max(0, {text})", 0.5
-        names = [name for name in p.locals_of(node) if name != text]
-        yield from ((start, end, f"{call}({text}, {name})", 0.2) for name in names for call in ("max", "min"))
-
-
-def wrap(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """The value inside a call."""
-    if not isinstance(node, ast.expr) or not _is_value(p, node) or isinstance(node, ast.Constant | ast.ListComp):
-        return
-    start, end = p.span(node)
-    text = p.seg(node)
-    types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
-    for name in _WRAPS:
-        sized = name in ("len", "sorted", "sum", "reversed", "set", "list", "tuple", "max", "min")
-        misfit = (
-            types and (not types & _SIZED) if sized else types and name in ("abs", "round", "int") and types & _SIZED
-        )
-        if not (isinstance(node, ast.Call) and p.seg(node.func) == name):
-            yield start, end, f"{name}({text})", 0.1 if misfit else 1.0
-    for name in p.callables():
-        yield start, end, f"{name}({text})", 0.7
-
-
-def dress(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """The value in another form: squared, turned round, copied, stripped, in a list."""
-    if not isinstance(node, ast.expr) or not _is_value(p, node):
-        return
-    start, end = p.span(node)
-    parent = p.parents.get(node)
-    if isinstance(node, ast.Constant | ast.ListComp):
-        if isinstance(parent, ast.Return | ast.Assign):
-            yield start, end, f"[{p.seg(node)}]", 0.5
-        return
-    types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
-    held = p.wrapped(node)
-    for form, weight, wanted in _FORMS:
-        if types and wanted and not types & set(wanted.split()):
-            weight *= 0.1
-        new = form.format(held)
-        yield start, end, new if form.startswith(("[", "(")) else _in_place(p, node, new), weight
-
-
-def unwrap(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A call left out, its argument or its object kept; a list of one opened."""
-    if isinstance(node, ast.Call):
-        for argument in node.args:
-            if not isinstance(argument, ast.Starred):
-                yield *p.span(node), _in_place(p, node, p.seg(argument)), 1.0
-        if isinstance(node.func, ast.Attribute):
-            yield *p.span(node), p.wrapped(node.func.value), 1.0
-    elif isinstance(node, ast.List) and len(node.elts) == 1 and isinstance(node.ctx, ast.Load):
-        yield *p.span(node), p.wrapped(node.elts[0]), 1.0
-    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and not _is_called(p, node):
-        yield *p.span(node), p.seg(node.value), 0.5
+                             ("{1} - {0}", 0.3), ("{0} % {1}", 0.3), ("{0} // {1}", 0.2)):  # fmt: skip
+            yield start, end, in_place(p, node, form.format(text, name)), weight * fits
 
 
 def returned(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -355,39 +232,6 @@ def _stands_alone(p: Program, node: ast.AST) -> bool:
     return isinstance(parent, ast.Compare | ast.Slice | ast.IfExp | ast.keyword)
 
 
-def _is_value(p: Program, node: ast.expr) -> bool:
-    """A value that is read, as a whole."""
-    if isinstance(
-        node, ast.Starred | ast.Slice | ast.JoinedStr | ast.Lambda | ast.GeneratorExp | ast.Yield | ast.Await
-    ):
-        return False
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or _is_called(p, node):
-        return False
-    parent = p.parents.get(node)
-    if isinstance(parent, ast.Attribute | ast.FormattedValue | ast.Expr | ast.arg) or isinstance(parent, FUNCTIONS):
-        return False
-    return not (isinstance(parent, ast.Subscript) and parent.value is node and not isinstance(node, ast.Name))
-
-
-def _is_called(p: Program, node: ast.AST) -> bool:
-    parent = p.parents.get(node)
-    return isinstance(parent, ast.Call) and parent.func is node
-
-
-def _is_docstring(p: Program, node: ast.AST) -> bool:
-    return isinstance(p.parents.get(node), ast.Expr | ast.FormattedValue | ast.JoinedStr)
-
-
-def _in_place(p: Program, node: ast.AST, text: str, *, atom: bool = False) -> str:
-    """In parentheses where the surroundings would take it apart."""
-    parent = p.parents.get(node)
-    loose = ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.Attribute | ast.Starred
-    if atom or not isinstance(parent, loose) and not (isinstance(parent, ast.Subscript) and parent.value is node):
-        return text
-    inside = isinstance(parent, ast.Compare | ast.BoolOp) and " and " not in text and " or " not in text
-    return text if inside and " < " not in text and " == " not in text else f"({text})"
-
-
 def _constants_near(p: Program, node: ast.Constant, types: tuple[type, ...]) -> list[str]:
     scope = p.function(node)
     found: dict[str, None] = {}
@@ -396,6 +240,6 @@ def _constants_near(p: Program, node: ast.Constant, types: tuple[type, ...]) -> 
         if not isinstance(each, ast.Constant) or type(each.value) not in types or each.value == node.value:
             continue
         near = p.function(each) in (scope, None) or (holder is not None and p.enclosing_class(each) is holder)
-        if near and not _is_docstring(p, each) and not p.within_format(each):
+        if near and not is_docstring(p, each) and not p.within_format(each):
             found[p.seg(each)] = None
     return list(found)[:12]

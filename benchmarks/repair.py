@@ -1,0 +1,208 @@
+"""Repair without a model, on the tasks that ship: how many are fixed, how many of the chosen patches also hold on tests
+that the solver did not see, after how many candidates; and what memory brings.
+
+Who wrote the faults knows the templates, so the first figures are reported for orientation. Beside the order stand
+suspicion alone and chance, with the same templates, limits and seed. Memory is compared on a stream of faults of few
+classes (what one team or one agent does again and again) and on the diverse tasks, with a shuffled memory as placebo.
+
+    python benchmarks/repair.py [--tasks N] [--stream N] [--candidates 2000] [--orders best,coverage,random]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from figures import Figure, at_most, publish
+from ratchet import tasks
+from ratchet.confinement import Command, Limits, View
+from ratchet.errors import Refused
+from ratchet.healing import Memo
+from ratchet.ports import Sandbox
+from ratchet.sandboxes import Sandboxes
+from ratchet.solvers.repair import Asked, Found, Order, files_of, note_of, search, shuffled
+from ratchet.tasks import CHECK, ShippedTask, faults
+
+_RESAMPLES = 4_000
+Memory = Callable[[Sequence[Memo]], Sequence[Memo]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One task with one order or memory."""
+
+    name: str
+    tried: int
+    found_at: int
+    right: bool
+    memo: Memo | None = None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=0, help="only so many of the shipped tasks")
+    parser.add_argument("--stream", type=int, default=40, help="faults in the recurring stream")
+    parser.add_argument("--candidates", type=int, default=2_000)
+    parser.add_argument("--orders", default="best,coverage,random")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        try:
+            bench = Bench(Sandboxes(Path(home)).chosen(), given.candidates)
+        except Refused as error:
+            print(f"skipped: {error}", file=sys.stderr)
+            return 0
+        shipped = tasks.all_tasks()[: given.tasks or None]
+        figures = _orders(bench, shipped, given.orders.split(","))
+        figures += _memory(bench, shipped, given.stream)
+    return publish("repair", figures)
+
+
+class Bench:
+    """Runs the search in the sandbox, and the chosen patch on the held-back tests."""
+
+    def __init__(self, sandbox: Sandbox, candidates: int) -> None:
+        self._sandbox = sandbox
+        self._candidates = candidates
+
+    def run(self, task: ShippedTask, *, order: Order = "best", memos: Sequence[Memo] = ()) -> Tried:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = task.lay_out(Path(scratch) / "p")
+            asked = Asked(
+                check=CHECK, candidates=self._candidates, seconds=590.0, order=order, memos=memos, signature=task.name
+            )
+            found = search(asked, self._sandbox, View(folder=folder), limits=Limits())
+        held = bool(found.patches) and self._holds(task, found)
+        return Tried(task.name, found.tried, found.found_at, held, _memo(task, found))
+
+    def _holds(self, task: ShippedTask, found: Found) -> bool:
+        """Whether the chosen patch passes the tests that the solver did not see."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = task.lay_out(Path(scratch) / "p")
+            for path, content in files_of(found.patches[0]).items():
+                (folder / path).write_bytes(content)
+            for name in task.project:
+                if name.startswith("test_"):
+                    (folder / name).unlink()
+            held = task.lay_out_held(Path(scratch) / "h")
+            for each in held.iterdir():
+                (folder / each.name).write_bytes(each.read_bytes())
+            return self._passes(folder)
+
+    def fails(self, task: ShippedTask) -> bool:
+        """Whether the tests fail, and do so by themselves within ten seconds."""
+        with tempfile.TemporaryDirectory() as scratch:
+            ran = self._checked(task.lay_out(Path(scratch) / "p"))
+        return ran == 1
+
+    def _passes(self, folder: Path) -> bool:
+        return self._checked(folder) == 0
+
+    def _checked(self, folder: Path) -> int:
+        argv = (*CHECK, "-x", "-p", "no:cacheprovider")
+        ran = self._sandbox.run(Command(argv=argv, view=View(folder=folder), limits=Limits(wall_s=20.0, cpu_s=10.0)))
+        return ran.exit_code
+
+
+def _memo(task: ShippedTask, found: Found) -> Memo | None:
+    if not found.patches:
+        return None
+    return Memo(
+        solver="repair", signature=task.name, kind="test_failure", task=task.name, note=note_of(found.patches[0])
+    )
+
+
+def _orders(bench: Bench, shipped: Sequence[ShippedTask], orders: Sequence[str]) -> list[Figure]:
+    figures: list[Figure] = []
+    for order in orders:
+        assert order in ("best", "coverage", "random")
+        runs = [_told(order, bench.run(task, order=order)) for task in shipped]  # type: ignore[arg-type]
+        fixed = [run for run in runs if run.found_at]
+        at = f"{statistics.median([run.found_at for run in fixed]):.0f}" if fixed else "-"
+        measured = f"{len(fixed)} of {len(runs)} fixed, {sum(run.right for run in runs)} also right on held-back tests"
+        figures.append(Figure(name=f"order {order}", measured=f"{measured}, median candidate {at}"))
+    return figures
+
+
+def _memory(bench: Bench, shipped: Sequence[ShippedTask], length: int) -> list[Figure]:
+    single = [task for task in shipped if task.edits == 1]
+    recurring = list(faults.stream(single, bench.fails, length=length, seed=7))
+    draw = random.Random(7)
+    diverse = list(single)
+    draw.shuffle(diverse)
+    kinds: list[tuple[str, Memory]] = [
+        ("none", lambda _memos: ()),
+        ("shuffled", shuffled),
+        ("memory", lambda memos: memos),
+    ]
+    stream = {name: _streamed(bench, recurring, name, memory) for name, memory in kinds}
+    others = {
+        name: _streamed(bench, diverse, f"diverse {name}", memory) for name, memory in kinds if name != "shuffled"
+    }
+    first = bench.run(single[0])
+    again = bench.run(single[0], memos=[first.memo] if first.memo else [])
+    ratio, low, high = _ratio(stream["memory"], stream["none"])
+    placebo, *_ = _ratio(stream["shuffled"], stream["none"])
+    foreign, *_ = _ratio(others["memory"], others["none"])
+    base = f"{sum(run.tried for run in stream['none'])} candidates without memory"
+    return [
+        at_most("recurring stream: candidates with memory / without", ratio, 0.7, baseline=base),
+        at_most("  upper end of its 95 % interval", high, 1.0, baseline=f"lower end {low:.2f}"),
+        Figure(name="  shuffled memory / without", measured=f"{placebo:.3g} x", goal="> 1", holds=placebo > 1),
+        at_most("diverse tasks: candidates with memory / without", foreign, 1.05),
+        Figure(
+            name="exact repeat: fixed at candidate",
+            measured=str(again.found_at),
+            goal="1",
+            baseline=str(first.found_at),
+            holds=again.found_at == 1,
+        ),
+    ]
+
+
+def _streamed(bench: Bench, stream: Sequence[ShippedTask], name: str, memory: Memory) -> list[Tried]:
+    """The stream in order, remembering what passed; an answer to a program is never there when it comes."""
+    memos: list[Memo] = []
+    runs = []
+    for at, task in enumerate(stream):
+        known = [memo for memo in memos if memo.task.rsplit("_", 1)[0] != task.name.rsplit("_", 1)[0]]
+        run = _told(name, bench.run(task, memos=memory(known)))
+        runs.append(run)
+        if run.memo is not None:
+            memos.append(Memo(**{**_fields(run.memo), "at": float(at)}))  # type: ignore[arg-type]
+    return runs
+
+
+def _fields(memo: Memo) -> dict[str, object]:
+    return {
+        name: getattr(memo, name) for name in ("solver", "signature", "kind", "task", "note", "template", "project")
+    }
+
+
+def _ratio(of: Sequence[Tried], over: Sequence[Tried]) -> tuple[float, float, float]:
+    """Total candidates of one over the other's, with a bootstrap interval over tasks (Efron 1979, percentile)."""
+    pairs = [(a.tried, b.tried) for a, b in zip(of, over, strict=True)]
+    draw = random.Random(0)
+    drawn = []
+    for _ in range(_RESAMPLES):
+        chosen = draw.choices(pairs, k=len(pairs))
+        drawn.append(sum(a for a, _ in chosen) / max(1, sum(b for _, b in chosen)))
+    drawn.sort()
+    total = sum(a for a, _ in pairs) / max(1, sum(b for _, b in pairs))
+    return total, drawn[int(0.025 * _RESAMPLES)], drawn[int(0.975 * _RESAMPLES)]
+
+
+def _told(what: str, run: Tried) -> Tried:
+    print(
+        f"{what:16} {run.name:24} {run.found_at or '-':>6} of {run.tried:<6} {'right' if run.right else ''}", flush=True
+    )
+    return run
+
+
+if __name__ == "__main__":
+    main()
