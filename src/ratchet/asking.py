@@ -19,8 +19,8 @@ class Question(Generic[T]):
     """What a model is asked. Its texts leave this machine: secrets are taken out on the way."""
 
     shape: type[T]
-    """A dataclass of plain fields (texts, numbers, switches, tuples of such, further dataclasses): the answer is one of
-    these, or none."""
+    """A dataclass of plain fields (texts, numbers, switches, tuples of such, further dataclasses), or `str` for free
+    text: the answer is one of these, or none."""
     text: str
     rules: str = ""
     """What it is and how it shall answer; ahead of the text, and of more weight to the model."""

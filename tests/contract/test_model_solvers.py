@@ -160,7 +160,7 @@ def test_a_model_mends_the_program(workspace: Workspace) -> None:
 def test_every_answer_ends_in_a_proposal_and_none_reaches_what_it_must_not(reply: Reply, workspace: Workspace) -> None:
     with ModelServer(reply) as server:
         solved = asking(server).solve(job_on(workspace))
-        assert len(server.asked) <= 4
+        assert len(server.asked) <= 6
     assert solved.status == "proposed"
     assert {each.path for each in workspace.diff()} <= {"calc.py"}
     assert not checked(workspace).passed
@@ -179,6 +179,20 @@ def test_a_whole_file_in_a_fence_is_taken_for_an_answer(workspace: Workspace) ->
     with ModelServer(Reply(text=f"Change calc.py:\n```python\n{FIXED}```\n")) as server:
         asking(server).solve(job_on(workspace))
     assert checked(workspace).passed
+
+
+def test_a_model_that_cannot_write_edits_is_asked_for_a_whole_file(workspace: Workspace) -> None:
+    wrong = edits({"file": "calc.py", "old": "return a * b", "new": "return a + b"})
+    with ModelServer(wrong, wrong, Reply(text=f"Here:\n```python\n{FIXED}```\n")) as server:
+        solved = asking(server).solve(job_on(workspace))
+        assert "Write all of calc.py" in server.asked[2].text
+        assert "response_format" not in server.asked[2].body
+    assert checked(workspace).passed
+    assert solved.fix == "rewrote calc.py"
+    earlier = Attempt(episode="e", n=1, status="failed", signature="v1:s", note=solved.note)
+    with ModelServer(Reply(text=FIXED)) as server:
+        asking(server).solve(job_on(workspace, tried=(earlier,)))
+        assert "Write all of calc.py" in server.asked[0].text  # and at once, the next time
 
 
 def test_a_file_that_may_be_run_stays_so(workspace: Workspace) -> None:
@@ -201,12 +215,13 @@ def test_temperature_rises_while_attempts_end_in_the_same_failure(workspace: Wor
         Attempt(episode="e", n=n, status="failed", signature="v1:s", diff=f"-try {n}", reason=f"still {n}")
         for n in (1, 2)
     )
-    with ModelServer(Reply(text='{"edits": []}')) as server:
+    again = edits({"file": "calc.py", "old": "a - b", "new": "a * b"})
+    with ModelServer(again) as server:
         for count in range(3):
             asking(server).solve(job_on(workspace, tried=tried[:count]))
     temperatures = [float(str(each.temperature)) for each in server.asked]
     assert sorted(set(temperatures)) == pytest.approx([0.2, 0.5, 0.8])
-    assert "-try 2" in server.asked[-1].text
+    assert any("-try 2" in each.text for each in server.asked)
 
 
 def test_a_long_output_is_summarised_by_the_fast_model(workspace: Workspace) -> None:

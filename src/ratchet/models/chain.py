@@ -92,7 +92,7 @@ class _Asking(Generic[T]):
         self._question = question
         self._purse = purse
         self._chain = chain
-        self._schema = schema_of(question.shape)
+        self._schema = None if question.shape is str else schema_of(question.shape)
         self._notes: list[str] = []
         self._calls = 0
         self._tokens = 0
@@ -122,7 +122,8 @@ class _Asking(Generic[T]):
         if kind in ("malformed_output", "empty_response"):
             if said.text.strip():
                 turns.append(("model", redact(said.text[:_TOLD_BACK])))
-            turns.append(("person", f"That cannot be used: {problem}. Answer again, with one JSON object and no more."))
+            again = "" if self._schema is None else ", with one JSON object and no more"
+            turns.append(("person", f"That cannot be used: {problem}. Answer again{again}."))
             said = self._said(model, rules, turns)
             value, kind, problem = self._read(said)
         return self._answered(model, value, kind, problem, said.text)
@@ -143,8 +144,10 @@ class _Asking(Generic[T]):
     def _texts(self) -> tuple[str, str]:
         """Rules and text as they leave this machine. The schema stands in the rules, since a server that binds the
         answer to it only masks tokens: the model itself would not know it."""
-        asked = json.dumps(self._schema, separators=(",", ":"))
-        rules = f"{self._question.rules}\n\nAnswer with one JSON object and nothing else, by this schema:\n{asked}"
+        rules = self._question.rules
+        if self._schema is not None:
+            asked = json.dumps(self._schema, separators=(",", ":"))
+            rules += f"\n\nAnswer with one JSON object and nothing else, by this schema:\n{asked}"
         return redact(rules.strip()), redact(self._question.text)
 
     def _read(self, said: Said) -> tuple[T | None, str, str]:
@@ -167,7 +170,9 @@ class _Asking(Generic[T]):
     def _said(self, model: Named, rules: str, turns: Sequence[tuple[Speaker, str]]) -> Said:
         """One answer of one model, waited for as long as it says "later". Raises CallFailed."""
         # Servers that speak for others' models bind by grammar; the providers' own interfaces refuse a length.
-        schema: Mapping[str, Json] | None = tightened(self._schema) if model.base_url else self._schema
+        schema: Mapping[str, Json] | None = self._schema
+        if model.base_url and self._schema is not None:
+            schema = tightened(self._schema)
         for left in reversed(range(TRIES)):
             try:
                 return self._paid(model, rules, turns, schema)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 from ratchet.asking import Answer, Model, Question
 from ratchet.confinement import FileChange
@@ -14,13 +14,26 @@ from ratchet.protection import is_harness, is_test, matches, objection
 from ratchet.records import Json
 from ratchet.redaction import clean, redact
 from ratchet.solvers import survey
-from ratchet.solvers.prompting import ROOMS, RULES, Material, Proposal, prompt, telling
+from ratchet.solvers.prompting import (
+    REWRITING_RULES,
+    ROOMS,
+    RULES,
+    Material,
+    Proposal,
+    prompt,
+    rewriting,
+    short_file,
+    telling,
+)
 from ratchet.solvers.replacing import MOST_FILE_BYTES, FileEdit, Misfit, changes_of, in_fences
 from ratchet.solvers.survey import Shown
 from ratchet.solving import Solved, SolveJob, SolverOptions
 
-ROUNDS = 2
-"""Answers in one attempt: one whose edits cannot be made is asked for again with the reason, once."""
+T = TypeVar("T")
+
+ROUNDS = 3
+"""Answers in one attempt, while edits cannot be made: the second is asked for with the reason, the third as a file."""
+_UNUSABLE, _WHOLE = "no edits that can be made", "as a whole file"
 _FIRST_TEMPERATURE, _STEP, _HOTTEST = 0.2, 0.3, 1.0
 _LONG_OUTPUT = 6_000  # characters of a check's output from which a fast model is asked to summarise it
 _SUMMARY_TOKENS = 1_024
@@ -40,10 +53,14 @@ class Summary:
 class _Round:
     """One answer, as far as it came: changes that can be made, or what is wrong with it."""
 
-    answer: Answer[Proposal]
+    answer: Answer[Proposal] | Answer[str]
+    cause: str = ""
+    fix: str = ""
     edits: tuple[FileEdit, ...] = ()
     changes: tuple[FileChange, ...] = ()
     wrong: str = ""
+    unfit: bool = False
+    """Wrong in form: what it wants to change may be right."""
 
 
 class ModelSolver:
@@ -73,17 +90,29 @@ class ModelSolver:
         room = next(rooms)
         while len(done) < ROUNDS and not job.cancelled():
             files = survey.shown(job.workspace, order, job.failure.output, room, may_change=changeable)
-            wrong = tuple(done[-1].wrong.split("\n")) if done else ()
-            material = Material(job=job, files=files, room=room, summary=summary, objections=wrong)
             job.note(f"asking {self._model.named('reasoning')} about {len(files)} files")
-            answer = self._model.ask(_question(job, prompt(material), len(done)), job.purse)
-            if answer.kind == "context_overflow" and (smaller := next(rooms, 0)):
+            last = self._round(job, files, room, summary, done)
+            if last.answer.kind == "context_overflow" and (smaller := next(rooms, 0)):
                 room = smaller
                 continue
-            done.append(_tried(job, answer, files))
-            if done[-1].changes or answer.kind in ("refusal", "content_filter", "context_overflow"):
+            done.append(last)
+            if last.changes or last.answer.kind in ("refusal", "content_filter", "context_overflow"):
                 break
         return done, files if done else ()
+
+    def _round(self, job: SolveJob, files: Sequence[Shown], room: int, summary: str, done: Sequence[_Round]) -> _Round:
+        """Ask for edits, or for one short file as a whole."""
+        named = [each.file for each in done[-1].edits] if done else []
+        meant = short_file(files, named)
+        if meant is not None and _as_file(job, done):
+            answered = self._model.ask(
+                _question(job, str, REWRITING_RULES, rewriting(job, meant), len(done)), job.purse
+            )
+            return _rewritten(job, answered, meant)
+        wrong = tuple(done[-1].wrong.split("\n")) if done else ()
+        material = Material(job=job, files=files, room=room, summary=summary, objections=wrong)
+        answer = self._model.ask(_question(job, Proposal, RULES, prompt(material), len(done)), job.purse)
+        return _edited(job, answer, files)
 
     def _summary(self, job: SolveJob) -> tuple[str, str]:
         """A long output in a few lines, where there is a model for that; and a remark where it failed."""
@@ -122,37 +151,59 @@ def temperature_of(tried: Sequence[Attempt], signature: str) -> float:
     return min(_HOTTEST, _FIRST_TEMPERATURE + _STEP * repeats)
 
 
-def _question(job: SolveJob, text: str, rounds: int) -> Question[Proposal]:
+def _question(job: SolveJob, shape: type[T], rules: str, text: str, rounds: int) -> Question[T]:
     return Question(
-        shape=Proposal,
+        shape=shape,
         text=text,
-        rules=RULES,
+        rules=rules,
         temperature=temperature_of(job.tried, job.failure.signature),
         seed=(job.seed + rounds) % 2**31,
     )
+
+
+def _as_file(job: SolveJob, done: Sequence[_Round]) -> bool:
+    """Whether to ask for one whole file now: at last, where edits did not fit; at first, where it came to that in an
+    earlier attempt."""
+    if any(_UNUSABLE in each.reason or _WHOLE in each.note for each in job.tried):
+        return not done
+    return len(done) == ROUNDS - 1 and done[-1].unfit
 
 
 def _may_change(path: str, protected: Sequence[str]) -> bool:
     return not (is_test(path) or is_harness(path) or any(matches(path, glob) for glob in protected))
 
 
-def _tried(job: SolveJob, answer: Answer[Proposal], files: Sequence[Shown]) -> _Round:
-    """Make the edits of an answer in memory, and hold them against what may be changed."""
-    whole = {each.path: each.text for each in files if each.may_change and each.whole}
-    edits = answer.value.edits if answer.value else in_fences(answer.text, whole)
-    if not edits:
-        return _Round(answer=answer, wrong=answer.problem or "it holds no edits")
+def _edited(job: SolveJob, answer: Answer[Proposal], files: Sequence[Shown]) -> _Round:
+    """An answer of edits; where it is none, whole files between its fences."""
+    shown = {each.path: each.text for each in files if each.may_change}
+    if answer.value is not None:
+        said = answer.value
+        found = _Round(answer=answer, cause=said.cause, fix=said.fix, edits=said.edits)
+    else:
+        whole = {each.path: each.text for each in files if each.may_change and each.whole}
+        found = _Round(answer=answer, edits=in_fences(answer.text, whole))
+    return _made(job, found, shown)
+
+
+def _rewritten(job: SolveJob, answer: Answer[str], meant: Shown) -> _Round:
+    """An answer that is one whole file, in a fence or as it stands."""
+    text = answer.value or ""
+    edits = in_fences(text, {meant.path: meant.text}, only=meant.path)
+    return _made(job, _Round(answer=answer, fix=f"rewrote {meant.path}", edits=edits), {meant.path: meant.text})
+
+
+def _made(job: SolveJob, found: _Round, shown: Mapping[str, str]) -> _Round:
+    """Make the edits in memory, and hold them against what may be changed."""
+    if not found.edits:
+        return replace(found, wrong=found.answer.problem or "it holds no edits", unfit=True)
     try:
-        shown = {each.path: each.text for each in files if each.may_change}
-        changes = changes_of(edits, lambda path: _content(job, path), shown)
+        changes = changes_of(found.edits, lambda path: _content(job, path), shown)
     except Misfit as fault:
-        return _Round(answer=answer, wrong=str(fault))
+        return replace(found, wrong=str(fault), unfit=True)
     reason = objection(changes, job.task)
-    if reason:
-        return _Round(answer=answer, wrong=reason)
-    if not changes:
-        return _Round(answer=answer, wrong="the edits leave every file as it is")
-    return _Round(answer=answer, edits=tuple(edits), changes=changes)
+    if reason or not changes:
+        return replace(found, wrong=reason or "the edits leave every file as it is")
+    return replace(found, changes=changes, fix=found.fix or "rewrote " + ", ".join(each.path for each in changes))
 
 
 def _content(job: SolveJob, path: str) -> bytes | None:
@@ -169,29 +220,20 @@ def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[
     if not done:
         return Solved(status="proposed", reason="cancelled before a model answered")
     last = done[-1]
-    said = last.answer.value
     notes = [
         f"asked {last.answer.model}: {sum(each.answer.calls for each in done)} calls, {len(files)} files shown",
+        f"answered {_WHOLE}" if isinstance(last.answer.value, str) else "",
         last.answer.note,
         remark,
     ]
     note = "; ".join(filter(None, notes))
     if not last.changes:
-        reason = f"no edits that can be made: {last.wrong}"
-        return Solved(status="proposed", cause=said.cause if said else "", reason=clean(reason, 1_000), note=note)
+        return Solved(status="proposed", cause=last.cause, reason=clean(f"{_UNUSABLE}: {last.wrong}", 1_000), note=note)
     try:
         _write(job, last.changes)
     except Refused as error:
         return Solved(status="proposed", reason=f"the edits cannot be made: {error}", note=note)
-    fixes = said.fix if said else "rewrote " + ", ".join(each.path for each in last.changes)
-    return Solved(
-        status="proposed",
-        cause=said.cause if said else "",
-        fix=fixes,
-        candidates=1,
-        note=note,
-        memo=_memo(last.edits),
-    )
+    return Solved(status="proposed", cause=last.cause, fix=last.fix, candidates=1, note=note, memo=_memo(last.edits))
 
 
 def _write(job: SolveJob, changes: Sequence[FileChange]) -> None:

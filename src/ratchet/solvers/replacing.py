@@ -7,7 +7,7 @@ white space, which models get wrong most often; the depth of indentation is then
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -194,26 +194,32 @@ def _short(text: str) -> str:
 # -- answers that are no JSON ------------------------------------------------------------------------------------------
 
 
-def in_fences(text: str, files: Mapping[str, str]) -> tuple[FileEdit, ...]:
+def in_fences(text: str, files: Mapping[str, str], *, only: str = "") -> tuple[FileEdit, ...]:
     """Whole files between fences, as weak models answer however they are asked: each goes to the file that is named on
-    the fence or in the line above it, or to the only one of `files` (path -> text) that defines the same names."""
-    found: list[FileEdit] = []
+    the fence or in the line above it, or to the only one of `files` (path -> text) that defines the same names. With
+    `only`, the longest is that file, or the text itself where it has no fence and is a program."""
+    blocks = list(_blocks(text))
+    if only:
+        longest = max((block for _words, block in blocks), key=len, default=text if _defined(text) else "")
+        return (FileEdit(file=only, new=longest),) if longest.strip() else ()
+    meant = ((_meant(words, block, files), block) for words, block in blocks)
+    return tuple(FileEdit(file=path, new=block) for path, block in meant if path and block.strip())
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str]]:
+    """What stands between fences, each with the words on its fence and in the line above. The last may lack its end."""
     above = ""
     lines = iter(text.split("\n"))
     for line in lines:
         if not line.lstrip().startswith("```"):
             above = line if line.strip() else above
             continue
-        held = []
+        held: list[str] = []
         for inner in lines:
             if inner.lstrip().startswith("```"):
                 break
             held.append(inner)
-        block = "\n".join(held) + "\n"
-        path = _meant(f"{line} {above}", block, files)
-        if path and block.strip():
-            found.append(FileEdit(file=path, new=block))
-    return tuple(found)
+        yield f"{line} {above}", "\n".join(held) + "\n"
 
 
 def _meant(words: str, block: str, files: Mapping[str, str]) -> str:
