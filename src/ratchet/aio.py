@@ -192,7 +192,7 @@ class AsyncLessonBook:
         unless given.
 
         Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
-        UsageError for an empty text.
+        UsageError for an empty text, or what is no text.
         """
         return await asyncio.to_thread(
             lambda: self._held().add(when=when, do=do, scope=scope, state=state, project=project)
@@ -297,7 +297,10 @@ class AsyncRatchet:
         since: float | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[Outcome]:
-        """Outcomes, newest first; every filter narrows. `since` is Unix seconds. Reads as it is iterated."""
+        """Outcomes, newest first; every filter narrows. `since` is Unix seconds. Reads as it is iterated.
+
+        Raises UsageError for a value of another type.
+        """
         async for item in _streamed(
             lambda: self._held().outcomes(agent=agent, ok=ok, session=session, kind=kind, since=since, limit=limit)
         ):
@@ -306,7 +309,7 @@ class AsyncRatchet:
     async def patterns(
         self, *, agent: str | None = None, kind: str | None = None, limit: int | None = None
     ) -> list[Pattern]:
-        """What keeps failing, recurring ones first, each with its lessons."""
+        """What keeps failing, recurring ones first, each with its lessons. Raises UsageError."""
         return await asyncio.to_thread(lambda: self._held().patterns(agent=agent, kind=kind, limit=limit))
 
     async def health(self) -> Health:
@@ -319,7 +322,8 @@ class AsyncRatchet:
         """What is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and `.abstained`.
 
         With `session` the session's arm of the control is obeyed and recorded. Raises NotFound when nothing was ever
-        recorded or learnt in this home, which is another answer than knowing nothing.
+        recorded or learnt in this home, which is another answer than knowing nothing; UsageError for a text that is
+        none or a limit below 0.
         """
         return await asyncio.to_thread(lambda: self._held().recall(text, limit, project=project, session=session))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
 from ratchet import runs
+from ratchet.arguments import need_count, need_flag_or_none, need_text, need_text_or_none, need_time_or_none
 from ratchet.decorators import Watch
 from ratchet.errors import UsageError
 from ratchet.recorder import Recorder
@@ -198,11 +199,20 @@ class Ratchet:
         since: float | None = None,
         limit: int | None = None,
     ) -> Iterator[Outcome]:
-        """Outcomes, newest first; every filter narrows. `since` is Unix seconds. Reads as it is iterated."""
+        """Outcomes, newest first; every filter narrows. `since` is Unix seconds. Reads as it is iterated.
+
+        Raises UsageError for a value of another type.
+        """
+        need_text_or_none(agent=agent, session=session, kind=kind)
+        need_flag_or_none("ok", ok)
+        need_time_or_none("since", since)
+        need_count("limit", limit, or_none=True)
         return self._runtime.outcomes(agent=agent, ok=ok, session=session, kind=kind, since=since, limit=limit)
 
     def patterns(self, *, agent: str | None = None, kind: str | None = None, limit: int | None = None) -> list[Pattern]:
-        """What keeps failing, recurring ones first, each with its lessons."""
+        """What keeps failing, recurring ones first, each with its lessons. Raises UsageError."""
+        need_text_or_none(agent=agent, kind=kind)
+        need_count("limit", limit, or_none=True)
         return self._runtime.patterns(agent=agent, kind=kind, limit=limit)
 
     def health(self) -> Health:
@@ -213,8 +223,12 @@ class Ratchet:
         """What is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and `.abstained`.
 
         With `session` the session's arm of the control is obeyed and recorded. Raises NotFound when nothing was ever
-        recorded or learnt in this home, which is another answer than knowing nothing.
+        recorded or learnt in this home, which is another answer than knowing nothing; UsageError for a text that is
+        none or a limit below 0.
         """
+        need_text("text", text)
+        need_count("limit", limit)
+        need_text_or_none(project=project, session=session)
         return self._runtime.recall(text, limit=limit, project=project, session=session)
 
     @property

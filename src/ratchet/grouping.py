@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, NamedTuple, TypeVar
 
+from ratchet.errors import UsageError
 from ratchet.keys import ANY, TOKENS, key_of, slots_of, widened
 from ratchet.records import Row
 from ratchet.signature import template_of
@@ -192,9 +193,9 @@ def group(texts: Iterable[str]) -> list[str]:
     """One pattern id per text, in order: texts with the same id say the same thing with other parameters.
 
     In memory, nothing is stored. The ids follow from the texts alone: not from machine, process or (but for rare ties)
-    their order.
+    their order. Raises UsageError for anything but texts, one text alone included.
     """
-    texts = list(texts)
+    texts = _texts(texts)
     grouper = Grouper()
     templates = {text: template_of(text) for text in dict.fromkeys(texts)}
     groups = {template: grouper.add(template).group for template in dict.fromkeys(templates.values())}
@@ -204,6 +205,16 @@ def group(texts: Iterable[str]) -> list[str]:
         least[found] = min(template, least.get(found, template))
     ids = {template: _group_id("", least[grouper.find(first)]) for template, first in groups.items()}
     return [ids[templates[text]] for text in texts]
+
+
+def _texts(given: object) -> list[str]:
+    texts = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else None
+    if texts is None:
+        raise UsageError(f"group takes texts in a list or another iterable, not {type(given).__name__}")
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise UsageError(f"group takes texts (str); number {position} is {type(text).__name__}")
+    return texts
 
 
 def _group_id(scope: str, template: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ratchet.arguments import need_text, need_text_or_none
 from ratchet.errors import UsageError
 from ratchet.memory import lessons, portable
 from ratchet.memory.portable import Imported, Synced
@@ -53,8 +54,11 @@ class LessonBook:
         unless given.
 
         Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
-        UsageError for an empty text.
+        UsageError for an empty text, or what is no text.
         """
+        for name, value in (("when", when), ("do", do), ("scope", scope), ("state", state)):
+            need_text(name, value)
+        need_text_or_none(project=project)
         store = self._writing()
         where = project if project is not None else str(Path.cwd())
         added = lessons.add(store, when=when, do=do, scope=scope, state=state, project=where)

@@ -24,12 +24,18 @@ LIMIT = 4000
 
 
 def redact(text: str) -> str:
-    """The text without its secrets. Idempotent; linear in the length of the text."""
-    for _ in range(_PASSES):
-        found = _redacted_once(text)
-        if found == text or _TOUCHED.search(found) is None:
-            return found
-        text = found
+    """The text without its secrets. Idempotent; linear in the length of the text. Raises UsageError for no text."""
+    try:
+        for _ in range(_PASSES):
+            found = _redacted_once(text)
+            if found == text or _TOUCHED.search(found) is None:
+                return found
+            text = found
+    except (AttributeError, TypeError):  # no look at the type of each text: this is the hot path
+        from ratchet.arguments import need_text
+
+        need_text("what redact takes", text)
+        raise
     return text
 
 

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ RATCHET = {
     "add_target", "close", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses",
     "recall", "record", "report", "retry", "settings", "start_background", "stop_background", "tick", "trials", "watch",
 }  # fmt: skip
+PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {"add", "list", "show", "approve", "retire", "quarantine", "sync", "export", "load", "load_reviewed"}
 
 
@@ -186,3 +189,50 @@ def test_an_export_that_comes_home_adds_nothing(home: Path, tmp_path: Path) -> N
         loaded = r.lessons.load(exported)
         assert (loaded.imported, loaded.known, loaded.rejected) == (0, 1, ())
         assert len(r.lessons.list()) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: PUBLICLY.redact(5),
+        lambda r: PUBLICLY.redact(b"password=x"),
+        lambda r: PUBLICLY.redact(None),
+        lambda r: PUBLICLY.redact(["a"]),
+        lambda r: PUBLICLY.group(5),
+        lambda r: PUBLICLY.group([1]),
+        lambda r: PUBLICLY.group("one text"),
+        lambda r: PUBLICLY.group(["a", None]),
+        lambda r: r.recall(None),
+        lambda r: r.recall(b"x"),
+        lambda r: r.recall("x", limit=-1),
+        lambda r: r.recall("x", limit="5"),
+        lambda r: r.recall("x", limit=True),
+        lambda r: r.recall("x", project=Path("/p")),
+        lambda r: r.lessons.add(when=None, do=3),
+        lambda r: r.lessons.add(when="x", do=3),
+        lambda r: r.lessons.add(when="x", do="y", scope=None),
+        lambda r: r.lessons.add(when="x", do="y", state=1),
+        lambda r: r.outcomes(limit="x"),
+        lambda r: r.outcomes(limit=-1),
+        lambda r: r.outcomes(agent=5),
+        lambda r: r.outcomes(ok="yes"),
+        lambda r: r.outcomes(since="yesterday"),
+        lambda r: r.outcomes(since=float("nan")),
+        lambda r: r.patterns(limit=1.5),
+        lambda r: r.patterns(kind=[]),
+    ],
+)
+def test_a_value_of_another_type_is_a_usage_error_at_the_call(
+    home: Path, call: Callable[[ratchet.Ratchet], object]
+) -> None:
+    with ratchet.Ratchet(home=home) as r, pytest.raises(ratchet.UsageError, match=r"text|whole number|True|seconds"):
+        call(r)
+
+
+def test_what_is_accepted_stays_so(home: Path) -> None:
+    with ratchet.Ratchet(home=home) as r:
+        r.record("a", ok=True)
+        assert ratchet.group(iter(["x 1", "x 2"])) == ratchet.group(("x 1", "x 2"))
+        assert len(list(r.outcomes(limit=1, ok=True, since=0, agent="a"))) == 1
+        assert list(r.outcomes(limit=0)) == []
+        assert r.recall("x", limit=0).lessons == ()

@@ -1,0 +1,47 @@
+"""Checks what callers hand to the public functions.
+
+A wrong value is a UsageError that says what is accepted, at the call and not deep inside.
+"""
+
+from __future__ import annotations
+
+from ratchet.errors import UsageError
+
+
+def need_text(name: str, value: object) -> None:
+    """Raise UsageError unless the value is a text."""
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is a text (str), not {_said(value)}")
+
+
+def need_text_or_none(**values: object) -> None:
+    """Raise UsageError for the first value that is neither a text nor None."""
+    for name, value in values.items():
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{name} is a text (str) or None, not {_said(value)}")
+
+
+def need_count(name: str, value: object, *, or_none: bool = False) -> None:
+    """Raise UsageError unless the value is a whole number from 0 on."""
+    if value is None and or_none:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise UsageError(f"{name} is a whole number from 0 on{' or None' if or_none else ''}, not {_said(value)}")
+
+
+def need_flag_or_none(name: str, value: object) -> None:
+    """Raise UsageError unless the value is True, False or None."""
+    if value is not None and not isinstance(value, bool):
+        raise UsageError(f"{name} is True, False or None, not {_said(value)}")
+
+
+def need_time_or_none(name: str, value: object) -> None:
+    """Raise UsageError unless the value is None or a finite number of Unix seconds."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0
+    if value is not None and not is_number:
+        raise UsageError(f"{name} is Unix seconds (a number) or None, not {_said(value)}")
+
+
+def _said(value: object) -> str:
+    """The value where it is short and harmless, else its type: a value may hold a secret."""
+    return repr(value) if value is None or isinstance(value, int | float) else type(value).__name__
