@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +66,8 @@ def test_every_example_of_a_page_runs_and_says_what_is_shown(page: Path, tmp_pat
     work = tmp_path / "work"
     work.mkdir()
     (work / "src").symlink_to(ROOT / "src")
+    # The reader's own histories: those that ship with Ratchet.
+    shutil.copytree(ROOT / "src" / "ratchet" / "demo" / "history", tmp_path / ".claude" / "projects" / "shop")
     for example in examples(page):
         if example.language == "console" and run_by_ci(example.text):
             continue
