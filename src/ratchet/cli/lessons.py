@@ -110,7 +110,7 @@ def sync(file: Path, project: str | None, command_home: Path | None, as_json: bo
     else:
         none = "" if synced.lessons else "; no active lesson counts in its folder: see `ratchet lessons show ID`"
         changed = "" if synced.changed else ", unchanged"
-        click.echo(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
+        show.line(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
 
 
 @lessons.command("export")
@@ -127,7 +127,7 @@ def export(file: Path, command_home: Path | None) -> None:
         click.echo(text, nl=False)
     else:
         lines = text.count("\n")
-        click.echo(f"{file}: {show.number(lines, 'lesson')}")
+        show.line(f"{file}: {show.number(lines, 'lesson')}")
 
 
 @lessons.command("import")

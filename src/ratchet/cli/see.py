@@ -76,7 +76,7 @@ def split(pattern_id: str, signature: str, command_home: Path | None, as_json: b
     SIGNATURE (see `ratchet patterns show`) gets a pattern of its own; later failures follow it there.
     """
     new_id = opened(command_home).split(pattern_id, signature)
-    show.as_json({"pattern": new_id}) if as_json else click.echo(f"{signature} is now pattern {new_id}")
+    show.as_json({"pattern": new_id}) if as_json else show.line(f"{signature} is now pattern {new_id}")
 
 
 @patterns.command("show")

@@ -66,8 +66,18 @@ def _brief(what: str) -> str:
 
 def plain(text: str, limit: int = 200) -> Text:
     """Foreign text on one line, control characters shown as spaces."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return Text(line if len(line) <= limit else line[: limit - 1] + "…")
+    said = " ".join(visible(text).split())
+    return Text(said if len(said) <= limit else said[: limit - 1] + "…")
+
+
+def line(text: str) -> None:
+    """Print one line with foreign text in it (a path, a reason), control characters shown as spaces."""
+    click.echo(visible(text))
+
+
+def visible(text: str) -> str:
+    """The text with its control characters as spaces, as it may be printed within a line."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def block(text: str) -> Text:
@@ -222,7 +232,7 @@ def _counts_in(each: Lesson) -> Text:
 
 
 def decided(each: Lesson) -> None:
-    click.echo(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
+    line(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
 
 
 def recalled(found: Recalled) -> None:
@@ -278,7 +288,7 @@ def imported(found: object) -> None:
     assert isinstance(rejected, list)
     for bad in rejected:
         assert isinstance(bad, dict)
-        click.echo(f"  rejected line {bad['line']}: {bad['reason']}")
+        line(f"  rejected line {bad['line']}: {bad['reason']}")
 
 
 def installed_fields(done: Installed) -> dict[str, Json]:
@@ -292,17 +302,16 @@ def installed_fields(done: Installed) -> dict[str, Json]:
 
 def installed(done: Installed, *, dry_run: bool, removed: bool = False) -> None:
     if not done.changed:
-        click.echo(f"{done.path}: nothing to change")
+        line(f"{done.path}: nothing to change")
         return
     if dry_run:
-        for line in done.diff.splitlines():
-            style = {"+": "green", "-": "red"}.get(line[:1])
-            click.secho(line, fg=style)
-        click.echo(f"would change {done.path}")
+        for changed in done.diff.split("\n"):
+            click.secho(visible(changed.replace("\t", "    ")), fg={"+": "green", "-": "red"}.get(changed[:1]))
+        line(f"would change {done.path}")
         return
-    click.echo(f"{'taken out of' if removed else 'installed in'} {done.path}")
+    line(f"{'taken out of' if removed else 'installed in'} {done.path}")
     if done.backup:
-        click.echo(f"backup: {done.backup}")
+        line(f"backup: {done.backup}")
     if not removed:
         click.echo("It counts from the next Claude Code session on. Back out: ratchet uninstall claude-code")
 
@@ -313,9 +322,9 @@ def doctor(checks: Sequence[Check]) -> None:
             mark = click.style("FAIL", fg="red")
         else:
             mark = click.style("note", fg="yellow") if check.remedy else click.style("ok  ", fg="green")
-        click.echo(f"{mark} {check.name}: {check.found}")
+        click.echo(f"{mark} {visible(f'{check.name}: {check.found}')}")
         if check.remedy:
-            click.echo(f"     -> {check.remedy}")
+            line(f"     -> {check.remedy}")
 
 
 def report(found: Report) -> None:

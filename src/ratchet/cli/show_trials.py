@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from ratchet.cli.show import ago, console, plain, seconds
+from ratchet.cli.show import ago, console, line, plain, seconds
 from ratchet.guard.trials import OPEN
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def changes(found: Sequence[Trial]) -> None:
 
 
 def moved(held: Trial) -> None:
-    click.echo(f"{held.id} is {held.state}" + (f": {held.reason}" if held.reason else ""))
+    line(f"{held.id} is {held.state}" + (f": {held.reason}" if held.reason else ""))
     if held.state in OPEN:
         click.echo(f"next: ratchet trials show {held.id}")
 
@@ -174,7 +174,7 @@ def proposal(each: Proposal) -> None:
 
 
 def decided(each: Proposal) -> None:
-    click.echo(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
+    line(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
     if each.state == "trial":
         click.echo(f"next: ratchet trials show {each.trial}")
 

@@ -29,7 +29,8 @@ def init(command_home: Path | None, as_json: bool) -> None:
     if as_json:
         show.as_json({"home": str(home)})
     else:
-        click.echo(f"ready: {home}\nnext: ratchet learn            read the histories on this machine")
+        show.line(f"ready: {home}")
+        click.echo("next: ratchet learn            read the histories on this machine")
 
 
 @click.command()
