@@ -53,6 +53,13 @@ _ECHO = (
 )
 
 
+# Says below an error what to do about it: a program adds it or not, by version and by settings.
+_ADVICE = (
+    r"(?i)^[ \t]{0,8}(?:hint|help|tip): (?!.{0,200}\bbecause\b)|^[ \t]{0,8}\((?:use|run|try|see) "
+    r"|^[ \t]{0,8}(?:to|please|you can|you may|try|use|run|see) .{0,200}\b(?:use|run|try|with|command|see)[:,]?[ \t]{0,4}$"
+)
+
+
 _forms: list[re.Pattern[str]] = []  # the expressions above, compiled once they are needed
 
 
@@ -74,7 +81,8 @@ def error_lines(text: str, limit: int = 2000) -> str:
         lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
         while len(lines) > 1 and re.match(_HEADER, lines[0]):
             del lines[0]
-        said = "\n".join([line[:LINE_LIMIT] for line in (lines if len(lines) <= TAIL else _carrying(lines, text))])
+        telling = _without_advice(lines) if len(lines) <= TAIL else _carrying(lines, text)
+        said = "\n".join([line[:LINE_LIMIT] for line in telling])
     summary = test_summary(text)
     if summary and not test_summary(said):
         said = f"{said[: max(0, limit - len(summary) - 1)]}\n{summary}"
@@ -111,13 +119,28 @@ def _last_traceback(text: str, start: int, limit: int) -> str:
     return f"{whole[: limit - len(exception) - 1]}\n{exception}" if len(exception) < limit else exception
 
 
+def _without_advice(lines: list[str]) -> list[str]:
+    """A few lines up to the advice that follows their error, as `_carrying` would choose from many."""
+    for at in range(1, len(lines)):
+        if re.search(_ADVICE, lines[at]):
+            strong = _compiled()[0]
+            if any(strong.search(line) for line in lines[:at]) and not any(strong.search(line) for line in lines[at:]):
+                return lines[:at]
+    return lines
+
+
+def _compiled() -> list[re.Pattern[str]]:
+    """The forms of lines: strong, echo, place, detail."""
+    if not _forms:
+        _forms.extend(re.compile(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
+    return _forms
+
+
 def _carrying(lines: list[str], text: str) -> list[str]:
     """The lines that carry an error, each once; else those that mention one; else the last."""
     lowered = text.lower()
     hints = [hint for hint in _HINTS if hint in lowered]
-    if not _forms:
-        _forms.extend(re.compile(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
-    strong, echo, place, detail = _forms
+    strong, echo, place, detail = _compiled()
     kept: dict[str, str] = {}
     weak: list[str] = []
     for at, line in enumerate(lines):

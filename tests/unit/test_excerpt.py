@@ -83,6 +83,38 @@ def test_of_a_refused_edit_the_sentence_stays_not_the_code() -> None:
     assert error_lines(said) == "String to replace not found in file."
 
 
+UPSTREAM = "fatal: The current branch x has no upstream branch."
+PUSH = "\nTo push the current branch and set the remote as upstream, use\n\n    git push -u origin x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            UPSTREAM + PUSH,
+            UPSTREAM,
+        ),
+        (
+            UPSTREAM + PUSH + "\nTo have this happen automatically for branches without a tracking\n"
+            "upstream, see 'push.autoSetupRemote' in 'git help config'.\n",
+            UPSTREAM,
+        ),
+        ("error: pathspec 'a' did not match\nhint: try `git fetch`", "error: pathspec 'a' did not match"),
+        ("Error: no lockfile\nTo make one, run:\n  npm install", "Error: no lockfile"),
+        # What is no advice, or stands above another error, stays.
+        ("error: cannot open\nreason: the disk is full", "error: cannot open\nreason: the disk is full"),
+        (
+            "error: push refused\nhint: refused because it is behind",
+            "error: push refused\nhint: refused because it is behind",
+        ),
+        ("fatal: a\nhint: try b\nfatal: c", "fatal: a\nhint: try b\nfatal: c"),
+        ("To push, use\n  git push", "To push, use\n  git push"),
+    ],
+)
+def test_an_error_is_the_same_with_advice_below_and_without(text: str, said: str) -> None:
+    assert error_lines(text) == said
+
+
 def test_the_report_of_a_test_runner_stays_recognisable() -> None:
     report = f"{BANNER}\n  1) test a\n     ** (RuntimeError) boom\n{BANNER}\n5 tests, 5 failures"
     assert error_lines(report).split("\n") == ["** (RuntimeError) boom", "5 tests, 5 failures"]
