@@ -202,7 +202,8 @@ def part(p: Program, node: ast.AST) -> Iterator[Piece]:
     if types and not types & {"list", "tuple", "str", "bytes"}:
         return
     end, heavy = p.span(node)[1], 2.0 if iterated else 0.7
-    yield from ((end, end, text, heavy) for text in ("[1:]", "[:-1]", "[::-1]", "[2:]"))
+    yield from ((end, end, text, heavy) for text in ("[1:]", "[:-1]", "[::-1]"))
+    yield end, end, "[2:]", 0.2
     for name in p.locals_of(node):
         held = set(p.types_of(node, name))
         if p.seg(node) != name and (not held or "int" in held):

@@ -149,6 +149,9 @@ def driver_for(argv: Sequence[str], stale: Callable[[], bool]) -> tuple[Driver, 
     if python and rest and rest[0] == "-m" and len(rest) > 1:
         sys.path.insert(0, os.getcwd())
         return Forked(lambda job: _script(job, rest[1:], module=True)), []
+    if python and rest[:1] == ["-c"] and len(rest) > 1:
+        sys.path.insert(0, os.getcwd())
+        return Forked(lambda job: _code(job, rest[1:])), []
     if python and rest and os.path.isfile(rest[0]):
         sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
         return Forked(lambda job: _script(job, rest, module=False)), [rest[0]]
@@ -204,11 +207,11 @@ def _begin(job: Job) -> None:
 
 def _unittest(job: Job, arguments: list[str]) -> None:
     loader = unittest.TestLoader()
-    if not arguments or arguments[0] == "discover":
-        found = loader.discover(*_discovery(arguments[1:]))
+    named = [each for each in arguments if not each.startswith("-")]
+    if not named or named[0] == "discover":
+        found = loader.discover(*_discovery([each for each in arguments if each != "discover"]))
     else:
-        named = [each for each in arguments if not each.startswith("-")]
-        found = loader.loadTestsFromNames([_dotted(each) for each in named] or ["."])
+        found = loader.loadTestsFromNames([_dotted(each) for each in named])
     tests = list(_flat(found))
     for i in job.ordered([each.id() for each in tests]):
         if job.enough():
@@ -272,6 +275,11 @@ def _script(job: Job, words: list[str], *, module: bool) -> None:
         guarded(job, words[0], lambda: runpy.run_module(words[0], run_name="__main__", alter_sys=True))
     else:
         guarded(job, words[0], lambda: runpy.run_path(words[0], run_name="__main__"))
+
+
+def _code(job: Job, words: list[str]) -> None:
+    sys.argv = ["-c", *words[1:]]
+    guarded(job, "check", lambda: exec(words[0], {"__name__": "__main__"}))  # noqa: S102  (what the check says)
 
 
 def _command(job: Job, argv: list[str]) -> None:

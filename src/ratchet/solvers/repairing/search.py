@@ -292,9 +292,16 @@ def _alike(sources: Sequence[str], path: str, root: str) -> list[str]:
 
 
 def _size(marks: Sequence[Mapping[str, str]]) -> int:
-    return sum(
-        abs(len(each["text"]) - len(each["before"])) + min(len(each["text"]), len(each["before"])) for each in marks
-    )
+    """Characters that differ: what is put around a text, or taken off it, does not count the text."""
+    return sum(_differing(each["before"], each["text"]) for each in marks)
+
+
+def _differing(before: str, after: str) -> int:
+    if before in after or after in before:
+        return abs(len(after) - len(before))
+    start = len(os.path.commonprefix([before, after]))
+    end = len(os.path.commonprefix([before[start:][::-1], after[start:][::-1]]))
+    return max(len(before), len(after)) - start - end
 
 
 def _content(path: str) -> bytes:

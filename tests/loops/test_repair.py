@@ -1,0 +1,146 @@
+"""The repair solver at work, in the sandbox: tasks are fixed, faults come back, odd projects end in a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ratchet import tasks
+from ratchet.confinement import Limits, View
+from ratchet.errors import Refused
+from ratchet.healing import Memo
+from ratchet.ports import Sandbox
+from ratchet.sandboxes import Sandboxes
+from ratchet.solvers.repair import Asked, Found, files_of, note_of, search
+from ratchet.tasks import CHECK
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+    try:
+        return Sandboxes(tmp_path_factory.mktemp("home")).chosen()
+    except Refused as error:
+        pytest.skip(f"no sandbox holds here: {error}")
+
+
+def searched(sandbox: Sandbox, folder: Path, **given: object) -> Found:
+    asked = Asked(**{"check": CHECK, "candidates": 400, "seconds": 60.0, **given})  # type: ignore[arg-type]
+    return search(asked, sandbox, View(folder=folder), limits=Limits())
+
+
+def written(folder: Path, files: Mapping[str, str]) -> Path:
+    folder.mkdir()
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["bank_account", "counters", "walk_tree", "stack_machine", "shop_cart", "common_prefix"]
+)
+def test_a_shipped_task_is_fixed_and_its_files_are_as_they_were(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+    task = tasks.task(name)
+    folder = task.lay_out(tmp_path / "p")
+    found = searched(sandbox, folder)
+    assert found.patches, found.problem
+    assert 0 < found.found_at <= found.tried <= 400
+    assert set(files_of(found.patches[0])) <= set(task.sources)
+    assert {each.name: each.read_text() for each in folder.glob("*.py")} == dict(task.project)
+
+
+def test_an_exact_repeat_is_fixed_at_candidate_1(sandbox: Sandbox, tmp_path: Path) -> None:
+    first = searched(sandbox, tasks.task("title_case").lay_out(tmp_path / "one"))
+    held = Memo(solver="repair", signature="v1:s", kind="test_failure", task="t", note=note_of(first.patches[0]))
+    again = searched(sandbox, tasks.task("title_case").lay_out(tmp_path / "two"), memos=[held], signature="v1:s")
+    assert (again.found_at, again.tried) == (1, 1)
+    assert files_of(again.patches[0]) == files_of(first.patches[0])
+
+
+def test_the_same_seed_finds_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
+    one, two = (searched(sandbox, tasks.task("walk_tree").lay_out(tmp_path / name), seed=5) for name in ("a", "b"))
+    assert (one.found_at, one.patches[0]["key"]) == (two.found_at, two.patches[0]["key"])
+
+
+ADD = "def add(a, b):\n    # the sum\n    return a - b\n"
+
+
+@pytest.mark.parametrize(
+    ("check", "files"),
+    [
+        (("python", "-m", "unittest", "-q"),
+         {"test_add.py": "import unittest\nfrom calc import add\nclass T(unittest.TestCase):\n"
+                         "    def test_add(self): self.assertEqual(add(1, 2), 3)\n"}),
+        (("python", "check.py"), {"check.py": "from calc import add\nassert add(1, 2) == 3\n"}),
+        (("python", "-c", "from calc import add; assert add(1, 2) == 3"), {}),
+        (("sh", "-c", "python -m pytest -q test_add.py"),
+         {"test_add.py": "from calc import add\ndef test_add(): assert add(1, 2) == 3\n"}),
+        (("sh", "-c", "python check.py && echo fine"),
+         {"check.py": "from calc import add\nassert add(1, 2) == 3\n"}),
+        (("python", "-m", "pytest", "-q"),
+         {"conftest.py": "import calc\n", "test_add.py": "import calc\ndef test_add(): assert calc.add(1, 2) == 3\n"}),
+        (("python", "-m", "pytest", "-q"),
+         {"test_run.py": "import subprocess, sys\ndef test_run():\n"
+                         "    code = 'import calc; assert calc.add(1, 2) == 3'\n"
+                         "    assert subprocess.run([sys.executable, '-c', code]).returncode == 0\n"}),
+    ],
+    ids=["unittest", "script", "code", "shell", "command", "conftest", "subprocess"],
+)  # fmt: skip
+def test_any_way_to_run_the_tests(
+    sandbox: Sandbox, tmp_path: Path, check: tuple[str, ...], files: dict[str, str]
+) -> None:
+    folder = written(tmp_path / "p", {"calc.py": ADD, **files})
+    found = searched(sandbox, folder, check=check)
+    assert found.patches, found.problem
+    assert files_of(found.patches[0]) == {"calc.py": ADD.replace("a - b", "a + b").encode()}
+
+
+HANGS = "def total(items):\n    found = 0\n    i = 0\n    while i < len(items):\n        found += items[i]\n    return found\n"
+
+
+def test_a_program_that_never_ends_is_fixed(sandbox: Sandbox, tmp_path: Path) -> None:
+    test = "from total import total\ndef test_total(): assert total([3, 4, 5]) == 12\n"
+    found = searched(sandbox, written(tmp_path / "p", {"total.py": HANGS, "test_total.py": test}))
+    assert found.patches, found.problem
+    assert b"i += 1" in files_of(found.patches[0])["total.py"]
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"a.py": "x = 1\n"}, "no test could be run"),
+        ({"test_a.py": "def test_a(): pass\n"}, "every test passes here"),
+        ({"test_a.py": "def test_a(): assert 0\n"}, "the failing tests run no Python file"),
+    ],
+    ids=["nothing", "passing", "tests only"],
+)
+def test_what_it_cannot_work_on_is_told(sandbox: Sandbox, tmp_path: Path, files: dict[str, str], problem: str) -> None:
+    found = searched(sandbox, written(tmp_path / "p", files))
+    assert not found.patches
+    assert problem in found.problem
+
+
+def test_protected_files_stay_out_of_it(sandbox: Sandbox, tmp_path: Path) -> None:
+    test = "from calc import add\ndef test_add(): assert add(1, 2) == 3\n"
+    folder = written(tmp_path / "p", {"calc.py": ADD, "test_add.py": test})
+    assert not searched(sandbox, folder, protected=("calc.py",)).patches
+
+
+def test_time_that_is_up_ends_it(sandbox: Sandbox, tmp_path: Path) -> None:
+    test = "from total import total\ndef test_total(): assert total([1, 2]) == 30\n"
+    found = searched(sandbox, written(tmp_path / "p", {"total.py": HANGS, "test_total.py": test}), seconds=4.0)
+    assert not found.patches
+    assert found.timed_out
+
+
+def test_a_mutant_that_exits_hoards_or_floods_is_only_wrong(sandbox: Sandbox, tmp_path: Path) -> None:
+    source = (
+        "import os, sys\n\n\ndef pick(n):\n    if n == 1:\n        os._exit(0)\n"
+        "    if n == 2:\n        return 'x' * 10**9\n"
+        "    if n == 3:\n        sys.stdout.write('y' * 10**7)\n    return n - 5\n"
+    )
+    test = "from pick import pick\ndef test_pick(): assert pick(5) == 10\n"
+    found = searched(sandbox, written(tmp_path / "p", {"pick.py": source, "test_pick.py": test}))
+    assert files_of(found.patches[0])["pick.py"] == source.replace("n - 5", "n + 5").encode()
