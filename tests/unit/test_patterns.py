@@ -110,6 +110,19 @@ def test_recurring_ones_come_first_then_those_that_cost_most(store: SqliteStore)
     assert patterns(store, now=T0 + 4 * DAY_S, limit=1) == found[:1]
 
 
+def test_what_came_back_long_ago_stands_below_what_still_does(store: SqliteStore) -> None:
+    history = History()
+    for day in range(20):
+        history.ran(day, "a costly failure of old", session=f"o{day}", duration_s=600)
+    for day in (270, 271, 272):
+        history.ran(day, "a cheap failure of today", session=f"n{day}")
+    history.ran(272, "once, today")
+    history.into(store)
+    found = patterns(store, now=T0 + 400 * DAY_S)
+    assert [each.template for each in found] == ["a cheap failure of today", "a costly failure of old", "once, today"]
+    assert [each.recurring for each in found] == [True, True, False]
+
+
 def test_waste_runs_to_the_resolution_or_is_the_failing_calls_own_time(store: SqliteStore) -> None:
     history = History()
     history.ran(0, "boom", duration_s=10.0, tokens=100)

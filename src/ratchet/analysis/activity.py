@@ -24,6 +24,8 @@ class Activity:
             str(row["agent"]): (_number(row["min:min_at"]), min(now, _number(row["max:max_at"])))
             for row in store.sum_by("activity", ("agent",), ("min:min_at", "max:max_at"))
         }
+        self.last = max((last for _, last in self._spans.values()), default=now)
+        """The newest call of all agents (Unix seconds), `now` when there is none."""
         self.window = lru_cache(maxsize=None)(self._window)
         self.calls = lru_cache(maxsize=None)(self._calls)
         self._hours = lru_cache(maxsize=None)(self._read_hours)

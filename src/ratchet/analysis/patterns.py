@@ -32,6 +32,7 @@ class _Ranked(NamedTuple):
     """Sorts as patterns are listed; `rest` is never compared, since the id before it is unique."""
 
     once: bool
+    past: bool
     minus_impact: float
     minus_last_seen: float
     id: str
@@ -48,7 +49,8 @@ def patterns(
     limit: int | None = None,
     include_excused: bool = False,
 ) -> list[Pattern]:
-    """Patterns, recurring ones on top, then by impact; what is excused (cascades, refusals) only on request.
+    """Patterns, recurring ones on top (those that nobody met in the window before the store's newest call below those
+    that still come back), then by impact; what is excused (cascades, refusals) only on request.
 
     recurring: 3 or more failures in the `window_s` that end with the last one, or in 2 or more sessions. The window
     hangs on the pattern's own last failure, so that a history that is months old tells the same today as then.
@@ -60,9 +62,11 @@ def patterns(
     """
     found = tallied(store, agent=agent, kind=kind, include_excused=include_excused)
     heads = {str(row["id"]): row for row in store.find("patterns").rows}
+    activity = Activity(store, now=now, window_s=window_s)
     ranked = sorted(
         _Ranked(
-            not _recurs(store, sums, window_s, agent),
+            once := not _recurs(store, sums, window_s, agent),
+            not once and sums.last_seen < activity.last - window_s,
             -_impact(str(heads[pattern]["kind"]), sums),
             -sums.last_seen,
             pattern,
@@ -70,7 +74,6 @@ def patterns(
         )
         for pattern, sums in found.items()
     )
-    activity = Activity(store, now=now, window_s=window_s)
     return [_pattern(each, _trend(store, activity, each.rest[1], agent)) for each in ranked[:limit]]
 
 
