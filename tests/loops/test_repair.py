@@ -97,7 +97,13 @@ def test_any_way_to_run_the_tests(
     assert files_of(found.patches[0]) == {"calc.py": ADD.replace("a - b", "a + b").encode()}
 
 
-HANGS = "def total(items):\n    found = 0\n    i = 0\n    while i < len(items):\n        found += items[i]\n    return found\n"
+HANGS = """def total(items):
+    found = 0
+    i = 0
+    while i < len(items):
+        found += items[i]
+    return found
+"""
 
 
 def test_a_program_that_never_ends_is_fixed(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .ordering import Ranked, Remembered, ranked
+from .ordering import Ranked, Remembered, ranked, trust
 from .program import Edit, Program
 from .server import Report, Server
 from .spectrum import Place, suspicion
@@ -15,10 +15,13 @@ from .templates import edits as edits_of
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
 _BRANCH_EVERY = 4
-_ROOT_SHARE = 0.4  # of the candidates: from here on mostly edits on top of others
+_ROOT_SHARE = 0.75  # of the candidates: from here on every other one is an edit on top of others
 _DEPTH = 3
+# Candidates after the first that passes, to have something to choose from: as many as it took, within these; few where
+# memory speaks for the edit.
+_MORE_AT_LEAST, _MORE_AT_MOST, _MORE_IF_KNOWN = 60, 150, 4
+_KNOWN = 3.0  # times as likely by a memory that has the say as without it
 _STATES = 24
-_MORE_AT_LEAST, _MORE_AT_MOST = 12, 80  # candidates after the first that passes, as many as it took within these
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Search:
         self.calls: list[Mapping[str, str]] = []
         self.first = Report()
         self._states: list[State] = []
+        self._fruitful: State | None = None
         self._until = wanted.candidates
 
     def run(self) -> str:
@@ -114,13 +118,15 @@ class Search:
         """The root, and now and then the most promising of the others; later the other way round."""
         if not self._states:
             return None
+        if self._fruitful in self._states:
+            return self._fruitful  # what else passes is likeliest beside what did
         root, others = self._states[0], self._states[1:]
         if self._states[0].marks:
             others = self._states
         turn = self.tried % _BRANCH_EVERY
         late = self.tried > _ROOT_SHARE * self._wanted.candidates
-        deeper = (turn != 0) if late else (turn == 0 and self.tried >= _BRANCH_AFTER)
-        if others and not self.patches and (deeper or self._states[0].marks):
+        deeper = self.tried % 2 == 0 if late else (turn == 0 and self.tried >= _BRANCH_AFTER)
+        if others and (deeper or self._states[0].marks):
             best = max(others, key=lambda each: each.promise / (1 + each.tried / 60))
             if not best.opened:
                 self._open(best)
@@ -175,6 +181,7 @@ class Search:
         marks = (*state.marks, mark(one.edit))
         report = self._run(files)
         if self._passes(report):
+            self._fruitful = self._fruitful or state
             self._found(Patch(files, marks, self.tried, one.plain, one.foretold, _size(marks)))
         elif len(marks) < _DEPTH and not self.patches:
             self._keep_if_better(state, State(files=files, marks=marks, report=report))
@@ -207,10 +214,13 @@ class Search:
         if patch.key in self._wanted.skip:
             return
         if not self.patches:
-            more = min(_MORE_AT_MOST, max(_MORE_AT_LEAST, self.tried))
-            self._until = min(self._wanted.candidates, self.tried + more)
+            self._until = min(self._wanted.candidates, self.tried + self._more(patch))
         self.patches.append(patch)
         self._note(f"candidate {self.tried} passes all tests")
+
+    def _more(self, patch: Patch) -> int:
+        known = trust(self._wanted.memory) > 0.5 and patch.foretold > _KNOWN * patch.plain
+        return _MORE_IF_KNOWN if known else min(_MORE_AT_MOST, max(_MORE_AT_LEAST, self.tried))
 
     def _keep_if_better(self, state: State, new: State) -> None:
         """Whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
@@ -299,9 +309,14 @@ def _size(marks: Sequence[Mapping[str, str]]) -> int:
 def _differing(before: str, after: str) -> int:
     if before in after or after in before:
         return abs(len(after) - len(before))
-    start = len(os.path.commonprefix([before, after]))
-    end = len(os.path.commonprefix([before[start:][::-1], after[start:][::-1]]))
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
     return max(len(before), len(after)) - start - end
+
+
+def _common(one: str, other: str) -> int:
+    """Length of the start that both share."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _content(path: str) -> bytes:
