@@ -52,11 +52,17 @@ _ECHO = (
     r"^npm (?:ERR!|error) (?:$|Exit status|errno|code ELIFECYCLE|A complete|path|command)|Lifecycle script",
 )
 
+# One of these stands in every line that one of them meets: most texts hold none.
+_ECHO_SIGNS = (
+    *("Found ", "suite failed", "npm ", "0 error", "0 fail", "o error", "complete log", "FAIL", "error: "),
+    *("For more information", "make", "errno ", "Command failed", "ERROR task", "Lifecycle script"),
+)
 
 # Says below an error what to do about it: a program adds it or not, by version and by settings.
 _ADVICE = (
     r"(?i)^[ \t]{0,8}(?:hint|help|tip): (?!.{0,200}\bbecause\b)|^[ \t]{0,8}\((?:use|run|try|see) "
-    r"|^[ \t]{0,8}(?:to|please|you can|you may|try|use|run|see) .{0,200}\b(?:use|run|try|with|command|see)[:,]?[ \t]{0,4}$"
+    r"|^[ \t]{0,8}(?:to|please|you can|you may|try|use|run|see) .{0,200}"
+    r"\b(?:use|run|try|with|command|see)[:,]?[ \t]{0,4}$"
 )
 
 
@@ -141,16 +147,17 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     lowered = text.lower()
     hints = [hint for hint in _HINTS if hint in lowered]
     strong, echo, place, detail = _compiled()
+    echoes = any([sign in text for sign in _ECHO_SIGNS])
     kept: dict[str, str] = {}
     weak: list[str] = []
     for at, line in enumerate(lines):
         low = line.lower()
         at_place = place.match(line) is not None
         if not (kept and detail.match(line)):
-            if not at_place and not any(hint in low for hint in hints):
+            if not at_place and not any([hint in low for hint in hints]):
                 continue
             head = line[:LINE_LIMIT]
-            if echo.search(head) or not (at_place or strong.search(head)):
+            if (echoes and echo.search(head)) or not (at_place or strong.search(head)):
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)

@@ -31,7 +31,7 @@ class Shell:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         assert done.returncode == code, f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}"

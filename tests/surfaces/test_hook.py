@@ -484,7 +484,9 @@ def test_a_host_that_never_closes_the_input_is_not_waited_for(host: Host) -> Non
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "PreToolUse", "PostToolUseFailure"])
-@pytest.mark.parametrize("name", ["ratchet.db", "salt", "hook/lessons.state", "hook/lessons.effects", "hook/hook.log", "journal"])
+@pytest.mark.parametrize(
+    "name", ["ratchet.db", "salt", "hook/lessons.state", "hook/lessons.effects", "hook/hook.log", "journal"]
+)
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(host: Host, event: str, name: str) -> None:
     payload = host.failure()
     host.learn()

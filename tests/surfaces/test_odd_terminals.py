@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -101,22 +102,22 @@ ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\r"
 def test_no_line_of_an_answer_commands_the_terminal(run: Runner, tmp_path: Path) -> None:
     folder = tmp_path / "odd\x1b[2J\x07"
     folder.mkdir()
-    home = {"RATCHET_HOME": str(folder / "r"), "CLAUDE_CONFIG_DIR": str(folder / "claude")}
-    shown = [run("init", **home).stdout]
-    added = run("lessons", "add", "--when", "the frobnicator broke", "--do", "mend it", "--json", **home)
+    here = partial(run, RATCHET_HOME=str(folder / "r"), CLAUDE_CONFIG_DIR=str(folder / "claude"))
+    shown = [here("init").stdout]
+    added = here("lessons", "add", "--when", "the frobnicator broke", "--do", "mend it", "--json")
     lesson_id = json.loads(added.stdout)["id"]
-    shown.append(run("lessons", "quarantine", lesson_id, "--reason", f"bad {ESCAPES} advice", **home).stdout)
+    shown.append(here("lessons", "quarantine", lesson_id, "--reason", f"bad {ESCAPES} advice").stdout)
     bad = {"id": ESCAPES, "when": "x", "do": 5, "state": ESCAPES}
     (tmp_path / "lessons.jsonl").write_text(json.dumps(bad) + "\n{" + ESCAPES + "\n")
-    shown.append(run("lessons", "import", str(tmp_path / "lessons.jsonl"), **home).stdout)
+    shown.append(here("lessons", "import", str(tmp_path / "lessons.jsonl")).stdout)
     settings = folder / "claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{\n  "a": "\x9b31m\x7f"\n}\n')
     for words in (("--dry-run",), ()):
-        shown.append(run("install", "claude-code", *words, **home).stdout)
-    shown.append(run("doctor", **home).stdout)
-    shown.append(run("lessons", "export", str(folder / "out"), **home).stdout)
-    shown.append(run("uninstall", "claude-code", **home).stdout)
+        shown.append(here("install", "claude-code", *words).stdout)
+    shown.append(here("doctor").stdout)
+    shown.append(here("lessons", "export", str(folder / "out")).stdout)
+    shown.append(here("uninstall", "claude-code").stdout)
     for said in shown:
         assert said
         assert all(character.isprintable() or character == "\n" for character in said), said

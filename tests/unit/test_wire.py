@@ -42,9 +42,9 @@ def test_a_text_is_read_as_json_reads_it_or_refused_as_it_is(text: str) -> None:
 
 
 def test_what_no_database_takes_is_refused() -> None:
-    for value in (float("nan"), [float("inf")]):
+    for number in (float("nan"), [float("inf")]):
         with pytest.raises(ValueError):  # noqa: PT011
-            wire.written(value)
+            wire.written(number)
     for value in (object(), {1, 2}, b"x"):
         with pytest.raises(TypeError):
             wire.written({"a": value})

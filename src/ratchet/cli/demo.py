@@ -17,7 +17,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from ratchet import shapes
-from ratchet.cli import show, show_learned
+from ratchet.cli import demo_heal, show, show_learned
 from ratchet.records import Json
 from ratchet.runtime import Runtime
 
@@ -64,15 +64,19 @@ def play(*, quiet: bool = False) -> dict[str, Json]:
             f"{len(without)} steps without the lesson, {len(with_lesson)} with it. "
             "(The agent and its git are scripted here; the hook and its answer are the real ones.)",
         )
+        out.print(Rule("4. Tests that fail, mended in a sandbox without a model", style="cyan"))
+        healed = demo_heal.heal(out, runtime.episodes, Path(scratch))
     out.print(Rule("Next, on your own histories", style="cyan"))
     out.print("  ratchet learn                  read this machine's Claude Code and Codex")
     out.print("  ratchet patterns               see what keeps failing")
     out.print("  ratchet install claude-code    hand the agent the fix; first with --dry-run")
+    out.print("  ratchet run --patch fix.patch  mend the failing tests of the project you stand in")
     return {
         "learned": shapes.learned(learned),
         "patterns": [shapes.pattern(each) for each in patterns],
         "steps_without": len(without),
         "steps_with": len(with_lesson),
+        "healed": healed,
     }
 
 
