@@ -38,7 +38,7 @@ class Wanted:
     """Keys of patches that were tried and found wanting."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class State:
     """The program after some edits, and what was not tried on top of it."""
 

@@ -27,6 +27,7 @@ FAMILIES: Mapping[str, Template] = {
     "variable": values.variable,
     "operand_swap": values.operand_swap,
     "operand_drop": values.operand_drop,
+    "addition": values.addition,
     "operand_add": values.operand_add,
     "bounded": wrapping.bounded,
     "wrap": wrapping.wrap,
@@ -63,9 +64,9 @@ _EDITS_A_FILE = 60_000
 
 
 def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterator[Edit]:
-    """Every edit of the file whose lines are `wanted`; each new text of a place once, by the family that makes it
-    first. They may still be no Python: whoever runs them finds out."""
-    seen: dict[tuple[int, int, str], None] = {}
+    """Every edit of the file whose lines are `wanted`. Two families may make the same one, each with its own share, and
+    some are no Python: whoever runs them finds out."""
+    seen: set[tuple[int, int, str, str]] = set()
     for node in program.nodes:
         if not isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.comprehension | ast.Slice):
             continue
@@ -77,9 +78,9 @@ def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterat
                 continue
             for start, end, text, weight in template(program, node):
                 before = program.text[start:end]
-                if before == text or (start, end, text) in seen:
+                if before == text or (start, end, text, family) in seen:
                     continue
-                seen[start, end, text] = None
+                seen.add((start, end, text, family))
                 yield Edit(
                     path=program.path, start=start, end=end, text=text, family=family, lines=lines,
                     shape=f"{_masked(program, before)} => {_masked(program, text)}",

@@ -9,6 +9,17 @@ from .conditions import Piece
 from .places import in_place, is_called, is_docstring
 from .program import Program
 
+_NUMBERS = {"int", "float"}
+_JOINED = {"list", "str", "tuple"}
+_OPERANDS = (
+    ("{0} + {1}", 1.0),
+    ("{1} + {0}", 0.7),
+    ("{0} - {1}", 1.0),
+    ("{0} * {1}", 0.5),
+    ("{1} - {0}", 0.3),
+    ("{0} % {1}", 0.3),
+    ("{0} // {1}", 0.2),
+)
 _NUMBERED = ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript
 _INITIAL = ("0", "1", "-1", "None", "''", "[]", "{}", "set()", "True", "False", "float('inf')", "float('-inf')", "[0]")
 
@@ -116,9 +127,26 @@ def operand_drop(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield *p.span(node), p.wrapped(node.orelse), 0.7
 
 
+def addition(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing summand, of the same type as what is there: `x` for `x + y`, `x - y`."""
+    if not isinstance(node, ast.Name) or not _stands_alone(p, node):
+        return
+    start, end = p.span(node)
+    mine = set(p.types_of(node, node.id))
+    for name in p.locals_of(node):
+        theirs = set(p.types_of(node, name))
+        if name != node.id and mine & theirs & _NUMBERS:
+            yield start, end, in_place(p, node, f"{node.id} + {name}"), 1.0
+            yield start, end, in_place(p, node, f"{name} + {node.id}"), 0.7
+            yield start, end, in_place(p, node, f"{node.id} - {name}"), 1.0
+        elif name != node.id and mine & theirs & _JOINED:
+            yield start, end, in_place(p, node, f"{node.id} + {name}"), 1.0
+            yield start, end, in_place(p, node, f"{name} + {node.id}"), 1.0
+
+
 def operand_add(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A missing operand: `x` for `x + y`, `y - x`, `x * y`."""
-    if not _stands_alone(p, node) or not isinstance(node, ast.expr):
+    """A missing operand of any other sort: `x` for `x * y`, `y - x`, `y + f(x)`."""
+    if not isinstance(node, ast.expr) or not _stands_alone(p, node):
         return
     start, end = p.span(node)
     text = p.wrapped(node)
@@ -127,13 +155,13 @@ def operand_add(p: Program, node: ast.AST) -> Iterator[Piece]:
     mine = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
     for name in p.locals_of(node):
         theirs = set(p.types_of(node, name))
-        fits = 0.7 if not mine or not theirs else 1.5 if mine & theirs else 0.1
+        if mine and theirs and not mine & theirs:
+            continue
         if p.seg(node) == name:
             yield start, end, in_place(p, node, f"{text} * {name}"), 0.3
             continue
-        for form, weight in (("{0} + {1}", 1.0), ("{1} + {0}", 0.7), ("{0} - {1}", 1.0), ("{0} * {1}", 0.5),
-                             ("{1} - {0}", 0.3), ("{0} % {1}", 0.3), ("{0} // {1}", 0.2)):  # fmt: skip
-            yield start, end, in_place(p, node, form.format(text, name)), weight * fits
+        for form, weight in _OPERANDS:
+            yield start, end, in_place(p, node, form.format(text, name)), weight
 
 
 def returned(p: Program, node: ast.AST) -> Iterator[Piece]:
