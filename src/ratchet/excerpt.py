@@ -75,6 +75,18 @@ def error_lines(text: str, limit: int = 2000) -> str:
     A traceback stays whole if it fits; colours, progress bars and the header of the agent's shell tool go. A text
     without such lines is known by its end. Linear in the text.
     """
+    global _last
+    asked, known, said = _last
+    if asked != limit or known != text:
+        said = _error_lines(text, limit)
+        _last = limit, text, said
+    return said
+
+
+_last = (0, "", "")  # a failure is read twice in a row, for its kind and for its signature
+
+
+def _error_lines(text: str, limit: int) -> str:
     text = plain(text)
     if text.startswith(_TOOL_ERROR):  # below the sentence stands what was to be edited
         text = text.split("\n", 1)[0]
@@ -147,17 +159,17 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     lowered = text.lower()
     hints = [hint for hint in _HINTS if hint in lowered]
     strong, echo, place, detail = _compiled()
-    echoes = any([sign in text for sign in _ECHO_SIGNS])
+    echoes = any(sign in text for sign in _ECHO_SIGNS)
     kept: dict[str, str] = {}
     weak: list[str] = []
     for at, line in enumerate(lines):
         low = line.lower()
         at_place = place.match(line) is not None
         if not (kept and detail.match(line)):
-            if not at_place and not any([hint in low for hint in hints]):
+            if not at_place and not any([hint in low for hint in hints]):  # noqa: C419  (a generator takes twice the time)
                 continue
             head = line[:LINE_LIMIT]
-            if (echoes and echo.search(head)) or not (at_place or strong.search(head)):
+            if not (at_place or strong.search(head)) or (echoes and echo.search(head)):
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)

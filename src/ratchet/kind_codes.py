@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ratchet.kind_rules import REASONS, STATUSES
+from ratchet.phrases import listed
 
 _EXIT = r" (?:exit|exited|exitcode|returned)(?: with| code| status| exit| non| zero){0,4} (\d{1,3}) "
 _STATUS_WORDS = frozenset(map(str, STATUSES))
@@ -56,8 +57,10 @@ _IN_REQUEST = (
 
 def status_said(words: str, text: str) -> int:
     """The HTTP status that a text names as one (0: none): after "HTTP" or "status", before its reason, as a field."""
-    said = words.split()
-    if not _STATUS_WORDS.intersection(said):
+    if " 4" not in words and " 5" not in words:
+        return 0
+    said = listed(words)
+    if _STATUS_WORDS.isdisjoint(said):
         return 0
     for i, word in enumerate(said):
         if word not in _STATUS_WORDS:
@@ -66,7 +69,8 @@ def status_said(words: str, text: str) -> int:
         named = after in _ANY_REASON or after.startswith(REASONS.get(word, "\n"))
         if named or _introduces_status(said[max(0, i - 3) : i]):
             return int(word)
-    field = re.search(_FIELD, text) or re.match(_LEADING, text) or re.search(_BRACKETED, text)
+    field = re.search(_FIELD, text) if "code" in text or "status" in text else None
+    field = field or re.match(_LEADING, text) or (re.search(_BRACKETED, text) if "(" in text else None)
     return int(field[1]) if field else 0
 
 

@@ -6,6 +6,8 @@ Words count without their endings, so that one entry covers expire, expires, exp
 
 from __future__ import annotations
 
+from ratchet.phrases import listed
+
 REACH = 5  # words from one to the other; farther apart they belong to different clauses (tuned on the message set)
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 
@@ -290,6 +292,7 @@ _Sides = tuple[frozenset[int], frozenset[int]]  # the families that a word is a 
 _NEITHER: _Sides = (frozenset(), frozenset())
 _MET = 4_096  # words whose sides are remembered: more than the vocabulary of errors, a bound for everything else
 _index: dict[str, _Sides] = {}  # by stem
+_one_for: list[tuple[str, str, str]] = []  # the first of several words, all of them, the one that they act as
 _met: dict[str, _Sides] = {}  # by word
 
 
@@ -297,13 +300,23 @@ def family_of(words: str) -> str:
     """The kind of the first family of which `words` (see `phrases.words_of`) names the subject near its fate, or ""."""
     if not _index:
         _build()
-    for several, one in _AS_ONE:
-        if several in words:
+    said = listed(words)
+    held = set(said)
+    for first, several, one in _one_for:
+        if first in held and several in words:
             words = words.replace(f" {several} ", f" {one} ")
+            held.update(one.split())
+            said = words.split()
     subjects: dict[int, list[int]] = {}
     fates: dict[int, list[int]] = {}
-    for at, word in enumerate(words.split()):
-        sides = _met.get(word) or _sides(word)
+    for at, word in enumerate(said):
+        sides = _met.get(word)
+        if sides is None:
+            if not word.isalpha():  # numbers and ids, which never end, are in no family
+                continue
+            sides = _sides(word)
+        if sides is _NEITHER:  # as most words
+            continue
         for family in sides[0]:
             subjects.setdefault(family, []).append(at)
         for family in sides[1]:
@@ -323,6 +336,7 @@ def _sides(word: str) -> _Sides:
 
 
 def _build() -> None:
+    _one_for.extend((several.partition(" ")[0], several, one) for several, one in _AS_ONE)
     index: dict[str, tuple[set[int], set[int]]] = {}
     for family, (_, subjects, fates) in enumerate(FAMILIES):
         for side, words in enumerate((subjects, fates)):

@@ -241,7 +241,7 @@ def is_retry_safe(kind: str, text: str = "") -> bool:  # noqa: ARG001  (part of 
 def _spelled(text: str) -> str:
     """The names that run words together, as words: `ContextLengthExceeded` says "context length exceeded"."""
     text = text[:_LIMIT]
-    if not re.search("[a-z][A-Z]", text):
+    if not re.search("[A-Z](?<=[a-z].)", text):  # begins with what is rare
         return ""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(re.findall(_RUN_TOGETHER, text)))
 

@@ -20,6 +20,17 @@ def words_of(text: str) -> str:
     return f" {' '.join(text.encode().translate(_FOLD).decode().split())} "
 
 
+def listed(words: str) -> list[str]:
+    """What `words_of` gave, word by word: split once for all rules that ask in a row. Not to be changed."""
+    global _listed
+    known, said = _listed
+    if known != words:
+        said = words.split()
+        _listed = words, said
+    return said
+
+
+_listed: tuple[str, list[str]] = ("", [])
 _TIERS = (SPECIFIC, GENERAL, LAST)
 _SCANS = 24  # texts after which an index of the phrases pays: building it costs about as much as reading these without
 _by_word: dict[str, list[Rule]] = {}
@@ -72,7 +83,7 @@ def indexed(words: str) -> tuple[str, str, str]:
     first_general = len(SPECIFIC)
     first_last = first_general + len(GENERAL)
     best, met = [first_general, first_last, first_last + len(LAST)], ["", "", ""]
-    said = words.split()
+    said = listed(words)
     shared = [_by_pair[pair] for pair in _by_pair.keys() & zip(said, said[1:], strict=False)]
     shared += [_by_word[word] for word in _by_word.keys() & said]
     for rules in shared:

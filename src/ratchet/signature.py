@@ -182,7 +182,9 @@ def _error_of(text: str) -> tuple[str, list[str]]:
         return text, []  # one line, and no text that a tool wrote with its line breaks spelled out
     from ratchet.excerpt import error_lines, plain
 
-    text = re.sub(_EXIT, "", plain(text))
+    text = plain(text)
+    if " code " in text[:48]:
+        text = re.sub(_EXIT, "", text, count=1)
     if any(mark in text for mark in _TRACES):
         from ratchet.frames import trace_of
 
