@@ -39,7 +39,7 @@ def redact(text: str) -> str:
     return text
 
 
-_PASSES = 5
+_PASSES = 8
 # A secret that is hidden may lay open the one it touched; where none is touched, once is enough.
 _TOUCHED = re.compile(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[{/\\]\[redacted:)(?<!\s-p\[redacted:)")
 

@@ -98,7 +98,7 @@ _PROVIDERS: tuple[tuple[str, str, str], ...] = (
     ("AC", r"(?<![A-Za-z0-9])AC[0-9a-f]{32}(?![0-9A-Za-z])", "twilio"),
     (":AA", rf"(?<![A-Za-z0-9])(?:bot)?[0-9]{{6,12}}:AA{_BODY}{{30,}}", "telegram"),
     ("gsk_", r"(?<![A-Za-z0-9])gsk_[A-Za-z0-9]{16,}", "groq"),
-    ("dapi", r"(?<![A-Za-z0-9])dapi[0-9a-f]{32}(?:-[0-9])?", "databricks"),
+    ("dapi", r"(?<![A-Za-z0-9])(?:dapi[0-9a-f]{32}(?:-[0-9])?)++", "databricks"),
     ("xai-", rf"(?<![A-Za-z0-9])xai-{_DIGIT_SOON}{_BODY}{{20,}}", "xai"),
     ("pplx-", rf"pplx-{_BODY}{{20,}}", "perplexity"),
     ("nvapi-", rf"nvapi-{_BODY}{{16,}}", "nvidia"),
