@@ -146,13 +146,25 @@ def _guarding(p: Program, node: ast.stmt) -> Iterator[Line]:
 
 
 def _repeating(p: Program, node: ast.stmt) -> Iterator[Line]:
-    scope, seen = p.function(node), set()
+    scope, holder = p.function(node), p.enclosing_class(node)
+    seen: set[str] = set()
+    names = {*p.variables(node), *p.callables()}
     for other in p.nodes:
-        if isinstance(other, _SIMPLE) and other is not node and p.function(other) is scope:
-            text = p.seg(other)
-            if text not in seen and "\n" not in text and not text.startswith(("'", '"')):
-                seen.add(text)
-                yield text, 0.5 if isinstance(other, ast.Return) else 1.0
+        if not isinstance(other, _SIMPLE) or other is node:
+            continue
+        own = p.function(other) is scope
+        if not own and (holder is None or p.enclosing_class(other) is not holder or not _fits(other, names)):
+            continue
+        text = p.seg(other)
+        if text not in seen and "\n" not in text and not text.startswith(("'", '"')):
+            seen.add(text)
+            yield text, (0.5 if isinstance(other, ast.Return) else 1.0) * (1.0 if own else 0.5)
+
+
+def _fits(node: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement of another method reads only what is in scope here."""
+    read = (each for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
+    return all(each.id in names for each in read)
 
 
 def _fields(p: Program, node: ast.stmt) -> Iterator[Line]:

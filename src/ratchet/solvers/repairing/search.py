@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
+from .branching import Partial, Partials, State, gained, promise
 from .ordering import Ranked, Remembered, ranked, trust
 from .program import Edit, Program
 from .server import Report, Server
@@ -14,7 +15,8 @@ from .spectrum import Place, suspicion
 from .templates import edits as edits_of
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
-_BRANCH_EVERY = 4
+_BRANCH_EVERY = 3
+_LIKELY = 0.3  # power of an edit's share, beside the mean, in what may be built on it
 _ROOT_SHARE = 0.75  # of the candidates: from here on every other one is an edit on top of others
 _DEPTH = 3
 # Candidates after the first that passes, to have something to choose from: as many as it took, within these; few where
@@ -36,21 +38,6 @@ class Wanted:
     """Edits that fixed this very failure before, each a sequence of marks (`mark`)."""
     skip: frozenset[str] = frozenset()
     """Keys of patches that were tried and found wanting."""
-
-
-@dataclass(slots=True, eq=False)
-class State:
-    """The program after some edits, and what was not tried on top of it."""
-
-    files: Mapping[str, bytes]
-    marks: tuple[Mapping[str, str], ...]
-    report: Report
-    promise: float = 1.0
-    untried: Iterator[Ranked] = field(default_factory=lambda: iter(()))
-    programs: dict[str, Program] = field(default_factory=dict)
-    calls: list[Mapping[str, str]] = field(default_factory=list)
-    tried: int = 0
-    opened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +69,7 @@ class Search:
         self.calls: list[Mapping[str, str]] = []
         self.first = Report()
         self._states: list[State] = []
+        self._partials = Partials()
         self._fruitful: State | None = None
         self._until = wanted.candidates
 
@@ -127,7 +115,7 @@ class Search:
         late = self.tried > _ROOT_SHARE * self._wanted.candidates
         deeper = self.tried % 2 == 0 if late else (turn == 0 and self.tried >= _BRANCH_AFTER)
         if others and (deeper or self._states[0].marks):
-            best = max(others, key=lambda each: each.promise / (1 + each.tried / 60))
+            best = max(others, key=lambda each: each.worth)
             if not best.opened:
                 self._open(best)
             return best
@@ -152,7 +140,7 @@ class Search:
         ]
         wanted = self._wanted
         order = ranked(found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order)
-        state.untried = iter(order)
+        state.untried, state.width = iter(order), len(order)
 
     def _runs(self, program: Program, suspect: Mapping[Place, float]) -> Callable[[tuple[int, int]], bool]:
         path = os.path.join(self._root, program.path)
@@ -174,7 +162,7 @@ class Search:
     def _try(self, state: State, one: Ranked) -> None:
         program = state.programs[one.edit.path]
         content = program.encoded((one.edit,))
-        if not self._is_new(one.edit.path, content, state):
+        if not self._is_new(one.edit.path, content, tuple(sorted(state.files.items()))):
             return
         state.tried += 1
         files = {**state.files, one.edit.path: content}
@@ -184,11 +172,14 @@ class Search:
             self._fruitful = self._fruitful or state
             self._found(Patch(files, marks, self.tried, one.plain, one.foretold, _size(marks)))
         elif len(marks) < _DEPTH and not self.patches:
-            self._keep_if_better(state, State(files=files, marks=marks, report=report))
+            likely = max(one.plain * state.width, 0.01) ** _LIKELY if one.plain else 1.0
+            self._keep_if_better(state, State(files=files, marks=marks, report=report, likely=likely))
+            if not state.marks:
+                self._try_together(state, one, content, report)
 
-    def _is_new(self, path: str, content: bytes, state: State) -> bool:
+    def _is_new(self, path: str, content: bytes, beside: Hashable) -> bool:
         """Whether these files were not tried yet and are Python, without warnings (`x is 1` helps nobody)."""
-        key = hash((path, content, tuple(sorted(state.files.items()))))
+        key = hash((path, content, beside))
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -224,28 +215,31 @@ class Search:
 
     def _keep_if_better(self, state: State, new: State) -> None:
         """Whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
-        before, after = state.report, new.report
-        if before.passing - after.passing and new.report.whole:
+        better = promise(state.report, new.report)
+        if not better:
             return
-        gained = len(after.passing - before.passing)
-        if gained and not after.whole:
-            return
-        promise = float(gained) / max(1, len(before.failing))
-        if not gained:
-            further = [
-                name
-                for name, test in after.tests.items()
-                if (old := before.tests.get(name)) and not old.passed and test.line > old.line > 0
-                and test.error != "TimeUp"
-            ]  # fmt: skip
-            if not further:
-                return
-            promise = 0.1 * len(further) / max(1, len(before.failing))
-        new.promise = (state.promise if state.marks else 0.0) + promise
+        new.promise = (state.promise if state.marks else 0.0) + better * new.likely
         self._states.append(new)
         if len(self._states) > _STATES:
-            worst = min(self._states[1:], key=lambda each: each.promise / (1 + each.tried / 60))
-            self._states.remove(worst)
+            self._states.remove(min(self._states[1:], key=lambda each: each.worth))
+
+    def _try_together(self, root: State, one: Ranked, content: bytes, report: Report) -> None:
+        """Two edits that each help other tests may be the whole fix: that is tried at once."""
+        helped = gained(root.report, report)
+        if not helped:
+            return
+        for other in self._partials.fitting(Partial(one, content, helped)):
+            files = {other.one.edit.path: other.content, one.edit.path: content}
+            if other.one.edit.path == one.edit.path:
+                files[one.edit.path] = root.programs[one.edit.path].encoded((other.one.edit, one.edit))
+            if self.tried >= self._until or not self._is_new(one.edit.path, files[one.edit.path], other.one.edit.path):
+                continue
+            marks = (mark(other.one.edit), mark(one.edit))
+            together = self._run(files)
+            if self._passes(together):
+                self._found(Patch(files, marks, self.tried, other.one.plain * one.plain, 0.0, _size(marks)))
+            elif not self.patches:
+                self._keep_if_better(root, State(files=files, marks=marks, report=together))
 
     # -- memory --------------------------------------------------------------------------------------------------------
 

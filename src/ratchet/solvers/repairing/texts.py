@@ -34,6 +34,9 @@ def _text_changes(text: str) -> Iterator[Piece]:
         for near in (int(found[0]) + 1, int(found[0]) - 1, 0):
             if 0 <= near <= 9 and str(near) != found[0]:
                 yield found.start(), found.end(), str(near), 1.0
+    for found in re.finditer(r"(?<=:)([<>^+,0]?)(?=\d*(?:\.\d+)?[a-zA-Z%]?\})", text):
+        at, flag = found.start(1), found.end(1)
+        yield from ((at, flag, to, 0.7) for to in ("0", ",", ">", "<", "") if to != found[1])
     for found in re.finditer(r"[<>^](?=\d|\{)", text):
         yield from ((found.start(), found.end(), to, 1.0) for to in "<>^" if to != found[0])
     for found in re.finditer(r"(?<=[\w\])\\.])[+*?]", text):

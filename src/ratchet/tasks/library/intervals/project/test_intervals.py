@@ -15,3 +15,8 @@ def test_apart():
 
 def test_length_counts_once():
     assert length([(0, 4), (2, 6)]) == 6
+    assert length([(1, 2), (1, 9), (20, 30)]) == 18
+
+
+def test_length_of_spans_that_are_apart():
+    assert length([(0, 1), (5, 7)]) == 3

@@ -18,8 +18,9 @@ def test_take():
 
 def test_what_was_handed_in_stays_as_it_was():
     given = {"nut": 2}
-    Inventory(given).add("nut")
-    assert given == {"nut": 2}
+    shelf = Inventory(given)
+    shelf.add("nut")
+    assert (given, shelf.stock) == ({"nut": 2}, {"nut": 3})
 
 
 def test_not_enough():

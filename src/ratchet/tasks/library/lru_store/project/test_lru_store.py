@@ -3,8 +3,8 @@ from lru_store import LruStore
 
 def test_get_again():
     store = LruStore(2)
-    store.put("a", 1)
-    assert [store.get("a"), store.get("a")] == [1, 1]
+    store.put("a", 5)
+    assert [store.get("a"), store.get("a")] == [5, 5]
 
 
 def test_missing():

@@ -13,5 +13,10 @@ def test_at_the_end():
     assert list(items) == []
 
 
+def test_the_last_one_can_be_seen():
+    items = Peekable([7])
+    assert [items.peek(), items.peek("none"), next(items), items.peek("none")] == [7, 7, 7, "none"]
+
+
 def test_plain():
     assert list(Peekable("ab")) == ["a", "b"]

@@ -17,3 +17,12 @@ def test_both_diagonals():
 def test_draw():
     assert is_draw(["XOX", "XOO", "OXX"])
     assert not is_draw(["XO ", "   ", "   "])
+
+
+def test_a_full_board_with_a_winner_is_no_draw():
+    assert not is_draw(["XXX", "OOX", "XOO"])
+
+
+def test_nobody_yet():
+    assert winner(["   ", " O ", "   "]) is None
+    assert winner(["XOX", "OOX", "XXO"]) is None

@@ -1,0 +1,94 @@
+"""Programs on the way: edits that help without being enough, what is worth building on, and which fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .ordering import Ranked
+from .program import Edit, Program
+from .server import Report
+
+_PATIENCE = 60.0  # candidates after which a branch is worth half
+_DEEPER = 0.4  # every further edit makes a right patch so much rarer
+_FURTHER = 0.1  # a test that fails later, beside one that passes
+_PARTIALS = 48
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """The program after some edits, and what was not tried on top of it."""
+
+    files: Mapping[str, bytes]
+    marks: tuple[Mapping[str, str], ...]
+    report: Report
+    promise: float = 1.0
+    likely: float = 1.0
+    """How likely its last edit is, beside the mean of all."""
+    width: int = 0
+    """Edits that can be tried on top of it."""
+    untried: Iterator[Ranked] = field(default_factory=lambda: iter(()))
+    programs: dict[str, Program] = field(default_factory=dict)
+    calls: list[Mapping[str, str]] = field(default_factory=list)
+    tried: int = 0
+    opened: bool = False
+
+    @property
+    def worth(self) -> float:
+        """By what its next candidate is chosen among the branches."""
+        return self.promise * _DEEPER ** (len(self.marks) - 1) / (1 + self.tried / _PATIENCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """One edit of the program as it was that lets some tests pass and breaks none."""
+
+    one: Ranked
+    content: bytes
+    gained: frozenset[str]
+
+
+class Partials:
+    """The edits that help by themselves, the likeliest first, since they come in order."""
+
+    def __init__(self) -> None:
+        self._kept: list[Partial] = []
+
+    def fitting(self, new: Partial) -> list[Partial]:
+        """Those that help other tests than `new` does, and touch other text; then keep `new` among them."""
+        found = [each for each in self._kept if _complementary(each, new) and _apart(each.one.edit, new.one.edit)]
+        if len(self._kept) < _PARTIALS:
+            self._kept.append(new)
+        return found
+
+
+def gained(before: Report, after: Report) -> frozenset[str] | None:
+    """Tests that failed before and pass now; None where one that passed fails now, or the run had no end."""
+    found = after.passing - before.passing
+    return None if before.passing & after.failing or (found and not after.whole) else found
+
+
+def promise(before: Report, after: Report) -> float:
+    """How much better it is, in [0, 1]: the share of the failing tests that pass now; less where they only fail
+    later."""
+    found = gained(before, after)
+    if found is None:
+        return 0.0
+    failing = max(1, len(before.failing))
+    if found:
+        return len(found) / failing
+    further = [name for name in before.failing if _further(before, after, name)]
+    return _FURTHER * len(further) / failing
+
+
+def _further(before: Report, after: Report, name: str) -> bool:
+    old, new = before.tests[name], after.tests.get(name)
+    return new is not None and new.line > old.line > 0 and new.error != "TimeUp"
+
+
+def _complementary(one: Partial, other: Partial) -> bool:
+    return not (one.gained <= other.gained or other.gained <= one.gained)
+
+
+def _apart(one: Edit, other: Edit) -> bool:
+    return one.path != other.path or one.end <= other.start or other.end <= one.start
