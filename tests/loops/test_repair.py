@@ -113,6 +113,22 @@ def test_a_program_that_never_ends_is_fixed(sandbox: Sandbox, tmp_path: Path) ->
     assert b"i += 1" in files_of(found.patches[0])["total.py"]
 
 
+SLOW = """def burn(n):
+    if n > 0:
+        raise ValueError(n)
+    total = 0
+    for i in range(3_000_000):
+        total += i % 7
+    return total > 0
+"""
+
+
+def test_what_takes_longer_once_it_works_is_found_all_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
+    test = "from burn import burn\ndef test_burn(): assert burn(1)\n"
+    found = searched(sandbox, written(tmp_path / "p", {"burn.py": SLOW, "test_burn.py": test}), candidates=120)
+    assert found.patches, found.problem
+
+
 @pytest.mark.parametrize(
     ("files", "problem"),
     [

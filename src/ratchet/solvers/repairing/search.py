@@ -24,6 +24,7 @@ _DEPTH = 3
 _MORE_AT_LEAST, _MORE_AT_MOST, _MORE_IF_KNOWN = 60, 150, 4
 _KNOWN = 3.0  # times as likely by a memory that has the say as without it
 _STATES = 24
+_SLOWER, _SECOND_LOOKS = 10.0, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Search:
         self.first = Report()
         self._states: list[State] = []
         self._partials = Partials()
+        self._cut_short: list[Patch] = []
         self._fruitful: State | None = None
         self._until = wanted.candidates
 
@@ -98,6 +100,7 @@ class Search:
                 self._states.remove(state)
                 continue
             self._try(state, one)
+        self._look_again()
         return ""
 
     # -- what comes next -----------------------------------------------------------------------------------------------
@@ -171,6 +174,8 @@ class Search:
         if self._passes(report):
             self._fruitful = self._fruitful or state
             self._found(Patch(files, marks, self.tried, one.plain, one.foretold, _size(marks)))
+        elif report.cut_short:
+            self._cut_short.append(Patch(files, marks, self.tried, one.plain, one.foretold, _size(marks)))
         elif len(marks) < _DEPTH and not self.patches:
             likely = max(one.plain * state.width, 0.01) ** _LIKELY if one.plain else 1.0
             self._keep_if_better(state, State(files=files, marks=marks, report=report, likely=likely))
@@ -195,7 +200,19 @@ class Search:
         self.tried += 1
         if self.tried % 100 == 0:
             self._note(f"{self.tried} candidates tried")
-        return self._server.candidate(files)
+        report = self._server.candidate(files)
+        # Some of what failed passes already: it is slow rather than endless.
+        slow = report.cut_short and bool(report.passing & self.first.failing)
+        return self._server.candidate(files, times=_SLOWER) if slow else report
+
+    def _look_again(self) -> None:
+        """What works may take longer than what failed at once: where nothing passed, give those more time that were
+        ended before anything was wrong. They were counted already."""
+        for patch in self._cut_short[:_SECOND_LOOKS]:
+            if self.patches or self._server.out_of_time():
+                return
+            if self._passes(self._server.candidate(patch.files, times=_SLOWER)):
+                self._found(patch)
 
     def _passes(self, report: Report) -> bool:
         expected = {name for name, test in self.first.tests.items() if test.error != "collect"}

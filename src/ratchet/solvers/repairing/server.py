@@ -30,6 +30,9 @@ class Test:
     cpu_s: float = 0.0
 
 
+UNFINISHED = "unfinished"  # the `error` of a test that had begun when its process ended
+
+
 @dataclass(slots=True)
 class Report:
     """One run. `whole` is False where it was ended, or ended itself, before the last test."""
@@ -38,6 +41,11 @@ class Report:
     whole: bool = False
     trace: Mapping[str, object] = field(default_factory=dict)
     returned: object = None
+
+    @property
+    def cut_short(self) -> bool:
+        """Nothing was wrong when its time was up: with more, it may pass."""
+        return not self.whole and all(self.tests[name].error == UNFINISHED for name in self.failing)
 
     @property
     def passing(self) -> frozenset[str]:
@@ -72,9 +80,10 @@ class Server:
         tracer = Tracer(self.sources) if trace else None
         return self._run(files, tracer=tracer, each_s=2.0 if trace else 0.7, wall_s=60.0)
 
-    def candidate(self, files: Mapping[str, bytes], *, first: Sequence[str] = ()) -> Report:
-        """The failing tests (of `first`, else of the first run); the others only if one of those passes now."""
-        return self._run(files, first=first or self.first, hopeless=True, wall_s=4 * self.limit_s + 3.0)
+    def candidate(self, files: Mapping[str, bytes], *, times: float = 1.0) -> Report:
+        """The tests that failed at first; the others only if one of those passes now. It has `times` the usual time."""
+        limit_s = self.limit_s * times
+        return self._run(files, first=self.first, hopeless=True, cpu_s=limit_s, wall_s=4 * limit_s + 3.0)
 
     def call(self, files: Mapping[str, bytes], function: Callable[[], object], *, seconds: float) -> object:
         """What a function returns in a child, as JSON; None where it does not come back."""
@@ -87,7 +96,7 @@ class Server:
         wall_s: float,
         first: Sequence[str] = (),
         hopeless: bool = False,
-        cpu_s: float | None = None,
+        cpu_s: float = 10.0,
         each_s: float = 0.0,
         tracer: Tracer | None = None,
         call: Callable[[], object] | None = None,
@@ -103,7 +112,7 @@ class Server:
                     out=back,
                     first=first,
                     hopeless=hopeless,
-                    cpu_s=cpu_s if cpu_s is not None else self.limit_s,
+                    cpu_s=cpu_s,
                     each_s=each_s,
                     tracer=tracer,
                     call=call,
