@@ -17,7 +17,8 @@ import pytest
 from ratchet.errors import StoreError
 from ratchet.records import Row
 from ratchet.store import migrations, search, sql, sqlite
-from ratchet.store.schema import TABLES, VERSION, Column, Index, Table
+from ratchet.store.declaring import Column, Index, Table
+from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.sqlite import SqliteStore
 
 ROW: Row = {"id": "o1", "agent": "a", "ok": True, "started_at": 1.0}

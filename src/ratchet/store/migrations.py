@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from ratchet.errors import StoreError
 from ratchet.store import search
-from ratchet.store.schema import TABLES, VERSION, Column, Table
+from ratchet.store.declaring import Column, Table
+from ratchet.store.schema import TABLES, VERSION
 
 APPLICATION_ID = 0x52746368  # "Rtch": tells a store of ours from any other SQLite file
 

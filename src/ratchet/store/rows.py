@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ratchet.errors import StoreError, UsageError
 from ratchet.records import Json, Row
-from ratchet.store.schema import Table
+from ratchet.store.declaring import Table
 
 Value: TypeAlias = "str | int | float | bytes | None"
 

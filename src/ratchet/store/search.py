@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from ratchet.ports import Where
 from ratchet.records import Json
+from ratchet.store.declaring import Table
 from ratchet.store.rows import read_names
-from ratchet.store.schema import Table
 from ratchet.store.sql import conditions, quoted
 
 

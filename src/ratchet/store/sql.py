@@ -14,8 +14,8 @@ from typing import TypeAlias
 from ratchet.errors import UsageError
 from ratchet.ports import Where
 from ratchet.records import Json
+from ratchet.store.declaring import Column, Table
 from ratchet.store.rows import column_names, read_names
-from ratchet.store.schema import Column, Table
 
 Clause: TypeAlias = "tuple[str, list[Json]]"
 """A piece of SQL and its parameters."""

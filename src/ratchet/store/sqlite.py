@@ -22,8 +22,9 @@ from ratchet.ports import Page, Where
 from ratchet.records import Json, Row
 from ratchet.store import rows as codec
 from ratchet.store import search, sql
+from ratchet.store.declaring import Table
 from ratchet.store.migrations import check, migrate
-from ratchet.store.schema import TABLES, Table
+from ratchet.store.schema import TABLES
 
 BUSY_TIMEOUT_S = 30.0
 """How long a writer waits for another one; a drain's batch takes milliseconds."""

@@ -1,0 +1,104 @@
+"""What a table is declared with: typed columns, indexes, and short forms to write them down (`store.schema`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Type = Literal["text", "int", "real", "bool"]
+Role = Literal["value", "counter", "min", "max"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One typed column. `role` is how `Store.add` combines it; `of` names the nested value whose field of
+    the same name it copies, which makes it a column to filter by and nothing that a reader gets back twice."""
+
+    name: str
+    type: Type
+    role: Role = "value"
+    required: bool = False
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """An index over columns; with `where`, over only those rows in which that column is set."""
+
+    columns: tuple[str, ...]
+    where: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """One table. `key` identifies a row; `words` are the columns whose text `Store.match` searches.
+
+    `clustered` rows lie in the order of their key, which suits tallies (read by ranges of the key, no other index);
+    all others are appended, which is what keeps inserts cheap. A table with a `revision` column can be swapped.
+    A table is equal to itself only, so that its statements can be remembered by it.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    indexes: tuple[Index, ...] = ()
+    words: tuple[str, ...] = ()
+    clustered: bool = False
+    body: bool = True
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Columns that a row carries under their own name, in order."""
+        return tuple(c.name for c in self.columns if c.of is None)
+
+    @cached_property
+    def copies(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Nested values whose fields are copied into columns: (the value's name, its fields), in column order."""
+        parents = dict.fromkeys(c.of for c in self.columns if c.of)
+        return tuple((parent, tuple(c.name for c in self.columns if c.of == parent)) for parent in parents)
+
+    @cached_property
+    def booleans(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns if c.type == "bool")
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Fields of a row that the body leaves out."""
+        return frozenset(self.names)
+
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        return {c.name: c for c in self.columns}
+
+    @cached_property
+    def swappable(self) -> bool:
+        return "revision" in self.by_name
+
+
+def text(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="text") for name in names)
+
+
+def required(type_: Type, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type=type_, required=True) for name in names)
+
+
+def integer(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="int") for name in names)
+
+
+def real(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="real") for name in names)
+
+
+def boolean(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="bool") for name in names)
+
+
+def copy(of: str, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type="text", of=of) for name in names)
+
+
+def counters(type_: Type, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type=type_, role="counter") for name in names)
