@@ -46,6 +46,9 @@ class Config:
     model_prices: str = ""
     """Prices of models that no table has: `name=INPUT/OUTPUT` in USD for a million tokens, separated by commas. Not
     from a project's file."""
+    prompts: str = ""
+    """A folder of your own prompts (`repair.md`, `rewrite.md`, `summarise.md`, `propose.md`), each used instead of the
+    one that comes along. Not from a project's file."""
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
@@ -69,6 +72,7 @@ class Tunables(TypedDict, total=False):
     fast_model: str | None
     model_base_url: str | None
     model_prices: str | None
+    prompts: str | None
 
 
 class Settings(Tunables, total=False):
@@ -85,8 +89,8 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
 KEYS = tuple(field.name for field in fields(Config))
 MODEL_KEY = "RATCHET_MODEL_API_KEY"
 """The key for `model_base_url`: only from the environment, like all keys, and never written down."""
-_PERSONAL = ("model_base_url", "model_prices")
-"""Where prompts go and what they may cost: not for a repository to decide."""
+_PERSONAL = ("model_base_url", "model_prices", "prompts")
+"""Where prompts go, what they may cost and what they say: not for a repository to decide."""
 
 
 def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: Unpack[Settings]) -> Config:

@@ -229,6 +229,7 @@ class EpisodeBook:
             environ=means.environ,
             readable=means.readable,
             allow_unknown_price=means.allow_unknown_price,
+            prompts=self._models.prompts,
             models=lambda named: self._asked(named, means),
         )
 

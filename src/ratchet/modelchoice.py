@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.config import Config
@@ -26,6 +27,11 @@ class ModelChoice:
     def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
         self._config = config
         self._environ = environ
+
+    @property
+    def prompts(self) -> Path | None:
+        """The folder of the person's own prompts."""
+        return Path(self._config.prompts).expanduser() if self._config.prompts else None
 
     def named(self, text: str = "") -> tuple[Named, ...]:
         """The models of a text, else those of the settings; () where neither names any. Raises UsageError, Refused."""

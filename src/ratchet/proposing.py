@@ -82,6 +82,9 @@ class ProposerOptions:
     net: Literal["none", "host"] = "none"
     environ: Mapping[str, str] = field(default_factory=dict)
     readable: tuple[Path, ...] = ()
+    allow_unknown_price: bool = False
+    prompts: Path | None = None
+    """A folder of the person's own prompts; see `ratchet.prompts`."""
     models: Callable[[str], Model] | None = None
     seed: int = 0
 

@@ -116,6 +116,8 @@ class SolverOptions:
     """Variables that the person passes on by name."""
     readable: tuple[Path, ...] = ()
     allow_unknown_price: bool = False
+    prompts: Path | None = None
+    """A folder of the person's own prompts; see `ratchet.prompts`."""
     models: Callable[[str], Model] | None = None
     """The language models of a name (a chain of `provider:name` separated by commas; "" for those of the settings).
     Raises Refused where none is named or the extra is not installed."""

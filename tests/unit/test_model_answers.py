@@ -12,8 +12,8 @@ from ratchet.errors import UsageError
 from ratchet.models.answers import Malformed, schema_of, value_of
 from ratchet.models.names import Named, chain_of
 from ratchet.models.prices import Usage, own_prices, pricing_of
+from ratchet.replacing import FileEdit, Misfit, changes_of, in_fences, path_of
 from ratchet.solvers.prompting import Proposal
-from ratchet.solvers.replacing import FileEdit, Misfit, changes_of, in_fences, path_of
 
 GOOD = '{"cause": "c", "fix": "f", "edits": [{"file": "a.py", "old": "x", "new": "y"}]}'
 

@@ -20,8 +20,9 @@ from pathlib import Path
 from ratchet.confinement import Command, Ran
 from ratchet.errors import Refused, UsageError
 from ratchet.fence import fence
+from ratchet.quoting import output_excerpt
 from ratchet.redaction import cap, redact
-from ratchet.solvers.prompting import lesson_row, output_excerpt
+from ratchet.solvers.prompting import lesson_row
 from ratchet.solving import Solved, SolveJob, SolverOptions
 
 _OUTPUT_SHOWN = 6_000  # characters of the check's output in the task
