@@ -193,6 +193,8 @@ class _Segment:
                 return newest
             # Exposures first: an outcome settles the exposure that was journalled before it.
             exposures = self.store.insert_new("exposures", found.exposures) if found.exposures else []
+            if found.events:
+                self.store.insert_new("events", found.events)
             taken = self.ingest(self.store, found.outcomes) if found.outcomes else None
             self._quarantine(found.quarantined)
             moved: Row = {"source": _SOURCE, "offset": batch.offset, "lines": batch.lines, "at": self.now}

@@ -1,4 +1,4 @@
-"""Reads the lines of a journal segment: outcomes and exposures of the right shape, everything else with its reason."""
+"""Reads the lines of a journal segment: outcomes, exposures and events of the right shape, all else with its reason."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Parsed:
 
     outcomes: list[Row] = field(default_factory=list)
     exposures: list[Row] = field(default_factory=list)
+    events: list[Row] = field(default_factory=list)
     quarantined: list[Quarantined] = field(default_factory=list)
     lost: int = 0
 
@@ -95,6 +96,10 @@ def _sort(row: Json, found: Parsed, path: str, number: int) -> None:
             wrong = _wrong(row, _EXPOSURE, _NEEDED["exposure"])
             if not wrong:
                 found.exposures.append(row)
+        elif kind == "event":
+            wrong = _wrong(row, _EVENT, _NEEDED["event"])
+            if not wrong:
+                found.events.append(row)
         elif kind == "lost":
             count, reason = row.get("count"), row.get("reason")
             found.lost += count if isinstance(count, int) else 0
@@ -119,6 +124,7 @@ _EXPOSURE: _Shape = {
     **dict.fromkeys(("settled", "ok"), bool),
     "revision": int,
 }
+_EVENT: _Shape = {**dict.fromkeys(("id", "noun", "record", "verb"), str), "at": float}
 _NESTED: dict[str, _Shape] = {
     "failure": {
         **dict.fromkeys(("message", "kind", "type", "signature", "template"), str),
@@ -127,7 +133,11 @@ _NESTED: dict[str, _Shape] = {
     },
     "step": dict.fromkeys(("tool", "head", "target", "input", "change"), str),
 }
-_NEEDED = {"outcome": ("id", "agent", "ok", "started_at"), "exposure": ("trial", "unit", "arm", "share", "at")}
+_NEEDED = {
+    "outcome": ("id", "agent", "ok", "started_at"),
+    "exposure": ("trial", "unit", "arm", "share", "at"),
+    "event": ("id", "noun", "verb", "at"),
+}
 _WIDEST = 2**63  # what every database holds
 _GREATEST = 1e300  # beyond, sums become infinite
 

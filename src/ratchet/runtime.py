@@ -1,32 +1,29 @@
-"""Builds everything and owns its lifetime: one method per operation, which every surface only translates."""
+"""One method per operation, which every surface only translates; those of one noun stand together in its book."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import Unpack
 
-from ratchet import config as configuration
 from ratchet import credit, deliver, install, learning, registry
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.analysis.health import Health, health
-from ratchet.config import Config, Settings
 from ratchet.doctor import Check, examine
 from ratchet.drain import Drained, drain
 from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
+from ratchet.foundation import STORE_NAME, Foundation
 from ratchet.guard.guard import Guard
-from ratchet.improving import Targets
 from ratchet.install import Installed, InstallScope
+from ratchet.intake import Intake
 from ratchet.learning import Learned
 from ratchet.lessonbook import LessonBook
 from ratchet.loops.improve import Improve, Ticked
@@ -36,22 +33,15 @@ from ratchet.modelchoice import ModelChoice
 from ratchet.paging import rows_of
 from ratchet.patternview import PatternDetail, detail
 from ratchet.ports import Progress, Proposer, Store
-from ratchet.recorder import Recorder
 from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of
 from ratchet.redaction import label
 from ratchet.report import Report, report
-from ratchet.sandboxes import Sandboxes
 from ratchet.settingsbook import SettingsBook
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
-from ratchet.store.sqlite import SqliteStore
 from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
-if TYPE_CHECKING:
-    from ratchet.notifiers.outbox import Outbox
-
-STORE_NAME = "ratchet.db"
 DAY_S = 86_400.0
 
 
@@ -59,71 +49,8 @@ def unwatched(done: int, total: int, what: str) -> None:
     """The Progress of work that nobody watches."""
 
 
-class Runtime:
-    """All operations over one home. Opening costs nothing: the store is opened by the first operation that needs it."""
-
-    def __init__(self, config: Config, *, recorder: Recorder | None = None) -> None:
-        self.config = config
-        self.home = config.home
-        self._store: Store | None = None
-        self._recorder = recorder
-        self._outbox: Outbox | None = None
-        self._lock = threading.Lock()
-        self.targets = Targets(lambda: self.store)
-        """What trials may change in this process."""
-
-    @classmethod
-    def open(cls, **given: Unpack[Settings]) -> Self:
-        """The runtime of these settings (see `config.load`). Raises UsageError for an unknown or bad one."""
-        return cls(configuration.load(**given))
-
-    def close(self) -> None:
-        """Release the store and the journal. What was recorded is on disk already."""
-        with self._lock:
-            recorder, self._recorder = self._recorder, None
-            store, self._store = self._store, None
-            outbox, self._outbox = self._outbox, None
-        if outbox is not None:
-            outbox.close()
-        if recorder is not None:
-            recorder.close()
-        if store is not None:
-            store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    # -- what it stands on -----------------------------------------------------------------------------------------
-
-    @property
-    def store(self) -> Store:
-        """The store, created where missing. Raises StoreError."""
-        with self._lock:
-            if self._store is None:
-                self._store = SqliteStore(self.home / STORE_NAME)
-            return self._store
-
-    @property
-    def recorder(self) -> Recorder:
-        with self._lock:
-            if self._recorder is None:
-                self._recorder = Recorder(str(self.home))
-            return self._recorder
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever recorded or learnt here."""
-        return (self.home / STORE_NAME).exists() or (self.home / "journal").is_dir()
-
-    def init(self) -> Path:
-        """Create the home and an empty store; return the home."""
-        _ = self.store
-        return self.home
+class Runtime(Foundation):
+    """All operations over one home."""
 
     @property
     def lessons(self) -> LessonBook:
@@ -167,11 +94,6 @@ class Runtime:
         ).tick()
 
     @property
-    def sandboxes(self) -> Sandboxes:
-        """Where machine-written code runs."""
-        return Sandboxes(self.home)
-
-    @property
     def episodes(self) -> EpisodeBook:
         """Tasks healed in a sandbox."""
         return EpisodeBook(
@@ -183,15 +105,9 @@ class Runtime:
         )
 
     @property
-    def outbox(self) -> Outbox:
-        """Where notices go: to the log, and to the notifiers that the environment names; none of them is waited for."""
-        with self._lock:
-            if self._outbox is None:
-                from ratchet.notifiers import from_environment  # mail and the web, which few commands need
-                from ratchet.notifiers.outbox import Outbox
-
-                self._outbox = Outbox(from_environment(os.environ))
-            return self._outbox
+    def intake(self) -> Intake:
+        """What other programs send by themselves."""
+        return Intake(self.recorder)
 
     @property
     def settings(self) -> SettingsBook:

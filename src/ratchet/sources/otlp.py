@@ -1,4 +1,5 @@
 """OTLP JSON traces, a document or a document a line: what models, tools, agents and chains did, and every failing span.
+A receiver keeps every other span, too.
 
 Understands the gen_ai names in both generations, OpenInference and OpenLLMetry (traceloop). Sources: the OTLP/JSON
 encoding of opentelemetry-proto, the semantic conventions for generative AI, the OpenInference specification.
@@ -25,7 +26,7 @@ _RESOURCES = ("resourceSpans", "resource_spans")
 _OTHER_SIGNALS = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")
 _CLAIM = re.compile(rb'"resource_?[sS]pans"\s*:')
-_SESSION = (
+SESSION_NAMES = (
     "session.id",
     "gen_ai.conversation.id",
     "traceloop.association.properties.session_id",
@@ -79,11 +80,12 @@ class _Span:
 
 
 class Traces:
-    """Reads the export requests of one file (or of a receiver)."""
+    """Reads the export requests of one file, or of a receiver, which keeps `every` span that it is sent."""
 
-    def __init__(self, path: str, carry: Row) -> None:
+    def __init__(self, path: str, carry: Row, *, every: bool = False) -> None:
         self._path = path
         self._carry = carry
+        self._every = every
 
     def take_document(self, document: Json) -> list[Item] | None:
         """The spans of one export request, or of a list of them."""
@@ -104,7 +106,7 @@ class Traces:
         for span in _spans(resources):
             if not fields.text(span.record.get("spanId")) and not fields.text(span.record.get("span_id")):
                 items.append(Quarantined(path=self._path, line=line, reason="a span without a spanId"))
-            elif _fails(span) or _means_something(span):
+            elif self._every or _fails(span) or _means_something(span):
                 items.append(self._outcome(span))
         return items
 
@@ -127,7 +129,7 @@ class Traces:
             tokens=_tokens(attributes),
             model=_string(attributes, _MODEL),
             source=NAME,
-            session=_string(attributes, _SESSION) or trace,
+            session=_string(attributes, SESSION_NAMES) or trace,
             failure=failure,
             step=step,
         )
@@ -135,29 +137,30 @@ class Traces:
 
 def _spans(resources: list[Json]) -> Iterator[_Span]:
     for resource in fields.rows(resources):
-        about = _plain(fields.row(resource.get("resource")).get("attributes"))
+        about = plain(fields.row(resource.get("resource")).get("attributes"))
         service = _string(about, ("service.name",))
-        session = _string(about, _SESSION)
+        session = _string(about, SESSION_NAMES)
         for scope in fields.rows(fields.first(resource, _SCOPES)):
             for record in fields.rows(scope.get("spans")):
-                attributes = _plain(record.get("attributes"))
+                attributes = plain(record.get("attributes"))
                 if session:
                     attributes.setdefault("session.id", session)
                 events = tuple(
-                    (fields.text(event.get("name")), _plain(event.get("attributes")))
+                    (fields.text(event.get("name")), plain(event.get("attributes")))
                     for event in fields.rows(record.get("events"))
                 )
                 yield _Span(record, attributes, events, service)
 
 
-def _plain(pairs: Json) -> Row:
+def plain(pairs: Json) -> Row:
     """Attributes as an object: OTLP writes a list of `{key, value: {stringValue | intValue | ...}}`."""
     if isinstance(pairs, dict):
         return dict(pairs)
-    return {fields.text(pair.get("key")): _value(pair.get("value")) for pair in fields.rows(pairs)}
+    return {fields.text(pair.get("key")): value_of(pair.get("value")) for pair in fields.rows(pairs)}
 
 
-def _value(held: Json, depth: int = 4) -> Json:
+def value_of(held: Json, depth: int = 4) -> Json:
+    """The plain value of an OTLP `AnyValue`."""
     if not isinstance(held, dict) or not depth:
         return held
     for name, value in held.items():
@@ -166,10 +169,10 @@ def _value(held: Json, depth: int = 4) -> Json:
             return fields.whole(value)
         if kind == "arrayvalue":
             values = fields.row(value).get("values")
-            return [_value(item, depth - 1) for item in values] if isinstance(values, list) else []
+            return [value_of(item, depth - 1) for item in values] if isinstance(values, list) else []
         if kind == "kvlistvalue":
             return {
-                fields.text(pair.get("key")): _value(pair.get("value"), depth - 1)
+                fields.text(pair.get("key")): value_of(pair.get("value"), depth - 1)
                 for pair in fields.rows(fields.row(value).get("values"))
             }
         return value

@@ -1,0 +1,105 @@
+"""What every operation stands on: one home's configuration, store, journal and ways out, and their lifetimes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from ratchet import config as configuration
+from ratchet.config import Config, Settings
+from ratchet.improving import Targets
+from ratchet.ports import Store
+from ratchet.recorder import Recorder
+from ratchet.sandboxes import Sandboxes
+from ratchet.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from ratchet.notifiers.outbox import Outbox
+
+STORE_NAME = "ratchet.db"
+
+
+class Foundation:
+    """One home, opened. Opening costs nothing: the store is opened by the first operation that needs it."""
+
+    def __init__(self, config: Config, *, recorder: Recorder | None = None) -> None:
+        self.config = config
+        self.home = config.home
+        self._store: Store | None = None
+        self._recorder = recorder
+        self._outbox: Outbox | None = None
+        self._lock = threading.Lock()
+        self.targets = Targets(lambda: self.store)
+        """What trials may change in this process."""
+
+    @classmethod
+    def open(cls, **given: Unpack[Settings]) -> Self:
+        """The runtime of these settings (see `config.load`). Raises UsageError for an unknown or bad one."""
+        return cls(configuration.load(**given))
+
+    def close(self) -> None:
+        """Release the store and the journal. What was recorded is on disk already."""
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+            store, self._store = self._store, None
+            outbox, self._outbox = self._outbox, None
+        if outbox is not None:
+            outbox.close()
+        if recorder is not None:
+            recorder.close()
+        if store is not None:
+            store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- what it stands on -----------------------------------------------------------------------------------------
+
+    @property
+    def store(self) -> Store:
+        """The store, created where missing. Raises StoreError."""
+        with self._lock:
+            if self._store is None:
+                self._store = SqliteStore(self.home / STORE_NAME)
+            return self._store
+
+    @property
+    def recorder(self) -> Recorder:
+        with self._lock:
+            if self._recorder is None:
+                self._recorder = Recorder(str(self.home))
+            return self._recorder
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever recorded or learnt here."""
+        return (self.home / STORE_NAME).exists() or (self.home / "journal").is_dir()
+
+    def init(self) -> Path:
+        """Create the home and an empty store; return the home."""
+        _ = self.store
+        return self.home
+
+    @property
+    def sandboxes(self) -> Sandboxes:
+        """Where machine-written code runs."""
+        return Sandboxes(self.home)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Where notices go: to the log, and to the notifiers that the environment names; none of them is waited for."""
+        with self._lock:
+            if self._outbox is None:
+                from ratchet.notifiers import from_environment  # mail and the web, which few commands need
+                from ratchet.notifiers.outbox import Outbox
+
+                self._outbox = Outbox(from_environment(os.environ))
+            return self._outbox

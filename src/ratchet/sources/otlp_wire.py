@@ -1,0 +1,118 @@
+"""An OTLP/HTTP request as it comes over the wire, and the answer to it: JSON or protobuf, gzip or not.
+
+Source: the OTLP specification, section OTLP/HTTP; opentelemetry-proto for the messages (extra `otel`, asked for by
+protobuf only).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import TYPE_CHECKING, Literal, cast
+
+from ratchet.errors import Refused, UsageError
+from ratchet.records import Json, Row
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+Signal = Literal["traces", "logs", "metrics"]
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
+MOST_BYTES = 64 * 1_048_576
+"""Of one request, unpacked."""
+_IDS = frozenset(("traceId", "spanId", "parentSpanId"))
+_DEEPEST = 64
+_REJECTED = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}
+
+
+def decoded(signal: Signal, body: bytes, *, content_type: str = JSON, encoding: str = "") -> Row:
+    """The export request, spelled as OTLP/JSON whatever it came as. Ids are lower-case hex.
+
+    Raises UsageError for a body that is no such request, Refused where protobuf cannot be read here.
+    """
+    body = _unpacked(body, encoding.strip().lower())
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == PROTOBUF:
+        return _from_protobuf(signal, body)
+    if kind != JSON:
+        raise UsageError(f"OTLP comes as {JSON} or {PROTOBUF}, not as {kind[:80]!r}: set the Content-Type")
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the body is no OTLP/JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"the body is no OTLP/JSON: an object is due, not a {type(found).__name__}")
+    return found
+
+
+def answered(signal: Signal, rejected: int, why: str, *, content_type: str = JSON) -> tuple[bytes, str]:
+    """The answer and its content type, in the encoding of the request. What was rejected is told with its reason."""
+    partial: Row = {_REJECTED[signal]: str(rejected), "errorMessage": why} if rejected else {}
+    said: Row = {"partialSuccess": partial} if partial else {}
+    if content_type.partition(";")[0].strip().lower() != PROTOBUF:
+        return json.dumps(said).encode(), JSON
+    from google.protobuf.json_format import ParseDict
+
+    message = _message(signal, "Response")
+    ParseDict(said, message)
+    return message.SerializeToString(), PROTOBUF
+
+
+def _unpacked(body: bytes, encoding: str) -> bytes:
+    if encoding in ("", "identity"):
+        return body
+    if encoding not in ("gzip", "deflate"):
+        raise UsageError(f"Content-Encoding {encoding[:40]!r} is not read here: send gzip, or none")
+    packed = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # tells gzip and zlib apart by itself
+    try:
+        found = packed.decompress(body, MOST_BYTES)
+    except zlib.error as error:
+        raise UsageError(f"the body is no {encoding}: {error}") from error
+    if packed.unconsumed_tail:
+        raise UsageError(f"the body unpacks to more than {MOST_BYTES >> 20} MB: send smaller batches")
+    if not packed.eof:
+        raise UsageError(f"the body's {encoding} is cut short")
+    return found
+
+
+def _from_protobuf(signal: Signal, body: bytes) -> Row:
+    message = _message(signal, "Request")
+    from google.protobuf.json_format import MessageToDict
+    from google.protobuf.message import DecodeError
+
+    try:
+        message.ParseFromString(body)
+        found = MessageToDict(message)
+    except (DecodeError, ValueError, RecursionError) as error:
+        raise UsageError(f"the body is no OTLP protobuf request for {signal}: {error or 'it is cut short'}") from error
+    return cast("Row", _with_hex_ids(found))
+
+
+def _message(signal: Signal, what: Literal["Request", "Response"]) -> Message:
+    try:
+        from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
+        from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
+        from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+    except ImportError as error:
+        raise Refused(
+            "OTLP as protobuf needs the extra `otel`: pip install 'ratchet-ai[otel]', or send OTLP/JSON "
+            "(OTEL_EXPORTER_OTLP_PROTOCOL=http/json)"
+        ) from error
+    modules = {"traces": trace_service_pb2, "logs": logs_service_pb2, "metrics": metrics_service_pb2}
+    names = {"traces": "ExportTraceService", "logs": "ExportLogsService", "metrics": "ExportMetricsService"}
+    return cast("Message", getattr(modules[signal], names[signal] + what)())
+
+
+def _with_hex_ids(value: Json, depth: int = _DEEPEST) -> Json:
+    """Protobuf's own JSON writes bytes as base64, OTLP's writes ids as hex: so one span has one id."""
+    if isinstance(value, list):
+        return [_with_hex_ids(each, depth - 1) for each in value] if depth else []
+    if not isinstance(value, dict):
+        return value
+    if not depth:
+        return {}
+    return {
+        name: base64.b64decode(each).hex() if name in _IDS and isinstance(each, str) else _with_hex_ids(each, depth - 1)
+        for name, each in value.items()
+    }
