@@ -12,7 +12,7 @@ import pytest
 from ratchet.errors import BackendError, UsageError
 from ratchet.records import Row
 from ratchet.runtime import Runtime
-from ratchet.sources.otlp_wire import MOST_BYTES, PROTOBUF
+from ratchet.sources.otlp_wire import MOST_BYTES, PROTOBUF, Signal
 from surfaces import otlp_payloads
 from surfaces.otlp_payloads import CASES, Case, seen, span
 
@@ -125,7 +125,7 @@ def test_a_body_that_is_no_request_is_refused_with_what_is_wrong(
         },
     ],
 )
-def test_a_request_of_a_wrong_shape_hurts_nobody(signal: otlp_payloads.Signal, request_: Row, tmp_path: Path) -> None:
+def test_a_request_of_a_wrong_shape_hurts_nobody(signal: Signal, request_: Row, tmp_path: Path) -> None:
     with Runtime.open(home=tmp_path) as runtime:
         got = runtime.intake.otlp(signal, json.dumps(request_).encode())
         runtime.drain()
