@@ -55,9 +55,16 @@ def arguments_of(check: Sequence[str]) -> list[str] | None:
 
 
 class PytestJudge:
-    """Port `Judge` for a check that runs pytest."""
+    """Port `Judge` for a check that runs pytest.
+
+    `apart_only`: a test counts only where it passed with the program in another process; one that is no plain call of
+    the program does not pass. Then no change can reach for the harness, and none is refused for trying.
+    """
 
     name = "pytest"
+
+    def __init__(self, *, apart_only: bool = False) -> None:
+        self._apart_only = apart_only
 
     def judge(
         self,
@@ -78,7 +85,8 @@ class PytestJudge:
         spec = {
             "token": token,
             "arguments": _kept(arguments),
-            "apart": bool(changes),
+            "apart": bool(changes) or self._apart_only,
+            "together": not self._apart_only,
             "trusted": sorted(trusted),
             "conftests": sorted(path for path in trusted if PurePosixPath(path).name == "conftest.py"),
             "has_settings": any(map(_is_settings, trusted)),
@@ -197,7 +205,8 @@ class _Judged:
                 outcomes = {
                     name: passed.get(name, outcomes.get(name, "not run")) for name in graded.apart.ids or outcomes
                 }
-        errors = graded.together.errors if graded.together is not None else ()
+        told = graded.together or graded.apart
+        errors = told.errors if told is not None else ()
         bad = [name for name, said in outcomes.items() if said in ("failed", "error", "not run")]
         good = [name for name, said in outcomes.items() if said in ("passed", "xpassed")]
         skipped = [name for name, said in outcomes.items() if said in ("skipped", "xfailed")]
@@ -217,7 +226,8 @@ class _Judged:
         for told in filter(None, (graded.apart, graded.together)):
             if told.strangers:
                 return f"{told.strangers[0]} is no conftest of the project"
-        if graded.together is not None and not graded.together.finished:
+        last = graded.together or graded.apart
+        if last is not None and not last.finished:
             return "pytest ended before its tests did"
         if tests.errors:
             return f"{tests.failed_ids[0]} cannot be collected"

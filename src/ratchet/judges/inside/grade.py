@@ -37,7 +37,7 @@ def main() -> int:
             left = [name for name in apart["ids"] if apart["outcomes"].get(name) not in ("passed", "xfailed")]
             complete = apart["finished"] and apart["ids"] and not apart["errors"]
             wanted = None if not complete else [name for name in left if apart["outcomes"].get(name) != "skipped"]
-        if wanted != []:
+        if wanted != [] and spec["together"]:
             answer["together"] = _in_child(spec, root, here, together=True, only=wanted)
     sys.stdout.flush()
     print("\n" + spec["token"] + " " + json.dumps(answer), flush=True)
@@ -88,6 +88,7 @@ def _in_child(spec: dict, root: str, here: str, *, together: bool, only: list[st
     pid = os.fork()
     if not pid:
         os.close(reading)
+        del spec["token"]  # of the child's copy: whatever runs there cannot speak for the parent
         code = 70
         try:
             code = _run(spec, root, here, writing, together=together, only=only)
@@ -145,7 +146,7 @@ def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only
         sys.meta_path.insert(0, apart.Finder(candidate, root, lambda path: path in trusted))
     plugin = Outcomes(pytest, tell, spec, root, only, None if candidate is None else candidate.unplain)
     try:
-        return int(pytest.main(_arguments(spec, here, root, quiet=not together), plugins=[plugin]))
+        return int(pytest.main(_arguments(spec, here, root, quiet=spec["together"] and not together), plugins=[plugin]))
     finally:
         if candidate is not None:
             candidate.close()
