@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,14 +15,16 @@ from ratchet.sandbox.bubblewrap import PLACE
 from ratchet.sandboxes import Sandboxes
 
 
-def measuring(home: Path) -> Measuring:
-    """Who measures an agent on this machine. A value: it can be sent to another process."""
+def measuring(home: Path, *, guarded: Sequence[Path] = ()) -> Measuring:
+    """Who measures an agent on this machine. A value: it can be sent to another process. `guarded` are hashed before
+    and after each run of an agent."""
     return Measuring(
         sandbox=partial(_sandbox, home),
         copied=workspaces.copied,
         workdir=_workdir,
         removed=remove_tree,
         score=scorers.score,
+        guarded=tuple(map(str, guarded)),
     )
 
 

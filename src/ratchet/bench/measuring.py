@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ratchet.bench.account import result_of
+from ratchet.bench.endpoint import ask_agent
+from ratchet.bench.evidence import differing, fingerprints, tried
 from ratchet.bench.running import Done, limits_of, run_agent
 from ratchet.benching import BenchTask, Evaluation
 from ratchet.confinement import Limits, View
@@ -81,6 +83,8 @@ class Measuring:
     removed: Callable[[Path], None]
     """Removes a folder, whatever a stranger left in it."""
     score: Scorer
+    guarded: tuple[str, ...] = ()
+    """Files and folders that no agent may change, hashed before and after: the benchmark, the archive, the memory."""
 
     def __call__(self, job: Job, /) -> Evaluation:
         began, at = time.monotonic(), time.time()
@@ -109,8 +113,15 @@ class Measuring:
     def _measured(self, job: Job, place: Path, cancelled: Callable[[], bool]) -> Evaluation:
         sandbox = self.sandbox(job.unsafe)
         workspace = self._laid(job.task, sandbox, place)
-        workdir = self.workdir(sandbox, workspace.view())
-        done = run_agent(job, workspace, sandbox, workdir, cancelled)
+        before = fingerprints((job.version, *self.guarded))
+        if job.agent.how == "http":
+            done = ask_agent(job, workspace, cancelled)
+        else:
+            done = run_agent(job, workspace, sandbox, self.workdir(sandbox, workspace.view()), cancelled)
+        done = replace(done, attempts=(*done.attempts, *tried(done.output, job, self.guarded)))
+        changed = differing(before, fingerprints((job.version, *self.guarded)))
+        if changed:
+            done = replace(done, infrastructure="", attempts=(*changed, *done.attempts), reason=changed[0])
         if done.infrastructure or done.reason:
             return _unscored(job, done, place)
         limits = replace(limits_of(job), idle_s=None)
