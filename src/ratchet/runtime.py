@@ -22,7 +22,7 @@ from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
 from ratchet.foundation import STORE_NAME, Foundation
 from ratchet.guard.guard import Guard
-from ratchet.install import Installed, InstallScope
+from ratchet.install import InstallScope
 from ratchet.intake import Intake
 from ratchet.learning import Learned
 from ratchet.lessonbook import LessonBook
@@ -37,9 +37,12 @@ from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome
 from ratchet.redaction import label
 from ratchet.report import Report, report
 from ratchet.settingsbook import SettingsBook
+from ratchet.settingsfile import Installed
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
+from ratchet.timeline import Timeline
+from ratchet.tokenbook import TokenBook
 from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
 DAY_S = 86_400.0
@@ -108,6 +111,16 @@ class Runtime(Foundation):
     def intake(self) -> Intake:
         """What other programs send by themselves."""
         return Intake(self.recorder)
+
+    @property
+    def tokens(self) -> TokenBook:
+        """Who may use a server over this home."""
+        return TokenBook(lambda: self.store)
+
+    @property
+    def timeline(self) -> Timeline:
+        """What happened, for people to read."""
+        return Timeline(lambda: self.store)
 
     @property
     def settings(self) -> SettingsBook:

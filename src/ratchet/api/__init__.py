@@ -1,0 +1,1 @@
+"""The operations over HTTP (extra `serve`). `app.create` makes the application, `ratchet serve` runs it."""

@@ -1,0 +1,88 @@
+"""The HTTP application: every operation of a `Runtime`, behind one door."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from ratchet import __version__
+from ratchet.api import limits, problems
+from ratchet.api.access import Access, Doorkeeper
+from ratchet.api.feed import Feed
+from ratchet.api.meter import Meter
+from ratchet.api.origins import Gate, is_loopback
+from ratchet.api.routers import ROUTERS
+from ratchet.api.serving import Served, Serving
+from ratchet.api.watching import Watching
+from ratchet.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+THREADS = 8
+"""Operations at once: each thread has a connection of its own to the store, with its own cache."""
+_ABOUT = "What keeps failing, what fixed it, what is on trial: the operations of the command line, over HTTP."
+
+
+def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
+    """The app over a runtime, which the caller closes after it. Nothing is opened or started before its lifespan."""
+    serving = serving or Serving()
+    held = Served(
+        runtime=runtime,
+        serving=serving,
+        access=Access(runtime.tokens, serving.token),
+        feed=Feed(runtime.timeline.since),
+        meter=Meter(),
+    )
+    app = FastAPI(
+        title="Ratchet",
+        version=__version__,
+        summary=_ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        responses=problems.EVERYWHERE,
+        lifespan=_lifespan,
+        middleware=[  # the first is the outermost
+            Middleware(Watching, meter=held.meter),
+            Middleware(Gate, **_names(serving)),
+            Middleware(Doorkeeper, access=held.access),
+            Middleware(limits.Pace, per_s=serving.requests_per_s),
+            Middleware(limits.Body, most_bytes=serving.body_bytes),
+        ],
+        separate_input_output_schemas=False,
+    )
+    app.state.served = held
+    problems.add_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = described()
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        schemas["Problem"] = problems.SCHEMA
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
+    return app
+
+
+def _names(serving: Serving) -> dict[str, Any]:
+    local = is_loopback(serving.host)
+    hosts = {each.lower() for each in (serving.host, *serving.hosts)}
+    return {"hosts": hosts, "addresses": not local, "origins": serving.origins}
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    held: Served = app.state.served
+    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    try:
+        yield
+    finally:
+        held.feed.close()

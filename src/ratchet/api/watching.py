@@ -1,0 +1,60 @@
+"""Every request is counted and leaves one structured line, without secrets."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ratchet.api.meter import Meter
+from ratchet.redaction import clean
+
+log = logging.getLogger(__name__)
+
+
+class Watching:
+    """ASGI middleware around all others."""
+
+    def __init__(self, app: ASGIApp, meter: Meter) -> None:
+        self._app = app
+        self._meter = meter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message.setdefault("headers", []).extend(_HEADERS)
+                self._note(scope, int(message["status"]), time.perf_counter() - began)
+            await send(message)
+
+        await self._app(scope, receive, noted)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = scope.get("route")
+        pattern = str(getattr(route, "path", "")) or "other"
+        method = str(scope["method"])
+        self._meter.served(method, pattern, status, seconds)
+        caller = scope.get("state", {}).get("caller")
+        log.info(
+            "request.served",
+            extra={
+                "method": method,
+                "path": clean(str(scope["path"]), 300),
+                "status": status,
+                "ms": round(seconds * 1e3, 2),
+                "caller": getattr(caller, "name", ""),
+            },
+        )
+
+
+# What a browser must not do with our answers, whatever it takes them for.
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+]
