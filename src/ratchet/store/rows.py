@@ -28,7 +28,8 @@ def _encoder() -> Callable[[Row], str]:
     return lambda row: "".join(pieces(row, 0))
 
 
-_encode = _encoder()
+encode = _encoder()
+"""A dict as the text of a body."""
 
 
 def column_names(table: Table) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def values_of(table: Table, row: Row) -> list[Json]:
     known = table.known
     rest = {} if known.issuperset(row) else {name: value for name, value in row.items() if name not in known}
     if table.body:
-        values.append(_encode(rest) if rest else None)
+        values.append(encode(rest) if rest else None)
     elif rest:
         raise UsageError(f"table {table.name} has no field {', '.join(sorted(rest))}; it has {', '.join(table.names)}")
     return values

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
@@ -19,6 +20,49 @@ from ratchet.store.rows import column_names, read_names
 
 Clause: TypeAlias = "tuple[str, list[Json]]"
 """A piece of SQL and its parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dialect:
+    """Where databases differ. One is equal to itself only, so that statements can be remembered by it.
+
+    `listed` makes one parameter of a list, which `among` (with the column as `{}`) looks a value up in; `same` is an
+    equality that NULL takes part in; `rising` and `falling` end an order so that NULL counts as the smallest.
+    """
+
+    mark: str
+    among: str
+    listed: Callable[[Sequence[Json]], Json]
+    same: str
+    never: str
+    least: str
+    greatest: str
+    rising: str = ""
+    falling: str = ""
+
+
+SQLITE = Dialect(
+    mark="?",
+    # One parameter whatever the length: the statement stays cached and no limit of parameters is met.
+    among="{} IN (SELECT value FROM json_each(?))",
+    listed=lambda values: json.dumps(list(values)),
+    same="IS",
+    never="0",
+    least="min",
+    greatest="max",
+)
+
+POSTGRES = Dialect(
+    mark="%s",
+    among="{} = ANY(%s)",
+    listed=list,
+    same="IS NOT DISTINCT FROM",
+    never="FALSE",
+    least="LEAST",
+    greatest="GREATEST",
+    rising=" NULLS FIRST",
+    falling=" NULLS LAST",
+)
 
 COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 _AGGREGATES = {"min": "MIN({})", "max": "MAX({})", "distinct": "COUNT(DISTINCT {})"}
@@ -37,53 +81,57 @@ def quoted(names: Sequence[str]) -> str:
 
 
 @cache
-def insert(table: Table) -> str:
+def insert(table: Table, dialect: Dialect = SQLITE) -> str:
     """Insert unless the key exists."""
     names = column_names(table)
-    marks = ", ".join("?" * len(names))
+    marks = ", ".join([dialect.mark] * len(names))
     return f'INSERT INTO "{table.name}" ({quoted(names)}) VALUES ({marks}) ON CONFLICT ({quoted(table.key)}) DO NOTHING'
 
 
 @cache
-def upsert(table: Table) -> str:
-    """Insert; on an existing key add counters and widen extremes. Other columns keep what came first."""
+def upsert(table: Table, dialect: Dialect = SQLITE, *, source: str = "") -> str:
+    """Insert; on an existing key add counters and widen extremes. Other columns keep what came first.
+
+    `source` is where the rows come from, without it one row of parameters."""
     names = column_names(table)
-    changes = [change for column in table.columns if (change := _combined(column))]
+    changes = [change for column in table.columns if (change := _combined(column, dialect))]
     if not changes:
         raise UsageError(f"table {table.name} has no counters to add to")
+    source = source or f"VALUES ({', '.join([dialect.mark] * len(names))})"
     return (
-        f'INSERT INTO "{table.name}" AS held ({quoted(names)}) VALUES ({", ".join("?" * len(names))}) '
+        f'INSERT INTO "{table.name}" AS held ({quoted(names)}) {source} '
         f"ON CONFLICT ({quoted(table.key)}) DO UPDATE SET {', '.join(changes)}"
     )
 
 
-def _combined(column: Column) -> str:
+def _combined(column: Column, dialect: Dialect) -> str:
     name = f'"{column.name}"'
     if column.role == "counter":
         return f"{name} = COALESCE(held.{name}, 0) + COALESCE(excluded.{name}, 0)"
     if column.role in ("min", "max"):
         # The two-argument min() of SQLite is NULL when either is.
-        return f"{name} = {column.role}(COALESCE(held.{name}, excluded.{name}), COALESCE(excluded.{name}, held.{name}))"
+        extreme = dialect.least if column.role == "min" else dialect.greatest
+        return f"{name} = {extreme}(COALESCE(held.{name}, excluded.{name}), COALESCE(excluded.{name}, held.{name}))"
     return ""
 
 
 @cache
-def update_at_revision(table: Table) -> str:
+def update_at_revision(table: Table, dialect: Dialect = SQLITE) -> str:
     """Overwrite a whole row iff its revision is the expected one; parameters: all values, the key, the revision."""
-    changes = ", ".join(f'"{name}" = ?' for name in column_names(table))
-    return f'UPDATE "{table.name}" SET {changes} WHERE {_key_equals(table)} AND "revision" = ?'
+    changes = ", ".join(f'"{name}" = {dialect.mark}' for name in column_names(table))
+    return f'UPDATE "{table.name}" SET {changes} WHERE {key_equals(table, dialect)} AND "revision" = {dialect.mark}'
 
 
 @cache
-def select_key(table: Table) -> str:
-    return f'SELECT {quoted(read_names(table))} FROM "{table.name}" WHERE {_key_equals(table)}'
+def select_key(table: Table, dialect: Dialect = SQLITE) -> str:
+    return f'SELECT {quoted(read_names(table))} FROM "{table.name}" WHERE {key_equals(table, dialect)}'
 
 
-def _key_equals(table: Table) -> str:
-    return " AND ".join(f'"{name}" = ?' for name in table.key)
+def key_equals(table: Table, dialect: Dialect = SQLITE) -> str:
+    return " AND ".join(f'"{name}" = {dialect.mark}' for name in table.key)
 
 
-def conditions(table: Table, where: Where | None, *, prefix: str = "") -> Clause:
+def conditions(table: Table, where: Where | None, dialect: Dialect = SQLITE, *, prefix: str = "") -> Clause:
     """`where` as ANDed SQL ("" when there is nothing to say)."""
     parts: list[str] = []
     values: list[Json] = []
@@ -92,44 +140,54 @@ def conditions(table: Table, where: Where | None, *, prefix: str = "") -> Clause
         held = f'{prefix}"{name}"'
         operator, value = wanted if isinstance(wanted, tuple) else ("=", wanted)
         if operator == "in":
-            # One parameter whatever the length: the statement stays cached and no limit of parameters is met.
-            parts.append(f"{held} IN (SELECT value FROM json_each(?))")
-            values.append(json.dumps(list(_listed(table, name, value))))
+            parts.append(dialect.among.format(held))
+            values.append(dialect.listed(listed(table, name, value)))
         elif operator not in COMPARISONS:
             raise UsageError(f"unknown operator {operator!r}; use one of {' '.join(sorted(COMPARISONS))} in")
         elif value is None:
             parts.append(f"{held} IS {'' if operator == '=' else 'NOT '}NULL")
         else:
-            parts.append(f"{held} {operator} ?")
+            parts.append(f"{held} {operator} {dialect.mark}")
             values.append(value)
     return " AND ".join(parts), values
 
 
-def _listed(table: Table, name: str, value: Json) -> Sequence[Json]:
+def listed(table: Table, name: str, value: Json) -> Sequence[Json]:
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"table {table.name}, column {name}: `in` wants a list, got {type(value).__name__}")
     return value
 
 
 def select(
-    table: Table, where: Where | None, *, order: Sequence[str], limit: int | None, after: Sequence[Json] | None
+    table: Table,
+    where: Where | None,
+    dialect: Dialect = SQLITE,
+    *,
+    order: Sequence[str],
+    limit: int | None,
+    after: Sequence[Json] | None,
 ) -> Clause:
     """A page of rows: the columns of `read_names`, then those of the full order, which make a cursor."""
     full = full_order(table, order)
-    said, values = conditions(table, where)
+    said, values = conditions(table, where, dialect)
     parts = [said] if said else []
     if after is not None:
-        beyond, more = _beyond(table, full, after)
+        beyond, more = _beyond(table, full, after, dialect)
         parts.append(beyond)
         values += more
     text = f'SELECT {quoted(read_names(table))}, {quoted([n for n, _ in full])} FROM "{table.name}"'
     if parts:
         text += f" WHERE {' AND '.join(parts)}"
-    text += " ORDER BY " + ", ".join(f'"{name}" {"DESC" if down else "ASC"}' for name, down in full)
+    text += " ORDER BY " + ", ".join(_ordered(table, name, down, dialect) for name, down in full)
     if limit is not None:
-        text += " LIMIT ?"
+        text += f" LIMIT {dialect.mark}"
         values.append(limit)
     return text, values
+
+
+def _ordered(table: Table, name: str, down: bool, dialect: Dialect) -> str:
+    nulls = "" if name in table.key else dialect.falling if down else dialect.rising
+    return f'"{name}" {"DESC" if down else "ASC"}{nulls}'
 
 
 def full_order(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
@@ -143,29 +201,30 @@ def full_order(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
     return full
 
 
-def _beyond(table: Table, order: Sequence[tuple[str, bool]], after: Sequence[Json]) -> Clause:
+def _beyond(table: Table, order: Sequence[tuple[str, bool]], after: Sequence[Json], dialect: Dialect) -> Clause:
     """Rows that come after `after` in `order`. NULL sorts first, as SQLite has it."""
     (name, down), value = order[0], after[0]
     held = f'"{name}"'
     always = table.by_name[name].required or name in table.key
-    later, values = _later(held, value, down=down, always=always)
+    later, values = _later(held, value, dialect, down=down, always=always)
     if len(order) == 1:
         return later, values
-    deeper, more = _beyond(table, order[1:], after[1:])
-    text = f"({later} OR ({held} IS ? AND {deeper}))"
+    deeper, more = _beyond(table, order[1:], after[1:], dialect)
+    text = f"({later} OR ({held} {dialect.same} {dialect.mark} AND {deeper}))"
     values = [*values, value, *more]
     if always:
         # Says the same once more, in the one form that an index can seek by.
-        return f"({held} {'<=' if down else '>='} ? AND {text})", [value, *values]
+        return f"({held} {'<=' if down else '>='} {dialect.mark} AND {text})", [value, *values]
     return text, values
 
 
-def _later(held: str, value: Json, *, down: bool, always: bool) -> Clause:
+def _later(held: str, value: Json, dialect: Dialect, *, down: bool, always: bool) -> Clause:
     if value is None:
-        return ("0", []) if down else (f"{held} IS NOT NULL", [])
+        return (dialect.never, []) if down else (f"{held} IS NOT NULL", [])
     if not down:
-        return f"{held} > ?", [value]
-    return (f"{held} < ?" if always else f"({held} < ? OR {held} IS NULL)"), [value]
+        return f"{held} > {dialect.mark}", [value]
+    below = f"{held} < {dialect.mark}"
+    return (below if always else f"({below} OR {held} IS NULL)"), [value]
 
 
 def cursor_of(order: Sequence[tuple[str, bool]], last: Sequence[Json]) -> str:
@@ -185,11 +244,13 @@ def after_cursor(order: Sequence[tuple[str, bool]], cursor: str) -> list[Json]:
     return list(last)
 
 
-def group(table: Table, by: Sequence[str], sums: Sequence[str], where: Where | None) -> Clause:
+def group(
+    table: Table, by: Sequence[str], sums: Sequence[str], where: Where | None, dialect: Dialect = SQLITE
+) -> Clause:
     """GROUP BY; without `by` one row over all."""
     for name in by:
         column_of(table, name)
-    said, values = conditions(table, where)
+    said, values = conditions(table, where, dialect)
     columns = [*(f'"{name}"' for name in by), *(_aggregate(table, wanted) for wanted in sums)]
     text = f'SELECT {", ".join(columns)} FROM "{table.name}"'
     if said:
