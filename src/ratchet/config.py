@@ -47,8 +47,8 @@ class Config:
     """Prices of models that no table has: `name=INPUT/OUTPUT` in USD for a million tokens, separated by commas. Not
     from a project's file."""
     prompts: str = ""
-    """A folder of your own prompts (`repair.md`, `rewrite.md`, `summarise.md`, `propose.md`), each used instead of the
-    one that comes along. Not from a project's file."""
+    """A folder of your own prompts (`repair.md`, `propose.md`, ...), each used instead of the one of that name that
+    comes along. Not from a project's file."""
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)

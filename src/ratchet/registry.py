@@ -10,12 +10,14 @@ from typing import cast
 
 from ratchet.errors import UsageError
 from ratchet.ports import Proposer, Source
+from ratchet.proposing import AgentProposer, ProposerOptions
 from ratchet.solving import Judge, Solver, SolverOptions
 
 SOURCES = "ratchet.sources"
 PROPOSERS = "ratchet.proposers"
 SOLVERS = "ratchet.solvers"
 JUDGES = "ratchet.judges"
+AGENT_PROPOSERS = "ratchet.agent_proposers"
 
 _BUILT_IN: Mapping[str, Mapping[str, str]] = {
     JUDGES: {"command": "ratchet.judges.command:CommandJudge", "pytest": "ratchet.judges.pytest:PytestJudge"},
@@ -24,6 +26,12 @@ _BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "repair": "ratchet.solvers.repair:Repair",
         "model": "ratchet.solvers.model:create",
         "command": "ratchet.solvers.command:create",
+    },
+    AGENT_PROPOSERS: {
+        "settings": "ratchet.proposers.settings:create",
+        "model": "ratchet.proposers.model:create",
+        "command": "ratchet.proposers.command:create",
+        "script": "ratchet.proposers.script:create",
     },
 }
 """Group -> name -> where it is: imported when asked for."""
@@ -76,12 +84,29 @@ def solver(name: str, options: SolverOptions) -> Solver:
 
     Raises UsageError for a name that leads nowhere, and what the solver itself raises when it cannot be set up.
     """
-    head, _, argument = name.partition(":")
-    known = head in _BUILT_IN[SOLVERS] or any(point.name == head for point in entry_points(group=SOLVERS))
-    made = named(SOLVERS, head if known else name)
+    made, argument = _with_argument(SOLVERS, name)
     if not callable(made):
         raise UsageError(f"solver {name!r} cannot be called; name a callable that takes SolverOptions")
-    return cast("Solver", made(replace(options, argument=argument if known else "")))
+    return cast("Solver", made(replace(options, argument=argument)))
+
+
+def agent_proposer(name: str, options: ProposerOptions) -> AgentProposer:
+    """Who proposes changes of an agent: `settings`, `model:NAME`, `command:WORDS`, `script:FILE`, a plugin's, or
+    `package.module:attribute`; what follows the colon of a known name is its argument.
+
+    Raises UsageError for a name that leads nowhere, and what the proposer itself raises when it cannot be set up.
+    """
+    made, argument = _with_argument(AGENT_PROPOSERS, name)
+    if not callable(made):
+        raise UsageError(f"proposer {name!r} cannot be called; name a callable that takes ProposerOptions")
+    return cast("AgentProposer", made(replace(options, argument=argument)))
+
+
+def _with_argument(group: str, name: str) -> tuple[object, str]:
+    """The provider of `name` or `name:argument`, and its argument; or the object at `package.module:attribute`."""
+    head, _, argument = name.partition(":")
+    known = head in _BUILT_IN[group] or any(point.name == head for point in entry_points(group=group))
+    return (named(group, head), argument) if known else (named(group, name), "")
 
 
 def judge(name: str) -> Judge:

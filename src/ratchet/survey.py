@@ -1,4 +1,4 @@
-"""Which files of a project matter to a failing check, and as much of them as there is room for."""
+"""Which files of a project matter, as much of them as there is room for, and what it takes to change them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ratchet.confinement import Command, Limits
+from ratchet.confinement import Command, FileChange, Limits
 from ratchet.errors import NotFound, Refused
 from ratchet.ports import Sandbox, Workspace
 from ratchet.protection import is_harness, is_test
+from ratchet.replacing import MOST_FILE_BYTES, Misfit
 
 _PRUNED = (
     *(".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
@@ -18,7 +19,7 @@ _PRUNED = (
 )
 _SOURCE = re.compile(
     r"\.(?:py|pyi|js|mjs|cjs|jsx|ts|tsx|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|swift|scala|sh|sql|lua|ex|exs|toml|cfg|ini"
-    r"|json|ya?ml|txt|md|html|css)$"
+    r"|json|ya?ml|txt|md|html|css|prompt|jinja2?|j2|tmpl)$"
 )
 _CODE = re.compile(r"\.(?:py|js|mjs|cjs|jsx|ts|tsx|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|swift|scala|sh|lua|exs?)$")
 _IMPORT = re.compile(
@@ -68,7 +69,7 @@ def ranked(paths: Sequence[str], texts: Sequence[str], read: dict[str, str]) -> 
     code. `texts` are what names them, the most telling first; `read` holds what was read already (path -> text)."""
     order: dict[str, None] = {}
     for text in texts:
-        for path in _mentioned(paths, text):
+        for path in mentioned(paths, text):
             order.setdefault(path)
     for path in list(order):
         for imported in _imported(paths, path, read.get(path, "")):
@@ -109,7 +110,26 @@ def text_of(workspace: Workspace, path: str) -> str:
         return ""
 
 
-def _mentioned(paths: Sequence[str], text: str) -> list[str]:
+def content(workspace: Workspace, path: str) -> bytes | None:
+    """What is to be edited: a file's content, None where there is none. Raises Misfit for what is no plain file."""
+    try:
+        return workspace.read(path, limit_bytes=MOST_FILE_BYTES)
+    except NotFound:
+        return None
+    except Refused as error:
+        raise Misfit(f"{path} cannot be edited: {error}") from error
+
+
+def change(workspace: Workspace, sandbox: Sandbox, changes: Sequence[FileChange]) -> None:
+    """Write the changes of edits, which remove no file. What may be run stays so. Raises Refused where a path leads
+    elsewhere."""
+    runnable = executable(workspace, sandbox, [each.path for each in changes if each.before is not None])
+    for each in changes:
+        assert each.after is not None
+        workspace.write(each.path, each.after, mode=0o755 if each.path in runnable else 0o644)
+
+
+def mentioned(paths: Sequence[str], text: str) -> list[str]:
     """Paths that a text names, the last named first: a traceback ends where it hurts. A path that is named by its end
     counts; a bare name only where one file alone has it."""
     at: dict[str, int] = {}

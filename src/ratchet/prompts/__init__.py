@@ -7,8 +7,9 @@ from pathlib import Path
 from ratchet.errors import UsageError
 
 FOLDER = Path(__file__).parent
-NAMES = ("repair", "rewrite", "summarise", "propose")
-"""For a failing check: edits, a whole file, a long output in short; and for an agent: what could make it better."""
+NAMES = ("repair", "rewrite", "summarise", "propose", "improve", "delegate")
+"""For a failing check: edits, a whole file, a long output in short. For an agent: a change of it, a file of it as a
+whole, a change that a coding agent makes."""
 MOST_CHARS = 20_000  # far more than rules take, and little enough to leave room for what they are about
 
 

@@ -9,13 +9,13 @@ from typing import TypeVar, cast
 from ratchet import survey
 from ratchet.asking import Answer, Model, Question
 from ratchet.confinement import FileChange
-from ratchet.errors import ModelError, NotFound, Refused
+from ratchet.errors import ModelError, Refused
 from ratchet.healing import Attempt
 from ratchet.prompts import Prompts
 from ratchet.protection import is_harness, is_test, matches, objection
 from ratchet.records import Json
 from ratchet.redaction import clean, redact
-from ratchet.replacing import MOST_FILE_BYTES, FileEdit, Misfit, changes_of, in_fences
+from ratchet.replacing import FileEdit, Misfit, changes_of, in_fences
 from ratchet.solvers.prompting import (
     ROOMS,
     Material,
@@ -196,22 +196,13 @@ def _made(job: SolveJob, found: _Round, shown: Mapping[str, str]) -> _Round:
     if not found.edits:
         return replace(found, wrong=found.answer.problem or "it holds no edits", unfit=True)
     try:
-        changes = changes_of(found.edits, lambda path: _content(job, path), shown)
+        changes = changes_of(found.edits, lambda path: survey.content(job.workspace, path), shown)
     except Misfit as fault:
         return replace(found, wrong=str(fault), unfit=True)
     reason = objection(changes, job.task)
     if reason or not changes:
         return replace(found, wrong=reason or "the edits leave every file as it is")
     return replace(found, changes=changes, fix=found.fix or "rewrote " + ", ".join(each.path for each in changes))
-
-
-def _content(job: SolveJob, path: str) -> bytes | None:
-    try:
-        return job.workspace.read(path, limit_bytes=MOST_FILE_BYTES)
-    except NotFound:
-        return None
-    except Refused as error:
-        raise Misfit(f"{path} cannot be edited: {error}") from error
 
 
 def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[Shown]) -> Solved:
@@ -229,18 +220,10 @@ def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[
     if not last.changes:
         return Solved(status="proposed", cause=last.cause, reason=clean(f"{_UNUSABLE}: {last.wrong}", 1_000), note=note)
     try:
-        _write(job, last.changes)
+        survey.change(job.workspace, job.sandbox, last.changes)
     except Refused as error:
         return Solved(status="proposed", reason=f"the edits cannot be made: {error}", note=note)
     return Solved(status="proposed", cause=last.cause, fix=last.fix, candidates=1, note=note, memo=_memo(last.edits))
-
-
-def _write(job: SolveJob, changes: Sequence[FileChange]) -> None:
-    held = [each.path for each in changes if each.before is not None]
-    runnable = survey.executable(job.workspace, job.sandbox, held)
-    for each in changes:
-        assert each.after is not None  # edits write files, they remove none
-        job.workspace.write(each.path, each.after, mode=0o755 if each.path in runnable else 0o644)
 
 
 def _memo(edits: Sequence[FileEdit]) -> dict[str, Json]:
