@@ -34,6 +34,7 @@ _KNOB_KEYS = ("type", "default", "options", "low", "high", "integer")
 _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/homebrew", "/nix", "/etc", "/dev", "/proc", "/sys")
 _SHARED = ("/tmp", "/var/tmp", "/", "/home", "/root", "/opt", "/srv", "/var", "/mnt", "/data")  # noqa: S108
+_BESIDE = (".venv", "venv", "env", "node_modules")
 _EXAMPLE = f'write {FILE_NAME} there, such as:  command = "python {{agent}}/agent.py"  changes = ["*.md", "*.py"]'
 
 
@@ -128,13 +129,13 @@ def _declared(folder: Path) -> Agent:
         own_check=_words(said["check"], "check", path) if "check" in said else (),
         net="host" if net == "host" else "none",
         pass_env=tuple(_texts(said.get("pass_env", []), "pass_env", path)),
-        readable=tuple(str(_existing(each, folder)) for each in readable),
+        readable=(*made.readable, *(str(_existing(each, folder)) for each in readable)),
     )
 
 
 def _running(how: str, said: object, folder: Path, path: Path) -> Agent:
     if how == "command":
-        return Agent(how="command", argv=_own_files(_words(said, "command", path), folder))
+        return _of_own_files(_words(said, "command", path), folder)
     if not isinstance(said, str):
         raise UsageError(f"{path}: {how} is {said!r}; use a text")
     if how == "url":
@@ -144,14 +145,32 @@ def _running(how: str, said: object, folder: Path, path: Path) -> Agent:
     return Agent(how="callable", target=said)
 
 
-def _own_files(argv: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-    """The words with the folder's own files named by the folder: a version lies somewhere else."""
-    return tuple(
-        f"{{agent}}/{word.removeprefix('./')}"
-        if not word.startswith(("-", "/", "{")) and (at or "/" in word) and (folder / word).is_file()
-        else word
-        for at, word in enumerate(argv)
-    )
+def _of_own_files(argv: tuple[str, ...], folder: Path) -> Agent:
+    """The command with the folder's own files named by the folder: a version lies somewhere else. Its virtual
+    environment and its installed modules belong to no version: they are shown where they are."""
+    made: list[str] = []
+    beside: list[str] = []
+    for at, word in enumerate(argv):
+        name = word.removeprefix("{agent}/").removeprefix("./")
+        own = not word.startswith(("-", "/")) and (at > 0 or "/" in word) and (folder / name).is_file()
+        top = name.partition("/")[0]
+        if own and top in _BESIDE:
+            made.append(str(folder / name))
+            beside += [str(folder / top), *_base_of(folder / top)]
+        else:
+            made.append(f"{{agent}}/{name}" if own else word)
+    return Agent(how="command", argv=tuple(made), readable=tuple(dict.fromkeys(beside)))
+
+
+def _base_of(venv: Path) -> list[str]:
+    """The installation that a virtual environment stands on, where the sandbox does not show it anyway."""
+    try:
+        text = (venv / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    found = re.search(r"^home\s*=\s*(/\S+)\s*$", text, re.MULTILINE)
+    base = Path(os.path.realpath(found[1])).parent if found else Path("/usr")
+    return [] if _is_system(base) or _is_shared(base) or not (base / "lib").is_dir() else [str(base)]
 
 
 def _settings(said: Mapping[str, object], knobs: Mapping[str, Knob], path: Path) -> dict[str, Json]:
