@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 MEMOS = 500
 """Edits that passed, handed back to their solver; older ones say little that newer ones do not."""
+_TOLD = {"auto": ("repair", "model"), "repair": ("auto",), "model": ("auto",)}
+"""Whose edits a solver is told of besides its own: `auto` passes its work on to the two others."""
 _OUTPUT_CHARS = 20_000  # of a check's output that are kept in the store
 
 
@@ -112,9 +114,14 @@ def attempts(store: Store, episode_id: str, *, dropped: bool = False) -> list[At
 
 
 def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
-    """What a solver asked to be remembered of attempts that passed: those that faced the same signature first (in
-    whichever task: the failure is back), then the newest of tasks other than `but`."""
-    rows = store.find("attempts", {"solver": solver, "status": "passed"}, order=("-started_at",), limit=2 * MEMOS).rows
+    """What a solver (or one that works for it, or it for) asked to be remembered of attempts that passed: those that
+    faced the same signature first (in whichever task: the failure is back), then the newest of tasks other than
+    `but`."""
+    where: dict[str, Json | tuple[str, Json]] = {
+        "solver": ("in", [solver, *_TOLD.get(solver, ())]),
+        "status": "passed",
+    }
+    rows = store.find("attempts", where, order=("-started_at",), limit=2 * MEMOS).rows
     found: list[Memo] = []
     for row in rows:
         said = row.get("memo")
@@ -123,7 +130,7 @@ def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
             continue
         found.append(
             Memo(
-                solver=solver,
+                solver=str(row.get("solver") or ""),
                 signature=str(row.get("faced") or ""),
                 kind=str(row.get("faced_kind") or ""),
                 template=str(row.get("faced_template") or ""),

@@ -93,7 +93,8 @@ class Verdict:
 class Memo:
     """What a solver asked to be remembered of an edit that passed, with the failure that it fixed.
 
-    Kept by the loop and handed back to the same solver: those of the same signature first, then the newest.
+    Kept by the loop and handed back to the same solver (what `auto` passed on counts as both's): those of the same
+    signature first, then the newest.
     """
 
     solver: str

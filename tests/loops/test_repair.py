@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from ratchet.confinement import Limits, View
 from ratchet.errors import Refused
 from ratchet.healing import Memo
 from ratchet.ports import Sandbox
+from ratchet.sandbox.landlock import Landlock
+from ratchet.sandbox.probe import probe
 from ratchet.sandboxes import Sandboxes
 from ratchet.solvers.repair import Asked, Found, files_of, note_of, search
 from ratchet.tasks import CHECK
@@ -49,6 +52,20 @@ def test_a_shipped_task_is_fixed_and_its_files_are_as_they_were(sandbox: Sandbox
     assert 0 < found.found_at <= found.tried <= 400
     assert set(files_of(found.patches[0])) <= set(task.sources)
     assert {each.name: each.read_text() for each in folder.glob("*.py")} == dict(task.project)
+
+
+def test_what_lies_above_the_project_and_may_not_be_read_is_no_obstacle(tmp_path: Path) -> None:
+    found = probe(Landlock(), quick=True)
+    if not found.works:
+        pytest.skip(f"Landlock does not work here: {found.note}")
+    with tempfile.TemporaryDirectory() as above:  # that every user may pass, other than what pytest makes
+        Path(above).chmod(0o755)
+        for name, text in (("pytest.ini", "[pytest]\naddopts = --no-such-option\n"), ("conftest.py", "1 / 0\n")):
+            (Path(above) / name).write_text(text)
+        folder = tasks.task("counters").lay_out(Path(above) / "p")
+        assert searched(Landlock(), folder).patches
+        (folder / "setup.cfg").write_text("[tool:pytest]\naddopts = -k nothing_has_this_name\n")
+        assert searched(Landlock(), folder).problem == "no test could be run"
 
 
 def test_an_exact_repeat_is_fixed_at_candidate_1(sandbox: Sandbox, tmp_path: Path) -> None:

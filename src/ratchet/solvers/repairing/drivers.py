@@ -6,6 +6,7 @@ child), and in the child runs the tests.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import runpy
 import shlex
@@ -19,6 +20,8 @@ from typing import Any, Protocol
 from .child import InChild, Job, guarded
 
 Serve = Callable[[], None]
+_SETTINGS = {"pytest.ini": "", ".pytest.ini": "", "pytest.toml": "", ".pytest.toml": "", "pyproject.toml": "[tool.pytest",
+             "tox.ini": "[pytest]", "setup.cfg": "[tool:pytest]"}  # fmt: skip
 _SHELL = set("|&;<>$`\\\"'*?[]#~=%(){}\n")
 
 
@@ -48,7 +51,8 @@ class Pytest:
     stale in the children: then each of them sets pytest up."""
 
     def __init__(self, arguments: Sequence[str], stale: Callable[[], bool]) -> None:
-        self._arguments = ["-q", "--assert=plain", "--tb=short", "-p", "no:cacheprovider", "--capture=sys", *arguments]
+        quick = ["-q", "--assert=plain", "--tb=short", "-p", "no:cacheprovider", "--capture=sys"]
+        self._arguments = [*_here(arguments), *quick, *arguments]
         self._stale = stale
         self._serve: Serve | None = None
         self._job: Job | None = None
@@ -288,6 +292,24 @@ def _command(job: Job, argv: list[str]) -> None:
         sys.exit(done.returncode)
 
     guarded(job, "check", run)
+
+
+def _here(arguments: Sequence[str]) -> list[str]:
+    """Options under which pytest looks into no folder above the project: it may see those, but not read them."""
+    root = os.getcwd()
+    named = [os.path.dirname(each.split("::")[0]) for each in arguments if not each.startswith("-")]
+    own = any(_has_settings(folder) for folder in {root, *map(os.path.abspath, named)})
+    return ["--rootdir", root, "--confcutdir", root, *([] if own else ["-c", os.devnull])]
+
+
+def _has_settings(folder: str) -> bool:
+    """Whether a file there holds settings of pytest."""
+    for name, mark in _SETTINGS.items():
+        with contextlib.suppress(OSError):  # mostly: there is no such file
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                if mark in file.read(1_000_000):
+                    return True
+    return False
 
 
 def _is_here(module: object) -> bool:
