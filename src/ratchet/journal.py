@@ -20,7 +20,7 @@ from ratchet.coin import uuid7
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ratchet.records import Row
 
@@ -74,13 +74,26 @@ class Journal:
             line = _line(row)
         except (ValueError, TypeError, RecursionError) as error:
             return self._lose(f"a record could not be encoded: {error}")
+        return self._kept(line, 1)
+
+    def extend(self, rows: Sequence[Row]) -> bool:
+        """Write many records with one write; False when not all of them are kept (then give all of them again: a
+        reader tells them by their ids). Never raises, never waits."""
+        try:
+            lines = b"".join(map(_line, rows))
+        except (ValueError, TypeError, RecursionError) as error:
+            return self._lose(f"{len(rows)} records could not be encoded: {error}", len(rows))
+        return self._kept(lines, len(rows))
+
+    def _kept(self, lines: bytes, records: int) -> bool:
         with self._lock:
             try:
-                kept = self._write(line)
+                kept = self._write(lines, records)
             except OSError as error:
-                kept = self._lose(f"the journal in {self.folder[:200]} cannot be written: {error.strerror or error}")
+                why = f"the journal in {self.folder[:200]} cannot be written: {error.strerror or error}"
+                kept = self._lose(why, records)
             except ValueError as error:  # a home that is no path: NUL in it, or a lone surrogate
-                kept = self._lose(f"the journal in {self.folder[:200]!r} cannot be written: {error}")
+                kept = self._lose(f"the journal in {self.folder[:200]!r} cannot be written: {error}", records)
             why, self._untold = self._untold, ""
         if why and self._report is not None:  # outside the lock: a host's log handler may do anything
             self._report(why)
@@ -93,26 +106,26 @@ class Journal:
         if fd >= 0:
             _close(fd)
 
-    def _write(self, line: bytes) -> bool:
+    def _write(self, lines: bytes, records: int) -> bool:
         if self._fd < 0 or self._written >= self._segment_bytes:
             if time.monotonic() < self._retry_at:
-                return self._lose(self._outage)
+                return self._lose(self._outage, records)
             self._open()
         try:
-            return self._put(line)
+            return self._put(lines, records)
         except OSError as error:
             if error.errno != _EBADF:
                 raise
         # The host closed all descriptors (daemons do). The number may be another's by now: never close it.
         self._fd = -1
         self._open()
-        return self._put(line)
+        return self._put(lines, records)
 
-    def _put(self, line: bytes) -> bool:
+    def _put(self, lines: bytes, records: int) -> bool:
         """One write. A short one (the disk ran full) leaves a torn line, so the next record begins a fresh one."""
         for _ in range(2):
             # In a shared segment another process may have left the torn line.
-            piece = b"\n" + line if self._torn or self._shared else line
+            piece = b"\n" + lines if self._torn or self._shared else lines
             written = os.write(self._fd, piece)
             self._written += written
             if written == len(piece):
@@ -121,7 +134,7 @@ class Journal:
                     self._recover()
                 return True
             self._torn = True
-        return self._lose(f"the disk of {self.folder} is full")
+        return self._lose(f"the disk of {self.folder} is full", records)
 
     def _open(self) -> None:
         self.close()
@@ -145,9 +158,9 @@ class Journal:
             _close(fd)
         raise OSError("every new segment was deleted at once")
 
-    def _lose(self, why: str) -> bool:
-        self.lost += 1
-        self._unreported_lost += 1
+    def _lose(self, why: str, records: int = 1) -> bool:
+        self.lost += records
+        self._unreported_lost += records
         if not self._outage:
             self._outage = self._untold = why
         return False
