@@ -7,39 +7,23 @@ nothing on stderr, and `|| true`. `-I -S` keeps the person's environment out and
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import json
 import os
 import shlex
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ratchet import jsontext
-from ratchet.errors import BackendError, Conflict, Refused, UsageError
+from ratchet.errors import Refused, UsageError
 from ratchet.records import Json, Row
-
-InstallScope = Literal["user", "project"]
+from ratchet.settingsfile import Installed, InstallScope, Kept, diff, read, replace
 
 AGENTS = ("claude-code",)
 _MARK = "ratchet.hookpath"  # what every command of ours, of any version, holds
 _CODE = "import sys;sys.path.insert(0,{source});from ratchet.hookpath import run;run()"
 _TIMEOUT_S = 5  # the host's limit; the hook's own is 2 s
 _TOOL_EVENTS = frozenset(("PostToolUseFailure", "PreToolUse"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Installed:
-    """What was (or with `dry_run` would be) done to a settings file. `diff` is a unified diff, `backup` the file that
-    keeps its content from before, "" where there was none."""
-
-    path: str
-    changed: bool
-    diff: str
-    backup: str = ""
 
 
 def install(
@@ -59,21 +43,21 @@ def install(
     (it is left untouched), BackendError when it cannot be read or written, Conflict when it changed meanwhile.
     """
     path = settings_path(agent, scope=scope, project=project, environ=environ)
-    before = _read(path)
+    before = read(path)
     wanted = {event: _group(event, home, environ) for event in _events(prevent=prevent)}
     if before is not None and sorted(_ours(_parsed(path, before)), key=_event) == sorted(wanted.items(), key=_event):
         return Installed(path=str(path), changed=False, diff="", backup="")
-    kept = _Kept.of(home, path)
+    kept = Kept.of(home, path)
     if before is None or _is_blank(before):
         original, base = before, "{\n}\n"
     else:
-        base = _without_ours(path, before, kept.own_events(path))
+        base = _without_ours(path, before, _own_events(path, kept.original))
         original = kept.original if kept.is_as_left(before) else base
     after = _with_hooks(path, base, wanted)
     if not dry_run:
         kept.remember(original, after)
-        _replace(path, before, after)
-    return Installed(path=str(path), changed=True, diff=_diff(path, before, after), backup=kept.backup_if_any())
+        replace(path, before, after)
+    return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
 
 
 def uninstall(
@@ -88,21 +72,21 @@ def uninstall(
     """Take our hooks out: byte for byte what was there before when nobody else changed the file since, else only our
     entries, keeping the person's later edits. Raises as `install`."""
     path = settings_path(agent, scope=scope, project=project, environ=environ)
-    before = _read(path)
-    kept = _Kept.of(home, path)
+    before = read(path)
+    kept = Kept.of(home, path)
     if before is None or not _ours(_parsed(path, before)):
         return Installed(path=str(path), changed=False, diff="", backup="")
     after: str | None
     if kept.is_as_left(before):
         after = kept.original
     else:
-        after = _without_ours(path, before, kept.own_events(path))
+        after = _without_ours(path, before, _own_events(path, kept.original))
         if kept.is_known and (kept.original is None or _is_blank(kept.original)) and not _parsed(path, after):
             after = kept.original  # it was not there or empty before us, and nothing but us was ever in it
     if not dry_run:
-        _replace(path, before, after)
+        replace(path, before, after)
         kept.forget()
-    return Installed(path=str(path), changed=True, diff=_diff(path, before, after), backup=kept.backup_if_any())
+    return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
 
 
 def installed_events(
@@ -110,7 +94,7 @@ def installed_events(
 ) -> dict[str, str]:
     """Event -> command of the hooks that are ours now; raises as `install`."""
     path = settings_path(agent, scope=scope, project=project, environ=environ)
-    before = _read(path)
+    before = read(path)
     found = _ours(_parsed(path, before)) if before is not None else []
     return {event: command for event, group in found for command in _commands(group)}
 
@@ -273,118 +257,7 @@ def _position(text: str, start: int, key: str) -> int:
     return max(i for i, item in enumerate(jsontext.items(text, start)) if item.key == key)
 
 
-# --- files ---------------------------------------------------------------------------------------------------------
-
-
-class _Kept:
-    """What stood in a settings file before us, and what we left there: in HOME/backups, for `uninstall`."""
-
-    def __init__(self, backup: Path, note: Path) -> None:
-        self._backup, self._note = backup, note
-        self.original: str | None = None
-        self._left = ""
-        self.is_known = False
-
-    @classmethod
-    def of(cls, home: Path, path: Path) -> _Kept:
-        name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
-        kept = cls(home / "backups" / f"settings-{name}.json", home / "backups" / f"settings-{name}.note")
-        try:
-            note = json.loads(kept._note.read_bytes())
-            kept._left = str(note["left_sha256"])
-            kept.original = kept._backup.read_bytes().decode("utf-8", "surrogateescape") if note["existed"] else None
-            kept.is_known = True
-        except FileNotFoundError:
-            return kept
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BackendError(
-                f"{kept._note} cannot be read ({error}); delete it: the hooks are then taken out one by one"
-            ) from error
-        return kept
-
-    def own_events(self, path: Path) -> Collection[str] | None:
-        """The events under the person's own "hooks", empty ones too; None where they had none, as far as is known."""
-        hooks = None if self.original is None else _parsed(path, self.original).get("hooks")
-        return list(hooks) if isinstance(hooks, dict) else None
-
-    def is_as_left(self, text: str) -> bool:
-        return self.is_known and _digest(text) == self._left
-
-    def remember(self, original: str | None, left: str) -> None:
-        try:
-            self._backup.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if original is not None:
-                _write(self._backup, original, 0o600)
-            _write(self._note, json.dumps({"left_sha256": _digest(left), "existed": original is not None}), 0o600)
-        except OSError as error:
-            raise BackendError(f"no backup can be kept in {self._backup.parent} ({error}); nothing changed") from error
-        self.original = original
-
-    def forget(self) -> None:
-        """The backup itself stays: it costs nothing and may be wanted."""
-        self._note.unlink(missing_ok=True)
-
-    def backup_if_any(self) -> str:
-        return str(self._backup) if self.original is not None and self._backup.exists() else ""
-
-
-def _read(path: Path) -> str | None:
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device may have no end
-            raise Refused(
-                f"{path} is no regular file; it is left as it is: put a file in its place, then install again"
-            )
-        # Surrogate escapes keep bytes that are no UTF-8 as they are; inside a string they are the person's matter.
-        return path.read_bytes().decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BackendError(
-            f"{path} cannot be read ({error.strerror}); nothing changed: mend its permissions"
-        ) from error
-
-
-def _replace(path: Path, before: str | None, after: str | None) -> None:
-    """Write the file whole or not at all, following links and keeping its mode; None deletes it."""
-    real = path.resolve()
-    try:
-        if _read(real) != before:
-            raise Conflict(f"{path} changed while it was being edited; nothing was written, run the command again")
-        if after is None:
-            real.unlink(missing_ok=True)
-            return
-        real.parent.mkdir(parents=True, exist_ok=True)
-        _write(real, after, real.stat().st_mode & 0o7777 if before is not None else 0o600)
-    except OSError as error:
-        raise BackendError(
-            f"{real} cannot be written ({error.strerror}); nothing changed: give write access to it and its folder"
-        ) from error
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.chmod(mode)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _diff(path: Path, before: str | None, after: str | None) -> str:
-    lines = difflib.unified_diff(
-        (before or "").splitlines(),
-        (after or "").splitlines(),
-        fromfile=str(path) if before is not None else "/dev/null",
-        tofile=str(path) if after is not None else "/dev/null",
-        lineterm="",
-    )
-    return "\n".join(lines)
+def _own_events(path: Path, original: str | None) -> Collection[str] | None:
+    """The events under the person's own "hooks", empty ones too; None where they had none, as far as is known."""
+    hooks = None if original is None else _parsed(path, original).get("hooks")
+    return list(hooks) if isinstance(hooks, dict) else None

@@ -8,11 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import Unpack
 
-from ratchet import credit, deliver, install, learning, registry
+from ratchet import credit, deliver, install, installing, learning, registry
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.analysis.health import Health, health
@@ -22,7 +23,7 @@ from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
 from ratchet.foundation import STORE_NAME, Foundation
 from ratchet.guard.guard import Guard
-from ratchet.install import InstallScope
+from ratchet.installing import Parts
 from ratchet.intake import Intake
 from ratchet.learning import Learned
 from ratchet.lessonbook import LessonBook
@@ -37,7 +38,7 @@ from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome
 from ratchet.redaction import label
 from ratchet.report import Report, report
 from ratchet.settingsbook import SettingsBook
-from ratchet.settingsfile import Installed
+from ratchet.settingsfile import Installed, InstallScope
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
@@ -129,8 +130,10 @@ class Runtime(Foundation):
 
     def drain(self) -> Drained:
         """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this
-        first, so that one reads one's own writes."""
-        drained = drain(self.store, str(self.home), learning.take, time.time())
+        first, so that one reads one's own writes; where `patience_s` is set, it reads what is there after so long."""
+        until = inf if self.patience_s is None else time.monotonic() + self.patience_s
+        with self._draining:
+            drained = drain(self.store, str(self.home), learning.take, time.time(), until=until)
         self._mine(unwatched)
         self.guard.publish()  # what another machine opened, or a lost file
         return drained
@@ -305,16 +308,25 @@ class Runtime(Foundation):
 
     # -- hand it to an agent ---------------------------------------------------------------------------------------
 
-    def install(self, agent: str, *, scope: InstallScope, prevent: bool, dry_run: bool) -> Installed:
-        """Add the hooks to a coding agent's settings (see `install.install`)."""
-        done = install.install(agent, scope=scope, home=self.home, project=Path.cwd(), prevent=prevent, dry_run=dry_run)
+    def install(
+        self, agent: str, *, scope: InstallScope, prevent: bool = False, dry_run: bool = False, parts: Parts = "all"
+    ) -> list[Installed]:
+        """Add the hooks to a coding agent's settings where it has such (`install.install`), and name our MCP server
+        there (`registering.register`): what was done to each file."""
+        done = installing.install(
+            agent, scope=scope, home=self.home, project=Path.cwd(), prevent=prevent, dry_run=dry_run, parts=parts
+        )
         if not dry_run:
             self._publish()
         return done
 
-    def uninstall(self, agent: str, *, scope: InstallScope, dry_run: bool) -> Installed:
-        """Take the hooks out again (see `install.uninstall`)."""
-        return install.uninstall(agent, scope=scope, home=self.home, project=Path.cwd(), dry_run=dry_run)
+    def uninstall(
+        self, agent: str, *, scope: InstallScope, dry_run: bool = False, parts: Parts = "all"
+    ) -> list[Installed]:
+        """Take both out again."""
+        return installing.uninstall(
+            agent, scope=scope, home=self.home, project=Path.cwd(), dry_run=dry_run, parts=parts
+        )
 
     def run_hook(self, event: str, payload: str) -> str:
         """Run the installed hook's command on an event; return what it says to the agent ("" for nothing)."""

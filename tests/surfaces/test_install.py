@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from ratchet import install as installing
 from ratchet import jsontext
 from ratchet.errors import BackendError, Refused, UsageError
-from ratchet.install import Installed, InstallScope, installed_events, uninstall
+from ratchet.install import installed_events, uninstall
+from ratchet.settingsfile import Installed, InstallScope
 
 SETTINGS = [
     '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "é": "\\u00e4 ä"\n}\n',

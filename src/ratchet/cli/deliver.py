@@ -8,13 +8,16 @@ import click
 
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.install import InstallScope
+from ratchet.installing import Parts
+from ratchet.settingsfile import InstallScope
 
-AGENTS = ("claude-code",)
+AGENTS = ("claude-code", "cursor", "codex")
 
 agent_argument = click.argument("agent", type=click.Choice(AGENTS), metavar="AGENT")
 user_option = click.option("--user", "scope", flag_value="user", default="user", help="For every project (default).")
 project_option = click.option("--project", "scope", flag_value="project", help="For the project in this folder only.")
+hooks_option = click.option("--hooks-only", "parts", flag_value="hooks", help="Leave the MCP server out.")
+mcp_option = click.option("--mcp-only", "parts", flag_value="mcp", help="Leave the hooks out.")
 
 
 @click.command()
@@ -22,35 +25,48 @@ project_option = click.option("--project", "scope", flag_value="project", help="
 @user_option
 @project_option
 @click.option("--prevent", is_flag=True, help="Also speak before a step that literally repeats a known failure.")
+@hooks_option
+@mcp_option
 @click.option("--dry-run", is_flag=True, help="Show the change without making it.")
 @home_option
 @json_option
 def install(
-    agent: str, scope: InstallScope, prevent: bool, dry_run: bool, command_home: Path | None, as_json: bool
+    agent: str,
+    scope: InstallScope,
+    prevent: bool,
+    parts: Parts | None,
+    dry_run: bool,
+    command_home: Path | None,
+    as_json: bool,
 ) -> None:
     """Hand a coding agent the fix in the failing turn.
 
-    Adds hooks to the settings of AGENT (claude-code) and touches nothing else there; a backup is kept.
+    Adds hooks to the settings of AGENT (claude-code) and names the MCP server there (claude-code, cursor, codex; needs
+    the extra `mcp`); nothing else in them is touched, and a backup is kept.
     """
-    done = opened(command_home).install(agent, scope=scope, prevent=prevent, dry_run=dry_run)
-    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, dry_run=dry_run)
+    done = opened(command_home).install(agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts or "all")
+    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run)
 
 
 @click.command()
 @agent_argument
 @user_option
 @project_option
+@hooks_option
+@mcp_option
 @click.option("--dry-run", is_flag=True, help="Show the change without making it.")
 @home_option
 @json_option
-def uninstall(agent: str, scope: InstallScope, dry_run: bool, command_home: Path | None, as_json: bool) -> None:
-    """Take the hooks out again.
+def uninstall(
+    agent: str, scope: InstallScope, parts: Parts | None, dry_run: bool, command_home: Path | None, as_json: bool
+) -> None:
+    """Take both out again.
 
-    The settings file of AGENT (claude-code) is restored byte for byte if nobody else changed it; otherwise only the
-    hooks are taken out.
+    Each settings file of AGENT is restored byte for byte if nobody else changed it; otherwise only our entries are
+    taken out.
     """
-    done = opened(command_home).uninstall(agent, scope=scope, dry_run=dry_run)
-    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, dry_run=dry_run, removed=True)
+    done = opened(command_home).uninstall(agent, scope=scope, dry_run=dry_run, parts=parts or "all")
+    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run, removed=True)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -20,10 +20,10 @@ from ratchet.runtime import unwatched
 if TYPE_CHECKING:
     from ratchet.classification import Classification
     from ratchet.doctor import Check
-    from ratchet.install import Installed
     from ratchet.memory.recall import Recalled
     from ratchet.patternview import PatternDetail
     from ratchet.report import Report
+    from ratchet.settingsfile import Installed
     from ratchet.sources.watch_dir import Polled
 
 KIND_STYLE = "cyan"
@@ -291,16 +291,24 @@ def imported(found: object) -> None:
         line(f"  rejected line {bad['line']}: {bad['reason']}")
 
 
-def installed_fields(done: Installed) -> dict[str, Json]:
-    return {
-        "path": done.path,
-        "changed": done.changed,
-        "diff": done.diff,
-        "backup": done.backup,
-    }
+def installed_fields(done: Sequence[Installed]) -> dict[str, Json]:
+    """What was done to each file; the first one's (the hooks', where the agent has such) stand on top, too."""
+    files = [_file_fields(each) for each in done]
+    return {**files[0], "changed": any(each.changed for each in done), "files": list(files)}
 
 
-def installed(done: Installed, *, dry_run: bool, removed: bool = False) -> None:
+def _file_fields(done: Installed) -> dict[str, Json]:
+    return {"path": done.path, "changed": done.changed, "diff": done.diff, "backup": done.backup}
+
+
+def installed(done: Sequence[Installed], agent: str, *, dry_run: bool, removed: bool = False) -> None:
+    for each in done:
+        _installed_in(each, dry_run=dry_run, removed=removed)
+    if not (dry_run or removed) and any(each.changed for each in done):
+        click.echo(f"It counts from the next session on. Back out: ratchet uninstall {agent}")
+
+
+def _installed_in(done: Installed, *, dry_run: bool, removed: bool) -> None:
     if not done.changed:
         line(f"{done.path}: nothing to change")
         return
@@ -312,8 +320,6 @@ def installed(done: Installed, *, dry_run: bool, removed: bool = False) -> None:
     line(f"{'taken out of' if removed else 'installed in'} {done.path}")
     if done.backup:
         line(f"backup: {done.backup}")
-    if not removed:
-        click.echo("It counts from the next Claude Code session on. Back out: ratchet uninstall claude-code")
 
 
 def doctor(checks: Sequence[Check]) -> None:
