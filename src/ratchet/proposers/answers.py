@@ -102,6 +102,13 @@ def outcome(job: ProposalJob, said: Said, *, problem: str = "", told: str = "") 
     return Proposed(status="proposed", hypothesis=hypothesis, expected=said.expected, settings=settings)
 
 
+def fixed(job: ProposalJob) -> Proposed | None:
+    """The answer about an agent of which nothing may change; None about any other."""
+    if job.agent.changes or job.agent.knobs:
+        return None
+    return refused("nothing of this agent may change: declare files (globs) or settings of it that may")
+
+
 def nothing(reason: str) -> Proposed:
     return Proposed(status="nothing", reason=clean(reason, _REASON_CHARS))
 

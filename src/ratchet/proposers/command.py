@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ratchet.codingagent import CodingAgent, Errand
 from ratchet.prompts import Prompts
-from ratchet.proposers.answers import outcome, refused, said_in
+from ratchet.proposers.answers import fixed, outcome, said_in
 from ratchet.proposers.evidence import told
 from ratchet.proposing import ProposalJob, Proposed, ProposerOptions
 
@@ -32,8 +32,8 @@ class CommandProposer:
 
     def propose(self, job: ProposalJob) -> Proposed:
         """Run the agent once, and take what it left in the workspace. Raises Refused where no budget can hold."""
-        if not job.agent.changes and not job.agent.knobs:
-            return refused("nothing of this agent may change: declare files or settings of it")
+        if (answer := fixed(job)) is not None:
+            return answer
         text = f"{self._prompts.text('delegate')}\n\n{told(job, _ROOM)}"
         job.note(f"running {self._agent.name}")
         account = self._agent.run(

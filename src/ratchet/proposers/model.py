@@ -13,7 +13,7 @@ from ratchet.asking import Answer, Model, Question
 from ratchet.confinement import FileChange
 from ratchet.errors import Refused
 from ratchet.prompts import Prompts
-from ratchet.proposers.answers import gain_of, hypothesis_of, nothing, refused, settings_of
+from ratchet.proposers.answers import fixed, gain_of, hypothesis_of, nothing, refused, settings_of
 from ratchet.proposers.evidence import told
 from ratchet.proposing import ProposalJob, Proposed, ProposerOptions
 from ratchet.protection import is_harness, is_test, matches
@@ -103,8 +103,8 @@ class ModelProposer:
     def propose(self, job: ProposalJob) -> Proposed:
         """Ask until an answer can be used, three times at most. Raises ModelError where no model answers, Refused where
         the purse does not reach."""
-        if not job.agent.changes and not job.agent.knobs:
-            return refused("nothing of this agent may change: declare files or settings of it")
+        if (answer := fixed(job)) is not None:
+            return answer
         paths = [path for path in survey.listing(job.workspace, job.sandbox, job.limits) if _may_change(path, job)]
         if not paths and not job.agent.knobs:
             return refused(f"no file of this agent matches what may change: {', '.join(job.agent.changes)}")
