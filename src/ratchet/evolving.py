@@ -13,7 +13,8 @@ CandidateState = Literal[
     "baseline", "proposed", "screened_out", "racing", "waiting", "kept", "reverted", "undecided", "cancelled"
 ]
 """`screened_out`: a cheap screen refused it, nothing was measured. `waiting`: it beat an incumbent that was replaced
-meanwhile, and is to race again. `undecided`: the run ended first."""
+meanwhile, and is to race again, as a candidate of its own. `undecided`: the run ended first, or it could not be
+measured."""
 
 EvolutionState = Literal["running", "ended", "budget", "cancelled", "failed"]
 
@@ -41,8 +42,12 @@ class Candidate:
     settings: Mapping[str, Json] = field(default_factory=dict)
     reason: str = ""
     """Of its state, in one line."""
+    batch: int = 0
+    """The race that it took part in; 0: none so far."""
+    retry_of: int = 0
+    """The candidate that this one carries over to a new incumbent, by its number; 0: it is nobody's."""
     incumbent: str = ""
-    """Which version it was measured against last."""
+    """Which version it was measured against."""
     level: float = 0.0
     """It is kept when its e-value reaches 1/level."""
     e_value: float = 1.0
@@ -97,6 +102,8 @@ class Evolution:
     fdr: float = 0.10
     mde: float = 0.05
     cap: int = 1_500
+    repeats: int = 3
+    """Runs of each sealed task, for the final report."""
     seed: int = 0
     incumbent: str = ""
     """The version that counts now."""

@@ -48,6 +48,12 @@ class EpisodePurse:
         self.attempt = 0
         """The attempt that charges belong to."""
 
+    def allow(self, budget: Budget) -> None:
+        """Count against this budget from now on; what was spent stays spent."""
+        with self._lock:
+            self._budget = budget
+            self._refused = False
+
     def seconds_used(self) -> float:
         return time.monotonic() - self._started
 

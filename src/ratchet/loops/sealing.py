@@ -1,0 +1,87 @@
+"""Proof that nothing moved under a race but what the race itself wrote: hashes taken before and after.
+
+The sandbox keeps an agent away from all of it, and each evaluation names what its agent tried; this shows that nothing
+came through. The names of what moved are for people.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ratchet.benching import Benchmark
+from ratchet.paging import rows_of
+from ratchet.ports import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """What must be as it was: the benchmark with its graders, and what was learnt."""
+
+    benchmark: str
+    memory: Mapping[tuple[str, int], str]
+
+
+class Seals:
+    """Takes the seals of one run. `intact` says whether the folder of a tree still holds that tree; `written` how many
+    evaluations of each version the driver itself wrote, and the sum of their scores."""
+
+    def __init__(
+        self,
+        store: Store,
+        run: str,
+        benchmark: Benchmark,
+        intact: Callable[[str], bool],
+        written: Callable[[], Mapping[str, tuple[int, float]]],
+    ) -> None:
+        self._store = store
+        self._run = run
+        self._benchmark = benchmark
+        self._intact = intact
+        self._written = written
+
+    def take(self) -> Sealed:
+        return Sealed(benchmark=replace(self._benchmark).hash, memory=self._memory())
+
+    def broken(self, before: Sealed, trees: Sequence[str]) -> tuple[str, ...]:
+        """What is no longer as it was, beyond what the driver wrote itself; nothing where all holds."""
+        found = []
+        if replace(self._benchmark).hash != before.benchmark:  # a copy: the hash is worked out anew
+            found.append("the benchmark")
+        found += [f"the files of version {tree[:12]}" for tree in trees if tree and not self._intact(tree)]
+        if not _agree(self._log(), self._written()):
+            found.append("the log of evaluations")
+        now = self._memory()
+        ids = {id_ for id_, _ in now}
+        if any(id_ not in ids or now.get((id_, n), was) != was for (id_, n), was in before.memory.items()):
+            found.append("what was learnt")
+        return tuple(found)
+
+    def _log(self) -> dict[str, tuple[int, float]]:
+        rows = self._store.sum_by("evaluations", ["candidate"], ["count:*", "score"], {"run": self._run})
+        return {str(row["candidate"]): (_whole(row["count:*"]), _real(row["score"])) for row in rows}
+
+    def _memory(self) -> dict[tuple[str, int], str]:
+        """A hash of each lesson by its revision: people and other processes may move one on, nobody may rewrite one."""
+        found = {}
+        for row in rows_of(self._store, "lessons", {}, order=("id",)):
+            text = json.dumps(row, sort_keys=True, default=str)
+            found[str(row["id"]), _whole(row.get("revision"))] = hashlib.sha256(text.encode()).hexdigest()
+        return found
+
+
+def _agree(one: Mapping[str, tuple[int, float]], other: Mapping[str, tuple[int, float]]) -> bool:
+    """The same counts, and sums that differ by no more than the order of adding."""
+    return {name: said[0] for name, said in one.items()} == {name: said[0] for name, said in other.items()} and all(
+        abs(total - other[name][1]) <= 1e-6 for name, (_, total) in one.items()
+    )
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _real(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
