@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from ratchet.testing.postgres_server import Databases, PostgresServer, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,6 +30,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RATCHET_HOME", str(folder))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Databases]:
+    """Databases of the server that RATCHET_TEST_POSTGRES names, else of one of its own; skipped loudly without any."""
+    if importlib.util.find_spec("psycopg") is None:
+        pytest.skip("needs the driver of Postgres: pip install 'ratchet-ai[postgres]'")
+    given = os.environ.get("RATCHET_TEST_POSTGRES")
+    if not given and programs() is None:
+        pytest.skip("needs a Postgres: set RATCHET_TEST_POSTGRES, or pip install pgserver")
+    server = None if given else PostgresServer()
+    databases = Databases(given or (server.url() if server else ""))
+    yield databases
+    databases.close()
+    if server is not None:
+        server.close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

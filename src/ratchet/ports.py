@@ -23,6 +23,16 @@ class Page:
     cursor: str | None
 
 
+class Changes(Protocol):
+    """Hears that somebody wrote to a store. For one thread: whoever serves many asks once and tells them all."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether anything may have changed since the last call (the first: since this was made); waits for it at most
+        `timeout_s`. Raises StoreError while the store is down; the first call after that says yes."""
+
+    def close(self) -> None: ...
+
+
 class Store(Protocol):
     """Typed tables, declared once in `store.schema`. Verbs join the open transaction of their thread, else run in one
     of their own. Every write transaction is immediate: it sees the newest state and cannot fail to upgrade."""
@@ -61,6 +71,9 @@ class Store(Protocol):
         """Compare-and-set: write `row` iff the stored revision is `revision` (0: iff absent); stores revision + 1."""
 
     def delete_before(self, table: str, column: str, value: float) -> int: ...
+
+    def changes(self) -> Changes:
+        """Tells when anybody writes, in this process or another, for as long as it is not closed."""
 
     def close(self) -> None: ...
 
@@ -302,6 +315,7 @@ class Progress(Protocol):
 
 __all__ = [
     "Arms",
+    "Changes",
     "Command",
     "Edit",
     "FileChange",

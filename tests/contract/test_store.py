@@ -16,15 +16,35 @@ from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.store.schema import TABLES
 from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.postgres_server import Databases
 
 Opener = Callable[[Path], Store]
 
-OPENERS: dict[str, Opener] = {"sqlite": lambda folder: SqliteStore(folder / "ratchet.db")}
+
+def _sqlite(request: pytest.FixtureRequest) -> Opener:
+    return lambda folder: SqliteStore(folder / "ratchet.db")
+
+
+def _postgres(request: pytest.FixtureRequest) -> Opener:
+    databases: Databases = request.getfixturevalue("postgres")
+    from ratchet.store.postgres import PostgresStore
+
+    urls: dict[Path, str] = {}  # one store a folder, as with a file
+
+    def opened(folder: Path) -> Store:
+        if folder not in urls:
+            urls[folder] = databases.fresh()
+        return PostgresStore(urls[folder])
+
+    return opened
+
+
+OPENERS: dict[str, Callable[[pytest.FixtureRequest], Opener]] = {"sqlite": _sqlite, "postgres": _postgres}
 
 
 @pytest.fixture(params=sorted(OPENERS))
 def opener(request: pytest.FixtureRequest) -> Opener:
-    return OPENERS[request.param]
+    return OPENERS[request.param](request)
 
 
 @pytest.fixture

@@ -99,6 +99,14 @@ def row_of(table: Table, values: Sequence[Value]) -> Row:
     return row
 
 
+def key_values(table: Table, key: str | tuple[str, ...]) -> tuple[str, ...]:
+    """A row's key as its columns' values. Raises UsageError for one of another number of columns."""
+    values = (key,) if isinstance(key, str) else tuple(key)
+    if len(values) != len(table.key):
+        raise UsageError(f"a row of table {table.name} is named by ({', '.join(table.key)}), got {len(values)} of them")
+    return values
+
+
 def _decode(table: Table, body: str) -> Row:
     try:
         found = json.loads(body)

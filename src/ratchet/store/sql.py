@@ -237,9 +237,9 @@ def after_cursor(order: Sequence[tuple[str, bool]], cursor: str) -> list[Json]:
     """The ordering values in a cursor. Raises UsageError for one of another order, or none of ours."""
     try:
         said, last = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except ValueError as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UsageError("this cursor was not given out by the store; start again without one") from error
-    if said != json.dumps([[name, down] for name, down in order]):
+    if said != json.dumps([[name, down] for name, down in order]) or len(last) != len(order):
         raise UsageError("this cursor belongs to another order; use it with the call that gave it")
     return list(last)
 

@@ -18,11 +18,12 @@ from typing import Any
 from weakref import ref
 
 from ratchet.errors import StoreError, UsageError
-from ratchet.ports import Page, Where
+from ratchet.ports import Changes, Page, Where
 from ratchet.records import Json, Row
 from ratchet.store import rows as codec
 from ratchet.store import search, sql
 from ratchet.store.declaring import Table
+from ratchet.store.listening import Polling
 from ratchet.store.migrations import check, migrate
 from ratchet.store.schema import TABLES
 
@@ -130,7 +131,7 @@ class SqliteStore:
 
     def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
         declared = self._table(table)
-        found = self._read(sql.select_key(declared), _key_values(declared, key))
+        found = self._read(sql.select_key(declared), codec.key_values(declared, key))
         return codec.row_of(declared, found[0]) if found else None
 
     def find(
@@ -186,7 +187,7 @@ class SqliteStore:
         declared = self._table(table)
         if not declared.swappable:
             raise UsageError(f"table {table} has no revision; its rows are never changed")
-        named = _key_values(declared, key)
+        named = codec.key_values(declared, key)
         whole: Row = {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
         with self.transaction(), self._translated():
             if revision == 0:
@@ -200,6 +201,11 @@ class SqliteStore:
         with self.transaction(), self._translated():
             run = self._held().connection.execute
             return run(f'DELETE FROM "{table}" WHERE "{name}" < ?', (value,)).rowcount
+
+    def changes(self) -> Changes:
+        """Tells when anybody writes to the file."""
+        with self._translated():
+            return Polling(lambda: _connect_readonly(self.path))
 
     def close(self) -> None:
         """Close the connections of all threads. Safe to call twice; any later use raises StoreError."""
@@ -269,13 +275,6 @@ def _first_positions(table: Table, rows: Sequence[Row], fresh: set[tuple[Json, .
             fresh.remove(key)
             positions.append(position)
     return positions
-
-
-def _key_values(table: Table, key: str | tuple[str, ...]) -> tuple[str, ...]:
-    values = (key,) if isinstance(key, str) else tuple(key)
-    if len(values) != len(table.key):
-        raise UsageError(f"a row of table {table.name} is named by ({', '.join(table.key)}), got {len(values)} of them")
-    return values
 
 
 def _writable(path: Path) -> bool:

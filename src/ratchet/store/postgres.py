@@ -1,0 +1,307 @@
+"""The store of a team: Postgres, for any number of machines that write at once.
+
+As in SQLite, transactions that write come one after the other: each begins by waiting for one lock of the database
+(`postgres_layout.BEGIN`), so that it sees the newest state, and nothing in it can fail because of another writer.
+Readers never wait. Large batches travel as COPY; only one that meets a known key is looked through first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+
+from ratchet.errors import StoreError, UsageError
+from ratchet.ports import Changes, Page, Where
+from ratchet.records import Json, Row
+from ratchet.store import postgres_words as words_index
+from ratchet.store import rows as codec
+from ratchet.store import sql
+from ratchet.store.declaring import Table
+from ratchet.store.listening import CHANNEL, Listening
+from ratchet.store.postgres_layout import BEGIN, migrate
+from ratchet.store.postgres_session import OLDEST, Connection, Sessions
+from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
+from ratchet.store.schema import TABLES
+from ratchet.store.sql import POSTGRES
+
+_BATCH_ROWS = 16  # fewer are quicker one by one than by COPY with its savepoint
+_UNIT, _NULL = "\x1f", "\x1e"  # ASCII's separators of units and of records
+_SQL_TYPES = {"text": "text[]", "int": "bigint[]", "real": "double precision[]", "bool": "smallint[]"}
+_REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeEncodeError, OverflowError)
+
+
+class PostgresStore:
+    """`ports.Store` in the Postgres database of `url`, for any number of threads, processes and machines.
+
+    Each thread has its own connection, and a forked child opens its own; one that was lost is opened again. Messages
+    name the database without its password. Raises UsageError for an address that cannot be read, StoreError when the
+    database cannot be reached, is another program's or a newer Ratchet's; nothing is then changed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._known = False
+        self._sessions = Sessions(url, self._opened)
+        self.shown = self._sessions.shown
+        self._sessions.held()
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self.shown!r})"
+
+    # -- verbs ---------------------------------------------------------------------------------------------------
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing, one writer at a time. Nested use joins the outer one: only what leaves the outermost undoes
+        anything. Raises StoreError when the database is down, or another writer holds it for more than 30 s."""
+        return self._transaction()
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        held = self._sessions.held()
+        if held.depth:
+            held.depth += 1
+            try:
+                yield
+            finally:
+                held.depth -= 1
+            return
+        held = self._sessions.begin(BEGIN)
+        held.depth, held.wrote = 1, False
+        try:
+            yield
+            with self._sessions.translated():
+                held.connection.execute(f"NOTIFY {CHANNEL}; COMMIT" if held.wrote else "COMMIT")
+        except BaseException:
+            # The error that led here is the one to report; a lost connection leaves nothing committed either.
+            with suppress(psycopg.Error):
+                held.connection.execute("ROLLBACK")
+            raise
+        finally:
+            held.depth = 0
+
+    @contextmanager
+    def _writing(self) -> Generator[Connection]:
+        with self._transaction(), self._sessions.translated():
+            held = self._sessions.held()
+            held.wrote = True
+            yield held.connection
+
+    def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
+        """Insert rows whose key is new; return the positions of those that were. Of equal keys the first wins."""
+        if not rows:
+            return []
+        declared = self._table(table)
+        if declared.clustered:
+            raise UsageError(f"table {table} holds counters; use add")
+        with self._writing() as connection:
+            if len(rows) < _BATCH_ROWS or declared.words:
+                return [at for at, row in enumerate(rows) if self._insert(connection, declared, row)]
+            whole = self._attempt(connection, lambda: self._copy(connection, declared, rows, values_of))
+            return list(range(len(rows))) if whole else self._insert_unknown(connection, declared, rows)
+
+    def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
+        declared = self._table(table)
+        found = self._sessions.ask(sql.select_key(declared, POSTGRES), _asked_key(declared, key))
+        return codec.row_of(declared, found[0]) if found else None
+
+    def find(
+        self,
+        table: str,
+        where: Where | None = None,
+        *,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page:
+        """Rows in order (see `ports.Store`), read whole when there is no `limit`."""
+        declared = self._table(table)
+        full = sql.full_order(declared, order)
+        after = None if cursor is None else _asked_after(declared, full, sql.after_cursor(full, cursor))
+        ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
+        fit = fitted_where(declared, where)
+        text, values = sql.select(declared, fit, POSTGRES, order=order, limit=ask, after=after)
+        found = self._sessions.ask(text, values)
+        width = len(codec.read_names(declared))
+        more = limit is not None and len(found) > limit
+        if more:
+            del found[limit:]
+        last = found[-1][width:] if more and found else None
+        rows = [codec.row_of(declared, held[:width]) for held in found]
+        return Page(rows, None if last is None else sql.cursor_of(full, last))
+
+    def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
+        declared = self._table(table)
+        text, values = sql.group(declared, by, sums, fitted_where(declared, where), POSTGRES)
+        names = (*by, *sums)
+        return [dict(zip(names, map(_plain, held), strict=True)) for held in self._sessions.ask(text, values)]
+
+    def add(self, table: str, rows: Sequence[Row]) -> None:
+        """Upsert: counters are added, extremes widened, other columns keep what came first."""
+        if not rows:
+            return
+        declared = self._table(table)
+        one = sql.upsert(declared, POSTGRES)
+        with self._writing() as connection:
+            if len(rows) >= _BATCH_ROWS and self._attempt(connection, lambda: _add_at_once(connection, declared, rows)):
+                return
+            with connection.cursor() as cursor:
+                cursor.executemany(one, [fitted(declared, row) for row in rows])
+
+    def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
+        declared = self._table(table)
+        if not declared.words:
+            raise UsageError(f"table {table} has no text to match")
+        if not words:
+            return []
+        text, values = words_index.select(declared, words, fitted_where(declared, where), limit)
+        return [codec.row_of(declared, held) for held in self._sessions.ask(text, values)]
+
+    def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
+        """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
+        declared = self._table(table)
+        if not declared.swappable:
+            raise UsageError(f"table {table} has no revision; its rows are never changed")
+        named = codec.key_values(declared, key)
+        whole: Row = {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
+        with self._writing() as connection:
+            if revision == 0:
+                return self._insert(connection, declared, whole)
+            statement = sql.update_at_revision(declared, POSTGRES)
+            values = [*fitted(declared, whole), *_asked_key(declared, key), revision]
+            return self._changed(connection, declared, statement, values, whole)
+
+    def delete_before(self, table: str, column: str, value: float) -> int:
+        name = sql.column_of(self._table(table), column).name
+        with self._writing() as connection:
+            return connection.execute(f'DELETE FROM "{table}" WHERE "{name}" < %s', (value,)).rowcount
+
+    def changes(self) -> Changes:
+        """Tells when anybody writes, by LISTEN on a connection of its own."""
+        return Listening(self._sessions)
+
+    def close(self) -> None:
+        """Close the connections of all threads. Safe to call twice; any later use raises StoreError."""
+        self._sessions.close()
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def _insert(self, connection: Connection, table: Table, row: Row) -> bool:
+        return self._changed(connection, table, sql.insert(table, POSTGRES), fitted(table, row), row)
+
+    def _changed(self, connection: Connection, table: Table, statement: str, values: Sequence[Json], row: Row) -> bool:
+        """Write one row; whether it was written. Its words follow."""
+        if not table.words:
+            return connection.execute(statement, values).rowcount == 1
+        numbered = connection.execute(f'{statement} RETURNING "rowid_"', values).fetchone()
+        if numbered is None:
+            return False
+        number = int(str(numbered[0]))
+        connection.execute(words_index.forget(table), (number,))
+        connection.execute(words_index.keep(table), words_index.entries(table, number, row))
+        return True
+
+    def _attempt(self, connection: Connection, work: Callable[[], bool]) -> bool:
+        """Whether `work` succeeded; what it did is undone if the database refused any of it."""
+        connection.execute("SAVEPOINT batch")
+        try:
+            done = work()
+        except _REFUSED:
+            done = False
+            connection.execute("ROLLBACK TO SAVEPOINT batch")
+        connection.execute("RELEASE SAVEPOINT batch")
+        return done
+
+    def _copy(
+        self,
+        connection: Connection,
+        table: Table,
+        rows: Sequence[Row],
+        values: Callable[[Table, Row], Sequence[Json]],
+    ) -> bool:
+        statement = f'COPY "{table.name}" ({sql.quoted(codec.column_names(table))}) FROM STDIN'
+        with connection.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(values(table, row))
+        return True
+
+    def _insert_unknown(self, connection: Connection, table: Table, rows: Sequence[Row]) -> list[int]:
+        """Insert a batch that holds a known key or a value to be fitted. Nobody else writes meanwhile, so what is
+        unknown when it is asked for is unknown when it is inserted."""
+        places = [codec.column_names(table).index(name) for name in table.key]
+        keys = [tuple(values[at] for at in places) for values in (fitted(table, row) for row in rows)]
+        arrays = ", ".join(f"%s::{_SQL_TYPES[table.by_name[name].type]}" for name in table.key)
+        text = f'SELECT {sql.quoted(table.key)} FROM "{table.name}" JOIN unnest({arrays}) AS asked '
+        text += f"({sql.quoted(table.key)}) USING ({sql.quoted(table.key)})"
+        known = set(connection.execute(text, [list(column) for column in zip(*keys, strict=True)]).fetchall())
+        fresh = []
+        for position, key in enumerate(keys):
+            if key not in known:
+                known.add(key)
+                fresh.append(position)
+        self._copy(connection, table, [rows[position] for position in fresh], fitted)
+        return fresh
+
+    # -- the rest ------------------------------------------------------------------------------------------------
+
+    def _opened(self, connection: Connection) -> None:
+        """Look once at a database before it is used."""
+        if self._known:
+            return
+        if connection.info.server_version < OLDEST:
+            raise StoreError(
+                f"{self._sessions.shown} is Postgres {connection.info.server_version // 10_000}: use 13 up"
+            )
+        if connection.info.parameter_status("server_encoding") != "UTF8":
+            raise StoreError(f"{self._sessions.shown} is not in UTF8: make it with `createdb --encoding=UTF8`")
+        migrate(connection, self._sessions.shown)
+        self._known = True
+
+    def _table(self, name: str) -> Table:
+        found = TABLES.get(name)
+        if found is None:
+            raise UsageError(f"no table {name!r}; the tables are {', '.join(TABLES)}")
+        return found
+
+
+def _add_at_once(connection: Connection, table: Table, rows: Sequence[Row]) -> bool:
+    """Add a batch by one statement, each column as one text that the server takes apart; False when that cannot be:
+    a key occurs twice, or a text holds a separator."""
+    columns = list(zip(*(values_of(table, row) for row in rows), strict=True))
+    names = codec.column_names(table)
+    if len(set(zip(*(columns[names.index(name)] for name in table.key), strict=True))) < len(rows):
+        return False
+    joined = []
+    for column in columns:
+        text = _UNIT.join([_NULL if value is None else value if type(value) is str else str(value) for value in column])
+        if text.count(_UNIT) != len(rows) - 1 or text.count(_NULL) != column.count(None):
+            return False
+        joined.append(text)
+    connection.execute(_upsert_at_once(table), joined)
+    return True
+
+
+def _upsert_at_once(table: Table) -> str:
+    types = [_SQL_TYPES[table.by_name[name].type] if name in table.by_name else "text[]" for name in _names(table)]
+    arrays = ", ".join(f"string_to_array(%s, '{_UNIT}', '{_NULL}')::{type_}" for type_ in types)
+    return sql.upsert(table, POSTGRES, source=f"SELECT * FROM unnest({arrays})")
+
+
+def _names(table: Table) -> tuple[str, ...]:
+    return codec.column_names(table)
+
+
+def _asked_key(table: Table, key: str | tuple[str, ...]) -> list[Json]:
+    named = zip(table.key, codec.key_values(table, key), strict=True)
+    return [asked(table, table.by_name[name], value) for name, value in named]
+
+
+def _asked_after(table: Table, order: Sequence[tuple[str, bool]], after: Sequence[Json]) -> list[Json]:
+    return [asked(table, table.by_name[name], value) for (name, _), value in zip(order, after, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """Sums of whole numbers come as decimals."""
+    return int(value) if isinstance(value, Decimal) else value
