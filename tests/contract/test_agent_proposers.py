@@ -139,7 +139,7 @@ def test_a_good_idea_is_in_the_workspace_and_the_settings_with_its_reason(
     assert changed(workspace) or proposed.settings
     assert changed(workspace) <= {"prompts/rules.md"}
     if proposer.name != "settings":
-        assert (proposed.hypothesis, proposed.expected) == ("numbers are right", pytest.approx(0.1))
+        assert (proposed.hypothesis, proposed.expected) == ("numbers are right", 0.1)
         assert workspace.read("prompts/rules.md").startswith(b"Answer in one word.\nSay number")
 
 

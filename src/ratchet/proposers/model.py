@@ -10,13 +10,14 @@ from typing import TypeVar
 
 from ratchet import survey
 from ratchet.asking import Answer, Model, Question
+from ratchet.bench.agents import may_change
 from ratchet.confinement import FileChange
 from ratchet.errors import Refused
 from ratchet.prompts import Prompts
 from ratchet.proposers.answers import fixed, gain_of, hypothesis_of, nothing, refused, settings_of
 from ratchet.proposers.evidence import told
 from ratchet.proposing import ProposalJob, Proposed, ProposerOptions
-from ratchet.protection import is_harness, is_test, matches
+from ratchet.protection import is_harness, is_test
 from ratchet.quoting import quoted
 from ratchet.records import Json
 from ratchet.redaction import cap
@@ -203,8 +204,7 @@ def _files(job: ProposalJob, paths: Sequence[str], room: int) -> list[Shown]:
 
 
 def _may_change(path: str, job: ProposalJob) -> bool:
-    declared = any(matches(path, glob) for glob in job.agent.changes)
-    return declared and not is_harness(path) and not is_test(path)
+    return may_change(job.agent, path) and not is_harness(path) and not is_test(path)
 
 
 def _short(files: Sequence[Shown], named: Sequence[str]) -> Shown | None:
