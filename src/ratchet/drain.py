@@ -7,8 +7,10 @@ quarantine with its reason. A segment is deleted when it is drained and nobody c
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -55,8 +57,9 @@ class _Tally:
     quarantined: list[Quarantined] = field(default_factory=list)
 
 
-def drain(store: Store, home: str, ingest: Ingest, now: float) -> Drained:
-    """Move what was journalled in `home` so far into the store, outcomes through `ingest`.
+def drain(store: Store, home: str, ingest: Ingest, now: float, *, until: float = inf) -> Drained:
+    """Move what was journalled in `home` so far into the store, outcomes through `ingest`. No batch begins after
+    `until` (on the monotonic clock): then something may be left.
 
     May run in several processes at once: each line is counted once. Costs a directory listing and one query when there
     is nothing to move. Raises StoreError when the store cannot be written; the journal then keeps everything.
@@ -68,8 +71,10 @@ def drain(store: Store, home: str, ingest: Ingest, now: float) -> Drained:
     known = {str(row["path"]): row for row in store.find("cursors", {"source": _SOURCE}).rows}
     gone: list[str] = []
     for path in paths:
+        if time.monotonic() > until:
+            break
         try:
-            if _Segment(store, path, ingest, now, tally).drain(known.get(_key(path))):
+            if _Segment(store, path, ingest, now, tally, until).drain(known.get(_key(path))):
                 gone.append(path)
         except FileNotFoundError:  # another drain was quicker
             continue
@@ -105,12 +110,13 @@ def _int(row: Row, name: str) -> int:
 class _Segment:
     """One drain of one segment."""
 
-    def __init__(self, store: Store, path: str, ingest: Ingest, now: float, tally: _Tally) -> None:
+    def __init__(self, store: Store, path: str, ingest: Ingest, now: float, tally: _Tally, until: float) -> None:
         self.store = store
         self.path = path
         self.ingest = ingest
         self.now = now
         self.tally = tally
+        self.until = until
 
     def drain(self, cursor: Row | None) -> bool:
         """Move what is new; True when the segment was deleted."""
@@ -129,7 +135,7 @@ class _Segment:
 
     def _drain(self, fd: int, cursor: Row | None, abandoned: bool) -> bool:
         """Batch after batch; True when every byte was consumed."""
-        while True:
+        while time.monotonic() <= self.until:
             offset, lines = _int(cursor or {}, "offset"), _int(cursor or {}, "lines")
             chunk = os.pread(fd, BATCH_BYTES, offset)
             if not chunk:
@@ -138,6 +144,7 @@ class _Segment:
             if batch is None:
                 return False
             cursor = self._keep(cursor, batch)
+        return False
 
     def _batch(self, fd: int, chunk: bytes, offset: int, lines: int, abandoned: bool) -> _Batch | None:
         """The whole lines of a chunk; None when its only line is still being written."""

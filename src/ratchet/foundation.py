@@ -32,6 +32,9 @@ class Foundation:
         self._recorder = recorder
         self._outbox: Outbox | None = None
         self._lock = threading.Lock()
+        self._draining = threading.Lock()  # two threads that drain at once would read the same lines
+        self.patience_s: float | None = None
+        """How long a reading operation moves what was recorded before it reads; None: to the end."""
         self.targets = Targets(lambda: self.store)
         """What trials may change in this process."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ratchet.arguments import need_text, need_text_or_none
@@ -10,7 +12,30 @@ from ratchet.errors import UsageError
 from ratchet.memory import lessons, portable
 from ratchet.memory.portable import Imported, Synced
 from ratchet.ports import Store
-from ratchet.records import Lesson, LessonState, Scope
+from ratchet.records import Json, Lesson, LessonState, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
+    """`resolutions` were seen to work; `tried` and `worked` count them by lesson, `uses` and `wins` count lessons that
+    agents were handed."""
+
+    lessons: int
+    by_state: Mapping[str, int]
+    by_kind: Mapping[str, int]
+    by_scope: Mapping[str, int]
+    resolutions: int
+    tried: int
+    worked: int
+    uses: int
+    wins: int
+
+
+_COUNTED = ("tried", "worked", "uses", "wins")
+
+
+def _int(value: Json) -> int:
+    return value if isinstance(value, int) else 0
 
 
 class LessonBook:
@@ -96,6 +121,32 @@ class LessonBook:
         loaded = portable.import_file(self._writing(), file, project=str(Path.cwd()))
         self._changed()
         return loaded
+
+    def take(self, content: bytes, *, name: str, project: str = "") -> Imported:
+        """`load` for the lines of an export that are at hand; `name` says where they came from. Raises UsageError."""
+        loaded = portable.import_lines(self._writing(), content, name=name, project=project)
+        self._changed()
+        return loaded
+
+    def stats(self) -> MemoryStats:
+        """How much is remembered, and how well it did."""
+        store = self._reading()
+        by: Counter[tuple[str, str]] = Counter()
+        sums: Counter[str] = Counter()
+        for row in store.sum_by("lessons", ("state", "kind", "scope"), ("count:*", *_COUNTED)):
+            n = _int(row["count:*"])
+            for name in ("state", "kind", "scope"):
+                by[name, str(row[name])] += n
+            sums.update({name: _int(row[name]) for name in _COUNTED})
+        resolutions = store.sum_by("resolutions", (), ("count:*",))
+        return MemoryStats(
+            lessons=sum(n for (name, _), n in by.items() if name == "state"),
+            by_state={state: by["state", state] for state in lessons.STATES},
+            by_kind={kind: n for (name, kind), n in sorted(by.items()) if name == "kind"},
+            by_scope={scope: by["scope", scope] for scope in ("project", "global")},
+            resolutions=sum(_int(row["count:*"]) for row in resolutions),
+            **{name: sums[name] for name in _COUNTED},
+        )
 
     def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""

@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from os import PathLike
@@ -17,6 +17,7 @@ from ratchet import credit, deliver, install, installing, learning, registry
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.analysis.health import Health, health
+from ratchet.batch import rows_of as rows_of_batch
 from ratchet.doctor import Check, examine
 from ratchet.drain import Drained, drain
 from ratchet.episodebook import EpisodeBook
@@ -109,6 +110,13 @@ class Runtime(Foundation):
         )
 
     @property
+    def benchmarks(self) -> BenchBook:
+        """Agents measured on benchmarks."""
+        from ratchet.benchbook import BenchBook  # executors and importers, which few commands need
+
+        return BenchBook(self.home, reading=self._read, sandboxes=self.sandboxes)
+
+    @property
     def intake(self) -> Intake:
         """What other programs send by themselves."""
         return Intake(self.recorder)
@@ -165,6 +173,12 @@ class Runtime(Foundation):
         """Record one outcome (see `Ratchet.record`); return its id. Never raises."""
         return self.recorder.record(agent, **given)
 
+    def record_all(self, items: Sequence[Mapping[str, object]]) -> list[str] | None:
+        """Record many outcomes at once, each an `agent` and the keywords of `record`; their ids, or None when they could
+        not all be written down: then record the same again, what was kept counts once."""
+        rows = rows_of_batch(items)
+        return [str(row["id"]) for row in rows] if self.recorder.extend(rows) else None
+
     def learn(self, paths: Iterable[str | PathLike[str]] = (), *, progress: Progress = unwatched) -> Learned:
         """Read histories: files and folders, or the usual homes of Claude Code and Codex. Raises UsageError for a path
         that does not exist, NotFound when no history is anywhere."""
@@ -218,6 +232,13 @@ class Runtime(Foundation):
             where["started_at"] = (">=", since)
         store = self._read(drained=drained)
         yield from map(outcome_of, rows_of(store, "outcomes", where, order=("-started_at",), limit=limit))
+
+    def outcome(self, outcome_id: str) -> Outcome:
+        """One outcome. Raises NotFound."""
+        row = self._read().get("outcomes", outcome_id)
+        if row is None:
+            raise NotFound(f"no outcome {outcome_id}")
+        return outcome_of(row)
 
     def patterns(
         self,

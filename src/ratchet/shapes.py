@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ratchet.effects import Effect
     from ratchet.guard.evidence import Arm
     from ratchet.learning import Learned
+    from ratchet.lessonbook import MemoryStats
     from ratchet.loops.improve import Ticked
     from ratchet.memory.portable import Imported
     from ratchet.memory.recall import Found, Recalled
@@ -151,6 +152,20 @@ def imported(found: Imported) -> Shape:
         "imported": found.imported,
         "known": found.known,
         "rejected": [quarantined(each) for each in found.rejected],
+    }
+
+
+def memory(found: MemoryStats) -> Shape:
+    return {
+        "lessons": found.lessons,
+        "by_state": dict(found.by_state),
+        "by_kind": dict(found.by_kind),
+        "by_scope": dict(found.by_scope),
+        "resolutions": found.resolutions,
+        "tried": found.tried,
+        "worked": found.worked,
+        "uses": found.uses,
+        "wins": found.wins,
     }
 
 

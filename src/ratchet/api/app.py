@@ -9,10 +9,11 @@ from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 from starlette.middleware import Middleware
 
 from ratchet import __version__
-from ratchet.api import limits, problems
+from ratchet.api import inputs, limits, problems
 from ratchet.api.access import Access, Doorkeeper
 from ratchet.api.feed import Feed
 from ratchet.api.meter import Meter
@@ -66,6 +67,10 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
         document = described()
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
         schemas["Problem"] = problems.SCHEMA
+        for model in (inputs.Outcome, inputs.Observed):  # bodies that are read without FastAPI
+            described_model = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
+            schemas |= described_model.pop("$defs", {})
+            schemas[model.__name__] = described_model
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it

@@ -97,7 +97,15 @@ def import_file(store: Store, path: str | os.PathLike[str], *, project: str = ""
 
     Raises NotFound without the file, UsageError when it is too large, BackendError when it cannot be read.
     """
-    return _take(store, Path(path), "import", project, now)
+    return _take(store, _lines(Path(path)), Path(path), "import", project, now)
+
+
+def import_lines(store: Store, content: bytes, *, name: str, project: str = "", now: float | None = None) -> Imported:
+    """`import_file` for an export that is not in a file; `name` says where it came from. Raises UsageError when it is
+    too large."""
+    if len(content) > _FILE_BYTES:
+        raise UsageError(f"{name} is larger than {_FILE_BYTES} bytes, which no export of lessons is; split it")
+    return _take(store, content.split(b"\n"), Path(name), "import", project, now)
 
 
 def load_reviewed(store: Store, project: str | os.PathLike[str], *, now: float | None = None) -> Imported:
@@ -109,14 +117,16 @@ def load_reviewed(store: Store, project: str | os.PathLike[str], *, now: float |
     path = Path(project) / REVIEWED
     if not path.is_file():
         return Imported(imported=0, known=0, rejected=())
-    return _take(store, path, "reviewed", str(project), now)
+    return _take(store, _lines(path), path, "reviewed", str(project), now)
 
 
-def _take(store: Store, path: Path, origin: Origin, project: str, now: float | None) -> Imported:
+def _take(
+    store: Store, lines: Iterable[bytes], path: Path, origin: Origin, project: str, now: float | None
+) -> Imported:
     at = time.time() if now is None else now
     rejected: list[Quarantined] = []
     rows: dict[str, Row] = {}
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         found = _lesson_row(line, path, origin, project, at)

@@ -4,7 +4,27 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from ratchet.api.routers import health, patterns
+from ratchet.api.routers import (
+    health,
+    lessons,
+    memories,
+    outcomes,
+    patterns,
+    proposals,
+    settings,
+    trials,
+    webhook,
+)
 
-ROUTERS: tuple[APIRouter, ...] = (health.router, patterns.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    outcomes.router,
+    webhook.router,
+    health.router,
+    patterns.router,
+    lessons.router,
+    memories.router,
+    trials.router,
+    proposals.router,
+    settings.router,
+)
 """All of them, in the order of the OpenAPI document."""

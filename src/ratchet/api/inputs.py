@@ -1,0 +1,149 @@
+"""What requests may say, checked by type before anything is done with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from typing_extensions import TypedDict
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+Text = Annotated[str, StringConstraints(max_length=1_000_000)]
+Amount = Annotated[float, Field(ge=0, lt=2**53, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Whole = Annotated[int, Field(gt=-(2**53), lt=2**53)]
+
+
+class Strict(BaseModel):
+    """A body: no unknown field, and nothing taken for what it is not."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Step(TypedDict, total=False):
+    """The tool call that an outcome is, where it is one."""
+
+    tool: Text
+    head: Text
+    target: Text
+    input: Text | dict[str, Any]
+    change: Text
+
+
+class Outcome(TypedDict, total=False):
+    """One finished run. `id` is the sender's own key: the same one of the same session is the same outcome. A field
+    that is not known is left out, and named in the outcome's context."""
+
+    __pydantic_config__ = ConfigDict(extra="allow", strict=True)  # type: ignore[misc]  # how a TypedDict is configured
+
+    id: Name | None
+    agent: Required[Name]
+    task: Text | None
+    ok: bool | None
+    score: Share | None
+    quality: Annotated[float, Field(ge=1, le=5)] | None
+    error: Text | None
+    status: Whole | None
+    exit_code: Whole | None
+    kind: Name | None
+    started_at: Amount | None
+    duration_s: Amount | None
+    first_item_s: Amount | None
+    cost_usd: Amount | None
+    tokens: Count | None
+    model: Text | None
+    session: Text | None
+    thread: Text | None
+    unit: Text | None
+    project: Text | None
+    source: Text | None
+    step: Step | None
+    context: dict[str, Any] | None
+
+
+class Observed(TypedDict, total=False):
+    """One outcome as other systems' webhooks spell it; all of it is optional."""
+
+    __pydantic_config__ = ConfigDict(extra="allow", strict=True)  # type: ignore[misc]
+
+    id: Name | None
+    agent: Name | None
+    source: Text | None
+    task: Text | None
+    task_type: Text | None
+    success: bool | None
+    ok: bool | None
+    quality: Annotated[float, Field(ge=1, le=5)] | None
+    error: Text | None
+    error_message: Text | None
+    error_msg: Text | None
+    duration_ms: Amount | None
+    duration_s: Amount | None
+    model: Text | None
+    session: Text | None
+    notes: Text | None
+    issues: list[Text] | None
+    tags: list[Text] | None
+    metadata: dict[str, Any] | None
+
+
+class Search(Strict):
+    """What is known to fix this error?"""
+
+    query: Text | None = Field(None, description="The error, as it was printed.", min_length=1)
+    text: Text | None = Field(None, description="The same as `query`.", min_length=1)
+    limit: Annotated[int, Field(ge=1, le=50)] = 5
+    project: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
+        None, description="A folder: its lessons and global ones; all projects unless given."
+    )
+    session: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="A session's arm of the control is obeyed, and that it was told is recorded."
+    )
+
+
+class NewLesson(Strict):
+    """When an error like `when` occurs, do `do`, word for word."""
+
+    when: Annotated[str, Field(min_length=1, max_length=20_000)]
+    do: Annotated[str, Field(min_length=1, max_length=20_000)]
+    scope: Literal["project", "global"] | None = Field(None, description="Global unless a project is named.")
+    project: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(None, description="Its folder.")
+
+
+class Reason(Strict):
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class NeededReason(Strict):
+    reason: Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
+class Approval(Strict):
+    globally: bool = Field(False, description="In every project.")
+
+
+class NewTrial(Strict):
+    """New values of a target beside the old ones, decided by evidence."""
+
+    target: Annotated[str, Field(min_length=1, max_length=300, description="`settings:AGENT`")]
+    new: Annotated[dict[str, Any], Field(min_length=1)]
+    agent: Annotated[str, Field(max_length=200)] = ""
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+    metric: Literal["success", "latency", "cost", "score"] = "success"
+    trade: dict[str, Annotated[float, Field(gt=0, lt=1e6)]] | None = None
+    mode: Literal["coin", "switchback", "advisory"] | None = None
+    deadline_s: Annotated[float, Field(gt=0, lt=1e9)] | None = None
+
+
+class Stop(Strict):
+    keep: bool = Field(False, description="Keep the new values, which nothing has proven then.")
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class SetSettings(Strict):
+    """Knobs to set. Those that are not named stay as they are."""
+
+    values: dict[str, Any] = Field(default_factory=dict)
+    unset: list[Name] = Field(default_factory=list, description="Knobs that get their default again.")
+    why: Annotated[str, Field(max_length=2_000)] = ""

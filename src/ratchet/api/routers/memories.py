@@ -1,0 +1,64 @@
+"""The memory as a whole: search it, count it, take it elsewhere."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from ratchet import shapes
+from ratchet.api import inputs, outputs
+from ratchet.api.access import Needs
+from ratchet.api.answers import answer, tagged
+from ratchet.api.problems import Problem
+from ratchet.api.serving import Operations
+
+router = APIRouter(prefix="/v1/memories", tags=["memories"])
+READS = Depends(Needs("read"))
+WRITES = Depends(Needs("write"))
+
+LINES = "application/x-ndjson"
+_LINES_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {LINES: {"schema": {"type": "string", "description": "What /v1/memories/export gave."}}},
+    }
+}
+
+
+@router.post("/search", response_model=outputs.Recalled, dependencies=[READS])
+def search(asked: inputs.Search, runtime: Operations) -> Response:
+    """What is known to fix this error; `abstained` where nothing fits well enough."""
+    query = asked.query or asked.text
+    if not query:
+        raise Problem(422, "invalid", "body.query: is missing", "Send the error's text as `query`.")
+    if not runtime.exists:
+        runtime.init()
+    found = runtime.recall(query, limit=asked.limit, project=asked.project, session=asked.session)
+    return answer(shapes.recalled(found))
+
+
+@router.get("/stats", response_model=outputs.MemoryStats, dependencies=[READS])
+def stats(request: Request, runtime: Operations) -> Response:
+    """How much is remembered: lessons by state, kind and scope, how often they were tried and worked."""
+    return tagged(request, shapes.memory(runtime.lessons.stats()))
+
+
+@router.get(
+    "/export",
+    dependencies=[READS],
+    response_class=Response,
+    responses={200: {"content": {LINES: {"schema": {"type": "string"}}}, "description": "One lesson a line"}},
+)
+def export(runtime: Operations) -> Response:
+    """Active and candidate lessons as JSON lines, with where they come from."""
+    headers = {"Content-Disposition": 'attachment; filename="lessons.jsonl"'}
+    return Response(runtime.lessons.export().encode("utf-8", "backslashreplace"), media_type=LINES, headers=headers)
+
+
+@router.post("/import", response_model=outputs.Imported, openapi_extra=_LINES_BODY, dependencies=[WRITES])
+async def take(request: Request, runtime: Operations) -> Response:
+    """Take lessons of an export, as candidates whatever they claim to be: somebody else's evidence is not ours."""
+    body = await request.body()
+    found = await run_in_threadpool(runtime.lessons.take, body, name="an upload")
+    return answer(shapes.imported(found))
