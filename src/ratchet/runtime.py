@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import inf
 from os import PathLike
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from ratchet import credit, deliver, install, installing, learning, registry
 from ratchet.analysis import patterns as patterned
@@ -46,6 +46,10 @@ from ratchet.sources.watch_dir import Polled, poll
 from ratchet.timeline import Timeline
 from ratchet.tokenbook import TokenBook
 from ratchet.trialbook import ProposalBook, Pulses, TrialBook
+
+if TYPE_CHECKING:
+    from ratchet.benchbook import BenchBook
+    from ratchet.evolvebook import EvolveBook
 
 DAY_S = 86_400.0
 
@@ -115,6 +119,19 @@ class Runtime(Foundation):
         from ratchet.benchbook import BenchBook  # executors and importers, which few commands need
 
         return BenchBook(self.home, reading=self._read, sandboxes=self.sandboxes)
+
+    @property
+    def evolutions(self) -> EvolveBook:
+        """Agents bettered on benchmarks."""
+        from ratchet.evolvebook import EvolveBook  # as above
+
+        return EvolveBook(
+            self.home,
+            reading=self._read,
+            sandboxes=self.sandboxes,
+            models=ModelChoice(self.config, os.environ),
+            benchmarks=self.benchmarks,
+        )
 
     @property
     def intake(self) -> Intake:

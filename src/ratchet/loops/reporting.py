@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 from math import sqrt
-from statistics import NormalDist, fmean, variance
+from statistics import fmean, variance
 
+from ratchet.bench.figures import Z95, paired
 from ratchet.benching import BenchTask, Evaluation
 from ratchet.evolving import Candidate, Report
 from ratchet.loops.evaluating import Each, Key, Plan, Wanted
@@ -15,7 +16,6 @@ from ratchet.loops.evaluating import Each, Key, Plan, Wanted
 MOST_TRIES = 16
 """Tries of best-of-N that are measured at most; a budget that pays for more is told by `Report.n` to have paid for so
 many."""
-_Z = NormalDist().inv_cdf(0.975)
 
 
 class Tries:
@@ -71,14 +71,13 @@ def report(
     n = min(MOST_TRIES, max(repeats, round(runs / len(tasks))))
     tries = Tries(baseline, [task for task in tasks if task.id in shared], seeds[:n])
     work(tries)
-    gains = [fmean(new[task]) - fmean(old[task]) for task in shared]
-    gain, half = fmean(gains), _half_width(gains)
+    gain = paired(_of(plan.made, baseline.id), _of(plan.made, winner.id)).gain
     return Report(
         baseline=fmean(fmean(old[task]) for task in shared),
         winner=fmean(fmean(new[task]) for task in shared),
-        gain=gain,
-        low=max(-1.0, gain - half),
-        high=min(1.0, gain + half),
+        gain=gain.mean,
+        low=gain.low,
+        high=gain.high,
         noise=noise([old[task] for task in shared]),
         claimed=claimed,
         best_of_n=fmean(tries.best.values()),
@@ -87,10 +86,14 @@ def report(
     )
 
 
+def _of(made: Mapping[Key, Evaluation], version: str) -> list[Evaluation]:
+    return [each for each in made.values() if each.candidate == version]
+
+
 def _by_task(made: Mapping[Key, Evaluation], version: str) -> dict[str, list[float]]:
     found: dict[str, list[float]] = defaultdict(list)
-    for each in made.values():
-        if each.candidate == version and each.measured:
+    for each in _of(made, version):
+        if each.measured:
             found[each.task].append(each.score)
     return found
 
@@ -99,24 +102,4 @@ def noise(runs: Sequence[Sequence[float]]) -> float:
     """Half the width of the 95 % interval of the difference that an agent shows to itself, when each task is run as
     often as here, twice over: from how much its own runs of one task differ. 0 where no task was run twice."""
     spread = [variance(scores) / len(scores) for scores in runs if len(scores) > 1]
-    return _Z * sqrt(2 * fmean(spread) / len(runs)) if spread else 0.0
-
-
-def _half_width(gains: Sequence[float]) -> float:
-    """Of the 95 % interval of their mean: tasks are what was sampled, so each counts once (Student's t)."""
-    if len(gains) < 2:
-        return 1.0
-    return _student(len(gains) - 1) * sqrt(variance(gains) / len(gains))
-
-
-def _student(freedom: int) -> float:
-    """The 97.5 % point of Student's t, by the expansion of Cornish and Fisher around the normal's (Abramowitz and
-    Stegun 26.7.5; within 1 % from 3 degrees of freedom on)."""
-    z, v = _Z, float(freedom)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / v**power for power, term in enumerate(terms, 1))
+    return Z95 * sqrt(2 * fmean(spread) / len(runs)) if spread else 0.0
