@@ -1,0 +1,213 @@
+"""Reads a log of Inspect (inspect.aisi.org.uk), `.json` or `.eval`, into a run that has ended.
+
+    NAME.json   {"status", "eval": {"task", "model", "dataset", "created"}, "samples": [...]}
+    NAME.eval   a zip: header.json (without it _journal/start.json) and samples/ID_epoch_N.json
+
+A sample's epoch is the seed. A sample that ended with an error, or that no scorer could score (NaN), was not measured.
+Values mean what Inspect's own metrics take them for: C 1, P 0.5, I and N 0, yes and true 1, no and false 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ratchet.bench.account import result_of
+from ratchet.benching import Evaluation
+from ratchet.errors import NotFound, UsageError
+from ratchet.kinds import kind_of
+from ratchet.records import Json
+from ratchet.redaction import clean
+from ratchet.signature import sign, template_of
+
+_WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_SWITCHES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_MOST_MEMBER_BYTES = 536_870_912
+_MOST_JSON_BYTES = 1_073_741_824
+_REASON_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectLog:
+    """One log: what ran, and an evaluation for each sample and epoch, their `run` and `candidate` empty."""
+
+    task: str
+    model: str
+    hash: str
+    """Of what was asked: the task, its version and data set. Logs of one task have the same."""
+    status: str
+    started_at: float
+    evaluations: tuple[Evaluation, ...]
+
+
+def read_log(path: Path, *, scorer: str = "") -> InspectLog:
+    """The whole log, with the scores of `scorer` or of the first one. Raises NotFound, UsageError naming file and
+    sample."""
+    if not path.is_file():
+        raise NotFound(f"there is no file {path}")
+    try:
+        header, samples = _of_zip(path) if zipfile.is_zipfile(path) else _of_json(path)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
+        raise UsageError(f"{path} cannot be unpacked ({error}); write it anew with `inspect log convert`") from error
+    spec = header.get("eval")
+    if not isinstance(spec, dict) or not isinstance(spec.get("task"), str):
+        raise UsageError(f"{path} is no Inspect log: it has no eval.task")
+    found = [_evaluation(sample, where, scorer) for where, sample in samples]
+    if not found:
+        raise UsageError(f"{path} holds no samples ({header.get('status', 'no status')}); log them (--log-samples)")
+    _check_once(found, path)
+    return InspectLog(
+        task=str(spec["task"]),
+        model=str(spec.get("model") or "unknown model"),
+        hash=_hash(spec),
+        status=str(header.get("status") or "started"),
+        started_at=_time(spec.get("created")),
+        evaluations=tuple(sorted(found, key=lambda each: (each.task, each.seed))),
+    )
+
+
+def _of_json(path: Path) -> tuple[Mapping[str, Json], Iterator[tuple[str, Mapping[str, Json]]]]:
+    if path.stat().st_size > _MOST_JSON_BYTES:
+        raise UsageError(f"{path} is larger than {_MOST_JSON_BYTES:,} bytes; convert it to .eval")
+    log = _decoded(path.read_bytes(), str(path))
+    samples = log.get("samples")
+    listed = samples if isinstance(samples, list) else []
+    return log, ((f"{path}, sample {n}", _table(each, f"{path}, sample {n}")) for n, each in enumerate(listed, 1))
+
+
+def _of_zip(path: Path) -> tuple[Mapping[str, Json], Iterator[tuple[str, Mapping[str, Json]]]]:
+    with zipfile.ZipFile(path) as held:
+        names = held.namelist()
+        head = next((name for name in ("header.json", "_journal/start.json", "start.json") if name in names), "")
+        if not head:
+            raise UsageError(f"{path} is no Inspect log: it holds neither header.json nor _journal/start.json")
+        header = _decoded(_member(held, head, path), f"{path}, {head}")
+        wanted = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+        read = [(f"{path}, {name}", _decoded(_member(held, name, path), f"{path}, {name}")) for name in wanted]
+    return header, iter(read)
+
+
+def _member(held: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    """A member's content; no more is unpacked than is allowed, whatever the archive says of its size."""
+    with held.open(name) as member:
+        content = member.read(_MOST_MEMBER_BYTES + 1)
+    if len(content) > _MOST_MEMBER_BYTES:
+        raise UsageError(f"{path}, {name} is larger than {_MOST_MEMBER_BYTES:,} bytes")
+    return content
+
+
+def _decoded(content: bytes, where: str) -> Mapping[str, Json]:
+    try:
+        found = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{where}, line {error.lineno} is not JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where} is not JSON: {error}") from error
+    return _table(found, where)
+
+
+def _table(value: object, where: str) -> Mapping[str, Json]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} is no JSON object")
+    return value
+
+
+def _evaluation(sample: Mapping[str, Json], where: str, scorer: str) -> Evaluation:
+    task, epoch = sample.get("id"), sample.get("epoch", 1)
+    if not isinstance(task, str | int) or isinstance(task, bool):
+        raise UsageError(f"{where} has no id")
+    if not isinstance(epoch, int) or isinstance(epoch, bool):
+        raise UsageError(f"{where}: epoch is {epoch!r}; it should be a whole number")
+    usage = sample.get("model_usage")
+    by_model = [each for each in usage.values() if isinstance(each, dict)] if isinstance(usage, dict) else []
+    score, reason = _score(sample, where, scorer)
+    kind = "" if score == 1.0 else kind_of(reason) if score is None else "wrong_output"
+    limit = sample.get("limit")
+    return Evaluation(
+        run="",
+        candidate="",
+        task=str(task),
+        seed=epoch,
+        result="unmeasured" if score is None else result_of(score),
+        score=score or 0.0,
+        reason=reason,
+        kind=kind,
+        signature=sign(kind, template_of(reason)) if kind else "",
+        wall_s=_amount(sample.get("total_time")),
+        cost_usd=math.fsum(_amount(each.get("total_cost")) for each in by_model),
+        tokens=int(sum(_amount(each.get("total_tokens")) for each in by_model)),
+        killed=str(limit.get("type", "")) if isinstance(limit, dict) else "",
+        at=_time(sample.get("completed_at")),
+    )
+
+
+def _score(sample: Mapping[str, Json], where: str, scorer: str) -> tuple[float | None, str]:
+    """The score and why it is not 1; None: it was not measured."""
+    error = sample.get("error")
+    if error:
+        said = error.get("message") if isinstance(error, dict) else error
+        return None, clean(" ".join(str(said).split()), _REASON_CHARS)
+    scores = sample.get("scores")
+    if not isinstance(scores, dict) or not scores:
+        return None, "no scorer scored it"
+    if scorer and scorer not in scores:
+        raise UsageError(f"{where} has no scorer {scorer!r}; it has {', '.join(map(str, scores))}")
+    chosen = scores[scorer] if scorer else next(iter(scores.values()))
+    held = _table(chosen, f"{where}, its score")
+    value = _number(held.get("value"), where)
+    said = held.get("explanation") or held.get("answer") or ""
+    return value, "" if value == 1.0 else clean(" ".join(str(said).split()), _REASON_CHARS)
+
+
+def _number(value: Json, where: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        word = _WORDS.get(value, _SWITCHES.get(value.lower()))
+        if word is not None:
+            return word
+        try:
+            value = float(value)
+        except ValueError as error:
+            raise UsageError(f"{where}: the score {value!r} means nothing here; choose another scorer") from error
+    if not isinstance(value, int | float):
+        raise UsageError(f"{where}: the score is {json.dumps(value)[:60]}, no single value; choose another scorer")
+    if math.isnan(value):
+        return None  # as Inspect marks what could not be scored
+    if not 0 <= value <= 1:
+        raise UsageError(f"{where}: the score {value} is not between 0 and 1; choose another scorer")
+    return float(value)
+
+
+def _amount(value: object) -> float:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+    return float(value) if known and isinstance(value, int | float) else 0.0
+
+
+def _time(value: object) -> float:
+    try:
+        return datetime.fromisoformat(str(value)).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _hash(spec: Mapping[str, Json]) -> str:
+    data = spec.get("dataset")
+    name = data.get("name") if isinstance(data, dict) else None
+    text = json.dumps(["inspect", spec.get("task"), spec.get("task_version"), name], sort_keys=True)
+    return "b" + hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _check_once(found: list[Evaluation], path: Path) -> None:
+    seen: set[tuple[str, int]] = set()
+    for each in found:
+        key = (each.task, each.seed)
+        if key in seen:
+            raise UsageError(f"{path} holds the sample {each.task!r}, epoch {each.seed}, twice")
+        seen.add(key)

@@ -1,0 +1,122 @@
+"""What agents are measured with on this machine: the sandbox, the executor, the files of a version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import stat
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from ratchet import scorers, workspaces
+from ratchet.archive import Files
+from ratchet.bench.measuring import Measuring
+from ratchet.confinement import View
+from ratchet.errors import UsageError
+from ratchet.paging import rows_of
+from ratchet.patching import LINK_MODE
+from ratchet.ports import Sandbox, Store
+from ratchet.sandbox import copyin
+from ratchet.sandbox.beneath import remove_tree
+from ratchet.sandbox.bubblewrap import PLACE
+from ratchet.sandboxes import Sandboxes
+
+ExecutorName = Literal["threads", "processes"]
+MOST_BYTES = 134_217_728
+"""Of an agent's own files: more is a data set, which belongs beside them (`readable`)."""
+
+
+def measuring(home: Path, *, guarded: Sequence[Path] = ()) -> Measuring:
+    """Who measures an agent on this machine. A value: it can be sent to another process. `guarded` are hashed before
+    and after each run of an agent."""
+    return Measuring(
+        sandbox=partial(_sandbox, home),
+        copied=workspaces.copied,
+        workdir=_workdir,
+        removed=remove_tree,
+        score=scorers.score,
+        guarded=tuple(map(str, guarded)),
+    )
+
+
+@contextmanager
+def executing(name: ExecutorName, parallel: int) -> Iterator[Executor]:
+    """An executor of this machine, ended with whatever is still waiting in it."""
+    made: Executor
+    if name == "processes":
+        # Not forked: a fork of a process with threads takes along locks that nobody will ever release.
+        context = multiprocessing.get_context("spawn")
+        made = ProcessPoolExecutor(parallel, mp_context=context, initializer=_end_with_driver)
+    else:
+        made = ThreadPoolExecutor(parallel, thread_name_prefix="ratchet-bench")
+    try:
+        yield made
+    finally:
+        made.shutdown(wait=True, cancel_futures=True)
+
+
+def files_of(folder: Path) -> Files:
+    """The files that are an agent: its own, without a repository, an environment, secrets, and what git ignores.
+
+    Raises UsageError where they are too many bytes.
+    """
+    found: Files = {}
+    size = 0
+    for path, is_folder in copyin.chosen(folder):
+        full = folder / path
+        status = full.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            found[path] = (LINK_MODE, os.fsencode(full.readlink()))
+        elif stat.S_ISREG(status.st_mode) and not is_folder:
+            size += status.st_size
+            if size > MOST_BYTES:
+                raise UsageError(
+                    f"{folder} holds more than {MOST_BYTES // 1_048_576} MB: put the agent into a folder of its own, "
+                    "and show it its data with `readable`"
+                )
+            found[path] = (0o755 if status.st_mode & 0o100 else 0o644, full.read_bytes())
+    return found
+
+
+def memory(store: Store) -> dict[str, str]:
+    """A hash of what the lessons say, by its name, as evidence that nothing changed them."""
+    hashed = hashlib.sha256()
+    for row in rows_of(store, "lessons", {}, order=("id",)):
+        said = [row.get(name) for name in ("id", "state", "scope", "signature", "text", "when_text")]
+        hashed.update(json.dumps(said).encode() + b"\n")
+    return {"the memory": hashed.hexdigest()}
+
+
+def _sandbox(home: Path, unsafe: bool) -> Sandbox:
+    return Sandboxes(home).chosen(unsafe=unsafe)
+
+
+def _workdir(sandbox: Sandbox, view: View) -> str:
+    """Where a command finds its files: they are mounted at one place, or used where they lie."""
+    return PLACE if sandbox.overlays or sandbox.name == "docker" else str(view.folder.resolve())
+
+
+def _end_with_driver() -> None:
+    """In a new worker. Ctrl-C reaches every process of a terminal: which evaluations end, the driver says. And whatever
+    ends the driver ends the worker, which would wait for jobs for ever."""
+    signal.signal(signal.SIGINT, _not_ours)  # no SIG_IGN: agents would inherit it
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+
+    def wait() -> None:
+        driver.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _not_ours(_number: int, _frame: object) -> None:
+    """A signal that the driver deals with."""

@@ -1,0 +1,233 @@
+"""`ratchet bench`: benchmarks, and how well agents do on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast, get_args
+
+import click
+
+from ratchet import benchshapes
+from ratchet.benchbook import BenchAsked, BenchMeans, ImportFormat
+from ratchet.benchground import ExecutorName
+from ratchet.benching import Split
+from ratchet.benchruns import BenchRun
+from ratchet.cli import show, show_bench
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.stopping import draining
+from ratchet.errors import BackendError, NotFound, UsageError
+
+CANCELLED = 130
+
+
+@click.group()
+def bench() -> None:
+    """Benchmarks, and how well agents do on them."""
+
+
+@bench.command("list")
+@home_option
+@json_option
+def list_benchmarks(command_home: Path | None, as_json: bool) -> None:
+    """The benchmarks that are here: shipped and imported."""
+    book = opened(command_home).benchmarks
+    found = [book.benchmark(name) for name in book.names()]
+    show.as_json([benchshapes.listed(each) for each in found]) if as_json else show_bench.benchmarks(found)
+
+
+@bench.command("show")
+@click.argument("name")
+@click.argument("task_id", default="")
+@click.option("--evaluations", is_flag=True, help="With --json, of a run: every single evaluation.")
+@home_option
+@json_option
+def show_one(name: str, task_id: str, evaluations: bool, command_home: Path | None, as_json: bool) -> None:
+    """A benchmark's tasks, one task, or a run by its id.
+
+    Graders and right answers are not shown: an agent might read along.
+    """
+    book = opened(command_home).benchmarks
+    if name not in book.names() and name.startswith("bn"):
+        held, found = book.figures(name)
+        noise = book.noise(name) if held.aa else None
+        if not as_json:
+            show_bench.measured(held, found, noise=noise, every=True)
+            return
+        shape = benchshapes.measured(held, found, noise)
+        if evaluations:
+            shape["evaluations"] = benchshapes.evaluations(book.evaluations(name))
+        show.as_json(shape)
+        return
+    benchmark = book.benchmark(name)
+    if task_id:
+        task = next((each for each in benchmark.tasks if each.id == task_id), None)
+        if task is None:
+            raise NotFound(f"benchmark {name} has no task {task_id!r}; `ratchet bench show {name}` lists them")
+        show.as_json(benchshapes.task(task)) if as_json else show_bench.task(task)
+    else:
+        show.as_json(benchshapes.benchmark(benchmark)) if as_json else show_bench.benchmark(benchmark)
+
+
+@bench.command("run")
+@click.option("--agent", metavar="DIR|SPEC", help="A folder, a command, module:function, or an address.")
+@click.option("--bench", "name", default="core", show_default=True, metavar="NAME", help="The benchmark.")
+@click.option("--split", type=click.Choice(get_args(Split)), help="Only tasks of this split.")
+@click.option("--tasks", multiple=True, metavar="GLOB", help="Only tasks with such ids.")
+@click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="How often each task is run.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the first repeat; then one more."
+)
+@click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="How many run at once.")
+@click.option("--executor", default="threads", show_default=True, type=click.Choice(get_args(ExecutorName)))
+@click.option("--budget-usd", type=click.FloatRange(0), help="Money for all of it.  [default: 10]")
+@click.option("--budget-s", type=click.FloatRange(0, min_open=True), help="Seconds for all of it.  [default: a day]")
+@click.option("--aa", is_flag=True, help="The agent against itself, with other seeds: prints the noise floor.")
+@click.option("--resume", metavar="ID", help="Go on with a run that was stopped, killed, or out of budget.")
+@click.option("--net", type=click.Choice(["none", "host"]), help="Whether the agent reaches the network.")
+@click.option("--pass-env", "pass_env", multiple=True, metavar="NAME", help="A variable that the agent gets to see.")
+@click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read.")
+@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record.")
+@home_option
+@json_option
+def run(
+    agent: str | None,
+    name: str,
+    split: str | None,
+    tasks: tuple[str, ...],
+    repeats: int,
+    seed: int,
+    parallel: int,
+    executor: str,
+    budget_usd: float | None,
+    budget_s: float | None,
+    aa: bool,
+    resume: str | None,
+    net: str | None,
+    pass_env: tuple[str, ...],
+    readable: tuple[Path, ...],
+    unsafe: bool,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure an agent on a benchmark.
+
+    AGENT is a folder with a ratchet-agent.toml, a command with {task}, {workdir}, {agent} and {seed}, a Python callable
+    module:function, or an http(s) address. It works in the sandbox on a fresh copy of each task's files; graders come
+    once it is gone. What the machine did wrong is "unmeasured", never a wrong answer.
+
+    Ctrl-C once lets what is under way end, twice stops it.
+
+    \b
+    Exit codes: 0 all of it ran; 1 the budget ended it first; 6 nothing could be measured; 130 stopped.
+    """
+    if (agent is None) == (resume is None):
+        raise UsageError("give --agent DIR|SPEC, or --resume ID")
+    book = opened(command_home).benchmarks
+    with draining() as asked_to_stop, show_bench.progress(quiet=as_json) as told:
+        means = BenchMeans(told=told, stopping=asked_to_stop.is_set, usd=budget_usd, seconds=budget_s)
+        if resume is not None:
+            ended = book.resume(resume, means)
+        else:
+            asked = BenchAsked(
+                agent=agent or "",
+                bench=name,
+                split=cast("Split | None", split),
+                tasks=tasks,
+                repeats=repeats,
+                seed=seed,
+                parallel=parallel,
+                executor="processes" if executor == "processes" else "threads",
+                usd=10.0 if budget_usd is None else budget_usd,
+                seconds=86_400.0 if budget_s is None else budget_s,
+                aa=aa,
+                net="host" if net == "host" else "none" if net == "none" else None,
+                pass_env=pass_env,
+                readable=readable,
+                unsafe=unsafe,
+                cwd=Path.cwd(),
+            )
+            ended = book.run(asked, means)
+    held, found = book.figures(ended.id)
+    noise = book.noise(ended.id) if ended.aa else None
+    if as_json:
+        show.as_json(benchshapes.measured(held, found, noise))
+    else:
+        show_bench.measured(held, found, noise=noise)
+    click.get_current_context().exit(_exit_code(held, nothing=found.runs > 0 and found.unmeasured == found.runs))
+
+
+def _exit_code(held: BenchRun, *, nothing: bool) -> int:
+    if nothing or held.state == "failed":
+        return BackendError.exit_code
+    if held.state == "cancelled":
+        return CANCELLED
+    return 0 if held.state == "ended" else 1
+
+
+@bench.command("history")
+@click.option("--bench", "name", metavar="NAME", help="Only runs of this benchmark.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1))
+@home_option
+@json_option
+def history(name: str | None, limit: int, command_home: Path | None, as_json: bool) -> None:
+    """Runs, newest first, with their scores."""
+    book = opened(command_home).benchmarks
+    found = [book.figures(each.id) for each in book.history(name=name, limit=limit)]
+    if as_json:
+        show.as_json([{**benchshapes.run(held), "score": benchshapes.interval(each.score)} for held, each in found])
+    else:
+        show_bench.history(found)
+
+
+@bench.command("compare")
+@click.argument("first")
+@click.argument("second")
+@home_option
+@json_option
+def compare(first: str, second: str, command_home: Path | None, as_json: bool) -> None:
+    """How much better the SECOND run is than the FIRST, in pairs, and what so many runs cannot see."""
+    found = opened(command_home).benchmarks.compare(first, second)
+    show.as_json(benchshapes.compared(found)) if as_json else show_bench.compared(found)
+
+
+@bench.command("import")
+@click.argument("source")
+@click.option(
+    "--format", "kind", default="auto", show_default=True, type=click.Choice(get_args(ImportFormat)), help="What it is."
+)
+@click.option("--name", default="", metavar="NAME", help="What to call it here.")
+@click.option("--folder", type=click.Path(path_type=Path), help="For a command: the files that the agent works on.")
+@click.option("--instruction", default="", metavar="TEXT", help="For a command: what the agent is asked.")
+@click.option("--scorer", default="", metavar="NAME", help="Of an Inspect log with several.")
+@home_option
+@json_option
+def import_(
+    source: str,
+    kind: str,
+    name: str,
+    folder: Path | None,
+    instruction: str,
+    scorer: str,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """Take what you measure with already, as a frozen benchmark: all of it or nothing.
+
+    SOURCE is a folder of pytest tasks, a file of HumanEval-style JSON lines, a command that prints a score (--format
+    command), or a log of Inspect (.eval, .json), which becomes a run to compare with.
+    """
+    book = opened(command_home).benchmarks
+    if kind == "inspect" or (kind == "auto" and source.endswith((".eval", ".json"))):
+        held = book.import_run(Path(source), name=name, scorer=scorer)
+        _, found = book.figures(held.id)
+        show.as_json(benchshapes.measured(held, found)) if as_json else show_bench.measured(held, found)
+        return
+    made, fresh = book.import_tasks(
+        source, kind=cast("ImportFormat", kind), name=name, folder=folder, instruction=instruction
+    )
+    if as_json:
+        show.as_json({**benchshapes.listed(made), "fresh": fresh})
+        return
+    show_bench.benchmarks([made])
+    next_ = f"ratchet bench run --bench {made.name} --agent DIR" if fresh else "it was here already"
+    show.line(f"Next: {next_}" if fresh else next_)

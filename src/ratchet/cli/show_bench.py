@@ -1,0 +1,234 @@
+"""Draws benchmarks and their runs for people: scores with intervals, and what so many runs cannot see."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.text import Text
+
+from ratchet.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
+from ratchet.benchbook import Compared
+from ratchet.benching import Benchmark, BenchTask, Evaluation
+from ratchet.benchruns import BenchRun
+from ratchet.cli.show import ago, console, number, plain, seconds
+
+RESULT_STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "unmeasured": "magenta"}
+_STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow"}
+_BAR = 20
+
+
+def benchmarks(found: Sequence[Benchmark]) -> None:
+    out = console()
+    for each in found:
+        splits = Counter(task.split for task in each.tasks)
+        kinds = Counter(task.kind for task in each.tasks)
+        line = Text(f"{each.name:<20} ", "bold").append(f"{number(len(each.tasks), 'task'):<12}", "default")
+        line.append(", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
+        line.append(f"  {' / '.join(f'{splits[name]} {name}' for name in ('dev', 'gate', 'sealed'))}", "dim")
+        out.print(line.append(f"  {each.hash}", "dim"), soft_wrap=True)
+
+
+def benchmark(found: Benchmark) -> None:
+    """A benchmark's tasks by kind; no grader, no reference."""
+    out = console()
+    out.print(
+        Text(found.name, "bold").append(f"  {found.title}  ", "default").append(found.hash, "dim"), soft_wrap=True
+    )
+    for task in sorted(found.tasks, key=lambda each: (each.kind, each.id)):
+        line = Text(f"  {task.kind:<6}{task.split:<8}").append_text(plain(task.id, 60))
+        if task.title and task.title != task.id:
+            line.append("  ").append_text(plain(task.title, 80))
+        out.print(line.append("  smoke" if task.smoke else "", "cyan"), soft_wrap=True)
+
+
+def task(found: BenchTask) -> None:
+    out = console()
+    out.print(Text(found.id, "bold").append(f"  {found.kind}, {found.split}, scored by {found.scorer}"), soft_wrap=True)
+    out.print(Text("".join(c for c in found.instruction if c == "\n" or c.isprintable())), soft_wrap=True)
+    for path in sorted(found.files):
+        out.print(Text("  ").append_text(plain(path)), style="dim", soft_wrap=True)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]:
+    """A bar with rate and money on a terminal; elsewhere a line for each evaluation as it ends, or nothing."""
+    if quiet:
+        yield lambda _made, _done, _planned: None
+        return
+    if not sys.stderr.isatty():
+        yield _line
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("measuring", total=None)
+        spent = {"usd": 0.0, "fresh": 0.0, "unmeasured": 0.0}
+
+        def told(made: Evaluation, done: int, planned: int) -> None:
+            spent["usd"] += made.cost_usd
+            spent["fresh"] += 1
+            spent["unmeasured"] += not made.measured
+            elapsed = bars.tasks[0].elapsed or 0.0
+            rate = 60 * spent["fresh"] / elapsed if elapsed else 0.0
+            gone = f", {spent['unmeasured']:.0f} not measured" if spent["unmeasured"] else ""
+            said = f"{rate:.0f}/min, {spent['usd']:.2f} USD{gone}"
+            bars.update(bar, completed=done, total=planned, description=said)
+
+        yield told
+
+
+def _line(made: Evaluation, done: int, planned: int) -> None:
+    out = Console(stderr=True, highlight=False)
+    line = Text(f"  {done}/{planned} ", "dim").append(f"{made.result:<11}", RESULT_STYLES[made.result])
+    line.append_text(plain(made.task, 60)).append(f"  {seconds(made.wall_s)}", "dim")
+    out.print(line.append("  ").append_text(plain(made.reason, 120)), soft_wrap=True)
+
+
+def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, every: bool = False) -> None:
+    """A run's score, its weak tasks (or all), and what to do next."""
+    out = console()
+    _head(out, held)
+    shown = [each for each in found.tasks if every or each.score.mean < 1 or each.unmeasured or each.tampered]
+    for each in shown:
+        _task(out, each)
+    right = len(found.tasks) - len(shown)
+    if right:
+        out.print(f"  {number(right, 'task')} all right", style="dim")
+    if found.score.n:
+        out.print(Text("score ").append(_percent(found.score), "bold").append(f"  {_counts(found)}", "dim"))
+    out.print(
+        f"{seconds(found.wall_s)} of agents' work in {seconds(held.duration_s)}, {found.cost_usd:.2f} USD, "
+        f"{found.tokens:,} tokens"
+    )
+    for said in held.tampered:
+        out.print(Text("  changed   ", "red").append_text(plain(said)), soft_wrap=True)
+    if found.unmeasured:
+        out.print(f"{number(found.unmeasured, 'run')} could not be measured: no wrong answers, and in no score")
+    if noise is not None:
+        _noise(out, noise)
+    if held.state != "ended" and not held.source:
+        out.print(f"  Next: ratchet bench run --resume {held.id}", soft_wrap=True)
+
+
+def history(found: Sequence[tuple[BenchRun, Figures]]) -> None:
+    out = console()
+    if not found:
+        out.print("No runs yet. Next: [b]ratchet bench run --agent DIR[/b] measures an agent.")
+    for held, figures in found:
+        line = Text(f"{held.state:<10}", _STATE_STYLES.get(held.state, "red"))
+        line.append(f"{_percent(figures.score) if figures.score.n else 'no score':<24}", "default")
+        line.append(f"{held.name:<14}").append_text(plain(held.agent_name, 60))
+        about = f"  {number(figures.runs, 'run')}, {figures.cost_usd:.2f} USD, {ago(held.started_at)}"
+        out.print(line.append(f"{about}{', A/A' if held.aa else ''}  {held.id}", "dim"), soft_wrap=True)
+
+
+def compared(found: Compared) -> None:
+    """The gain with its interval, what is not in it, and what so many pairs cannot see."""
+    out = console()
+    for letter, held in (("A", found.first), ("B", found.second)):
+        out.print(Text(f"{letter} ", "bold").append_text(plain(held.agent_name, 80)).append(f"  {held.id}", "dim"))
+    pairs = found.paired
+    if not pairs.gain.n:
+        out.print("no pair could be measured on both sides: nothing can be said")
+        return
+    style = "green" if pairs.gain.low > 0 else "red" if pairs.gain.high < 0 else "default"
+    out.print(
+        Text("B - A ")
+        .append(_points(pairs.gain), f"bold {style}")
+        .append(
+            f"  ({number(pairs.gain.n, 'pair')} over {number(pairs.tasks, 'task')}: {pairs.better} better, "
+            f"{pairs.worse} worse)",
+            "default",
+        ),
+        soft_wrap=True,
+    )
+    _left_out(out, pairs)
+    out.print(cannot_see(pairs), soft_wrap=True)
+    if found.noise is not None:
+        floor = found.noise.gain.half_width
+        side = "within" if abs(pairs.gain.mean) <= floor else "beyond"
+        said = f"noise floor of this benchmark: +-{100 * floor:.1f} points (A/A run {found.noise_run}); "
+        out.print(f"{said}the difference is {side} it", soft_wrap=True)
+    else:
+        out.print("noise floor: not measured here; `ratchet bench run --aa` measures it", style="dim")
+
+
+def cannot_see(pairs: Paired, effect: float = MDE) -> str:
+    """What so many pairs can and cannot tell, by the gate's formula 2 c log(1/a) / D^2."""
+    needed = pairs.needed(effect)
+    each = pairs.gain.n / pairs.tasks if pairs.tasks else 0.0
+    times = "once" if each <= 1 else f"{each:.0f} times"
+    said = f"{number(pairs.tasks, 'task')} {times}"
+    if pairs.gain.n >= needed:
+        return f"{said} can resolve {100 * effect:.0f} points (needed: {needed:,} pairs)"
+    repeats = math.ceil(needed / pairs.tasks) if pairs.tasks else 0
+    return (
+        f"{said} cannot resolve {100 * effect:.0f} points; needed: {needed:,} pairs "
+        f"(--repeats {repeats} on these tasks), since {100 * pairs.spread:.0f} % of pairs differ"
+    )
+
+
+def _left_out(out: Console, pairs: Paired) -> None:
+    if pairs.left_out:
+        out.print(
+            f"left out: {number(pairs.left_out, 'pair')} that could not be measured "
+            f"({pairs.left_out_first} in A, {pairs.left_out_second} in B)"
+        )
+        if pairs.left_out_second > pairs.left_out_first:
+            out.print(f"  if B's were all wrong answers, B - A would be {100 * pairs.worst:+.1f} points")
+    if pairs.unpaired:
+        out.print(f"without a partner: {number(pairs.unpaired, 'run')}")
+
+
+def _noise(out: Console, noise: Paired) -> None:
+    out.print(
+        Text("noise floor ", "bold")
+        .append(f"+-{100 * noise.gain.half_width:.1f} points")
+        .append(f"  (the agent against itself: {_points(noise.gain)}, {number(noise.gain.n, 'pair')})", "dim"),
+        soft_wrap=True,
+    )
+    out.print(f"  a smaller gain on so many runs means nothing; {cannot_see(noise)}", soft_wrap=True)
+
+
+def _head(out: Console, held: BenchRun) -> None:
+    line = Text(f"{held.id}  ", "bold").append_text(plain(held.agent_name, 100))
+    what = " ".join(filter(None, (held.name, held.split or "", ",".join(held.tasks))))
+    line.append(f"  {what}, {number(held.repeats, 'repeat')}, seed {held.seed}", "dim")
+    line.append("  NO SANDBOX" if held.unsafe else "", "red")
+    out.print(line, soft_wrap=True)
+    if held.state != "ended":
+        said = Text(f"  {held.state}: ", _STATE_STYLES.get(held.state, "red")).append_text(plain(held.reason, 300))
+        out.print(said, soft_wrap=True)
+
+
+def _task(out: Console, each: TaskFigures) -> None:
+    style = "green" if each.score.mean >= 1 else "yellow" if each.score.mean > 0 else "red"
+    line = Text(
+        f"  {_percent(each.score) if each.score.n else 'not measured':<24}", style if each.score.n else "magenta"
+    )
+    line.append_text(plain(each.task, 60))
+    line.append(f"  {seconds(each.wall_s)}, {each.cost_usd:.2f} USD", "dim")
+    if each.unmeasured and each.score.n:
+        line.append(f"  {each.unmeasured} not measured", "magenta")
+    if each.tampered:
+        line.append("  reached for what judges it", "red")
+    out.print(line.append("  ").append_text(plain(each.reason, 160)), soft_wrap=True)
+
+
+def _percent(found: Interval) -> str:
+    return f"{100 * found.mean:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f})"
+
+
+def _points(found: Interval) -> str:
+    return f"{100 * found.mean:+.1f} points (95 %: {100 * found.low:+.1f} to {100 * found.high:+.1f})"
+
+
+def _counts(found: Figures) -> str:
+    return f"95 % interval over {number(len(found.tasks), 'task')}, {number(found.score.n, 'measured run')}"

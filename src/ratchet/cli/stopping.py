@@ -1,0 +1,33 @@
+"""Ctrl-C for long work: once to let what is under way end, twice to stop it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+
+@contextmanager
+def draining() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets; the second raises KeyboardInterrupt. Outside the main thread,
+    which alone hears signals, nothing sets it."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def stop(_number: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        click.echo("beginning nothing new; again to stop what is under way", err=True)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
