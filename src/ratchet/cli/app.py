@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "pulse": "trials",
     },
     "Heal it": {"run": "heal", "episodes": "heal", "ab": "compare"},
+    "Measure it": {"bench": "bench"},
     "Run what nobody has read": {"sandbox": "sandbox"},
     "Feed it": {"record": "start", "watch-dir": "start"},
     "About": {"version": "keep"},
