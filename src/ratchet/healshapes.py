@@ -6,10 +6,27 @@ from dataclasses import asdict
 from typing import cast
 
 from ratchet.comparison import ARMS, Compared, median_effort
+from ratchet.confinement import Ran
 from ratchet.healing import Attempt, Episode
 from ratchet.records import Json
 
 Shape = dict[str, Json]
+
+
+def ran(found: Ran) -> Shape:
+    """What `ratchet sandbox exec --json` prints."""
+    return {
+        "exit_code": found.exit_code,
+        "signal": found.signal,
+        "killed": found.killed,
+        "truncated": found.truncated,
+        "stdout": found.stdout.decode("utf-8", "replace"),
+        "stderr": found.stderr.decode("utf-8", "replace"),
+        "wall_s": round(found.wall_s, 3),
+        "cpu_s": round(found.cpu_s, 3),
+        "max_mem_mb": round(found.max_memory_mb, 1),
+        "isolation": found.isolation,
+    }
 
 
 def episode(held: Episode) -> Shape:

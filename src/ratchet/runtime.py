@@ -43,6 +43,7 @@ from ratchet.settingsfile import Installed, InstallScope
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
+from ratchet.taskqueue import TaskQueue
 from ratchet.timeline import Timeline
 from ratchet.tokenbook import TokenBook
 from ratchet.trialbook import ProposalBook, Pulses, TrialBook
@@ -142,6 +143,17 @@ class Runtime(Foundation):
     def tokens(self) -> TokenBook:
         """Who may use a server over this home."""
         return TokenBook(lambda: self.store)
+
+    @property
+    def tasks(self) -> TaskQueue:
+        """Tasks that servers run."""
+        return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline)
+
+    def workers(self, count: int) -> TaskWorkers:
+        """Threads of this process that run queued tasks, until they are stopped."""
+        from ratchet.taskworkers import TaskWorkers
+
+        return TaskWorkers(lambda: self.store, lambda: self.episodes, count)
 
     @property
     def timeline(self) -> Timeline:

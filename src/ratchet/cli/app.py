@@ -19,7 +19,13 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Start": {"demo": "start", "init": "start", "learn": "start", "doctor": "keep"},
     "See what keeps failing": {"patterns": "see", "health": "see", "classify": "see"},
     "Get the fix": {"recall": "see", "lessons": "lessons"},
-    "Hand it to an agent": {"install": "deliver", "uninstall": "deliver", "hook": "deliver", "report": "see"},
+    "Hand it to an agent": {
+        "install": "deliver",
+        "uninstall": "deliver",
+        "hook": "deliver",
+        "mcp": "mcp",
+        "report": "see",
+    },
     "Change it, and keep what is proven": {
         "loop": "trials",
         "proposals": "trials",

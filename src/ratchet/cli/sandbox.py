@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ratchet import healshapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.confinement import Command, Isolation, Limits, Ran, View
@@ -152,19 +153,6 @@ def _told(ran: Ran, as_json: bool) -> None:
     for path in ran.removed:
         click.echo(f"ratchet: removed {path}, which would have acted on the host", err=True)
     if as_json:
-        show.as_json(
-            {
-                "exit_code": ran.exit_code,
-                "signal": ran.signal,
-                "killed": ran.killed,
-                "truncated": ran.truncated,
-                "stdout": ran.stdout.decode("utf-8", "replace"),
-                "stderr": ran.stderr.decode("utf-8", "replace"),
-                "wall_s": round(ran.wall_s, 3),
-                "cpu_s": round(ran.cpu_s, 3),
-                "max_mem_mb": round(ran.max_memory_mb, 1),
-                "isolation": ran.isolation,
-            }
-        )
+        show.as_json(healshapes.ran(ran))
     elif ran.killed:
         click.echo(f"ratchet: ended by its limit: {ran.killed}", err=True)

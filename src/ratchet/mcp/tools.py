@@ -1,0 +1,191 @@
+"""What an agent may do: each tool translates one operation of the `Runtime`.
+
+Texts that tools return are data from earlier runs, fenced as such where they are prose.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent
+from pydantic import Field
+
+from ratchet import healshapes, shapes
+from ratchet.confinement import Command, Limits, View
+from ratchet.errors import RatchetError, UsageError
+from ratchet.fence import fence
+from ratchet.mcp import outputs
+from ratchet.quoting import quoted
+from ratchet.records import Json, Lesson, Row
+from ratchet.redaction import clean
+from ratchet.runtime import Runtime
+
+Scope = Literal["write", "run"]
+_PROSE_CHARS = 8_000
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def scopes_of(ctx: Context) -> frozenset[str]:
+    """What the caller may do: over HTTP what its token says, over stdio all, since it runs as the person does."""
+    request = ctx.request_context.request
+    caller = None if request is None else getattr(request.state, "caller", None)
+    return frozenset(("write", "run")) if request is None else frozenset(getattr(caller, "scopes", ()))
+
+
+def need(ctx: Context, scope: Scope) -> None:
+    """Raise the error of a caller that lacks a scope."""
+    if scope not in scopes_of(ctx):
+        raise ToolError(f"this token lacks the scope {scope}: use one with it (ratchet token add NAME --scope {scope})")
+
+
+def told(function: Callable[P, R]) -> Callable[P, R]:
+    """Tell the agent what was wrong with a call; anything else is hidden from it, and logged."""
+
+    @functools.wraps(function)
+    def telling(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except RatchetError as error:
+            raise ToolError(str(error)) from error
+
+    return telling
+
+
+def answer(prose: str, fields: Mapping[str, Json]) -> CallToolResult:
+    """Prose for a model, and the same as data."""
+    return CallToolResult(content=[TextContent(type="text", text=prose)], structured_content=dict(fields))
+
+
+class Tools:
+    """The tools over one runtime, which the caller closes."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    @told
+    def search_memory(
+        self,
+        error: Annotated[str, Field(description="The error's text, as it came; what failed and why.")],
+        limit: Annotated[int, Field(ge=1, le=50)] = 5,
+        project: Annotated[str, Field(description="The project's folder, absolute; empty searches all.")] = "",
+    ) -> Annotated[CallToolResult, outputs.Memory]:
+        """What is known to have fixed an error like this one, best first; nothing rather than a guess."""
+        if not self._runtime.exists:
+            self._runtime.init()
+        found = self._runtime.recall(error, limit=limit, project=project or None)
+        if found.abstained:
+            return answer(
+                f"Nothing known is similar enough ({found.searched} lessons searched).", shapes.recalled(found)
+            )
+        return answer(fenced([each.lesson for each in found.lessons]), shapes.recalled(found))
+
+    @told
+    def get_lesson(
+        self, lesson_id: Annotated[str, Field(description="As search_memory gives it.")]
+    ) -> Annotated[CallToolResult, outputs.Lesson]:
+        """One lesson whole: when it applies, what to do, with its evidence."""
+        found = self._runtime.lessons.show(lesson_id)
+        return answer(fenced([found]), shapes.lesson(found))
+
+    @told
+    def record_outcome(
+        self,
+        ctx: Context,
+        agent: Annotated[str, Field(min_length=1, max_length=200, description="Who ran it.")],
+        task: Annotated[str, Field(description="What was run: a tool, a step, a job.")] = "",
+        ok: Annotated[
+            bool | None, Field(description="Whether it worked; without it, an error says it did not.")
+        ] = None,
+        error: Annotated[str, Field(description="The error's text, as it came; empty for none.")] = "",
+        session: str = "",
+        key: Annotated[str, Field(description="A key of yours: the same twice is one outcome.")] = "",
+        duration_s: Annotated[float | None, Field(ge=0)] = None,
+        cost_usd: Annotated[float | None, Field(ge=0)] = None,
+        tokens: Annotated[int | None, Field(ge=0)] = None,
+    ) -> Annotated[CallToolResult, outputs.Recorded]:
+        """Record one finished run, so that failures are grouped and what fixes them is learnt."""
+        need(ctx, "write")
+        given: dict[str, Any] = {"task": task, "error": error, "session": session, "id": key}
+        given = {name: value for name, value in given.items() if value}
+        numbers = {"ok": ok, "duration_s": duration_s, "cost_usd": cost_usd, "tokens": tokens}
+        given |= {name: value for name, value in numbers.items() if value is not None}
+        recorded = self._runtime.record(agent, **given, source="mcp")
+        held = self._runtime.outcome(recorded)
+        failure = held.failure
+        fields: dict[str, Json] = {
+            "id": held.id,
+            "ok": held.ok,
+            "kind": failure.kind if failure else "",
+            "signature": failure.signature if failure else "",
+        }
+        return answer(f"Recorded {held.id}" + (f" as {failure.kind}." if failure else "."), fields)
+
+    @told
+    def list_patterns(
+        self,
+        agent: str = "",
+        kind: Annotated[str, Field(description="A kind of failure, such as rate_limit or test_failure.")] = "",
+        limit: Annotated[int, Field(ge=1, le=200)] = 20,
+    ) -> Annotated[CallToolResult, outputs.Patterns]:
+        """What keeps failing, what costs most first, with what is known to fix it."""
+        found = self._runtime.patterns(agent=agent or None, kind=kind or None, limit=limit)
+        lines = [f"{each.count}x {each.kind}: {each.template[:200]}  ({each.id}, {each.trend})" for each in found]
+        fields: dict[str, Json] = {
+            "patterns": [shapes.pattern(each) for each in found],
+            "total": self._runtime.pattern_count(),
+        }
+        return answer(quoted("\n".join(lines)) if lines else "Nothing keeps failing.", fields)
+
+    @told
+    def get_health(
+        self,
+    ) -> Annotated[CallToolResult, outputs.Health]:
+        """How well each agent does lately, from 0 to 1."""
+        found = self._runtime.health()
+        lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]
+        return answer("\n".join(lines) or "No outcomes yet.", shapes.health(found))
+
+    @told
+    def run_sandboxed(
+        self,
+        ctx: Context,
+        argv: Annotated[list[str], Field(min_length=1, description="The command and its arguments; no shell.")],
+        folder: Annotated[
+            str, Field(description="The working folder, absolute, changed in place; empty: an empty one, thrown away.")
+        ] = "",
+        stdin: str = "",
+        wall_s: Annotated[float, Field(gt=0, le=600)] = 60.0,
+        memory_mb: Annotated[int, Field(ge=16, le=8192)] = 1024,
+    ) -> Annotated[CallToolResult, outputs.Ran]:
+        """Run a command without network, where it reaches nothing but its folder; then nothing of it is left."""
+        need(ctx, "run")
+        if folder and not (Path(folder).is_absolute() and Path(folder).is_dir()):
+            raise UsageError(f"{folder!r} is no folder here: give an absolute path, or none")
+        with tempfile.TemporaryDirectory() as empty:
+            limits = Limits(wall_s=wall_s, cpu_s=wall_s, memory_mb=memory_mb)
+            command = Command(
+                argv=tuple(argv), view=View(folder=Path(folder or empty)), limits=limits, stdin=stdin.encode()
+            )
+            fields = {
+                name: _clean(value) for name, value in healshapes.ran(self._runtime.sandboxes.run(command)).items()
+            }
+        ended = f"killed: {fields['killed']}" if fields["killed"] else f"exit code {fields['exit_code']}"
+        return answer(quoted(f"{ended}\n{fields['stdout']}{fields['stderr']}"), fields)
+
+
+def fenced(lessons: Sequence[Lesson]) -> str:
+    """Lessons as prose that says what it is; those that read as an instruction are left out of it."""
+    rows: list[Row] = [asdict(each) for each in lessons]
+    return fence(rows, _PROSE_CHARS) or "What is known reads as an instruction, so it is shown as data only."
+
+
+def _clean(value: Json) -> Json:
+    return clean(value, 100_000) if isinstance(value, str) else value

@@ -1,0 +1,163 @@
+"""The MCP server, driven by the SDK's own client: every tool is listed, called, and answers as its schema says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from ratchet.runtime import Runtime
+from ratchet.sandboxes import Sandboxes
+
+pytest.importorskip("mcp")
+
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import CallToolResult, TextContent
+
+T = TypeVar("T")
+PUSH = "fatal: The current branch topic has no upstream branch."
+
+
+def with_client(home: Path, what: Callable[[Client], Awaitable[T]]) -> T:
+    """Start `ratchet mcp` as an agent does, and ask it."""
+    server = StdioServerParameters(
+        command=sys.executable, args=["-I", "-m", "ratchet", "--home", str(home), "mcp"], env={"HOME": str(home.parent)}
+    )
+
+    async def asked() -> T:
+        async with Client(server) as client:
+            return await what(client)
+
+    return asyncio.run(asyncio.wait_for(asked(), 120))
+
+
+def called(home: Path, tool: str, **given: object) -> CallToolResult:
+    async def ask(client: Client) -> CallToolResult:
+        result = await client.call_tool(tool, dict(given))
+        assert isinstance(result, CallToolResult)
+        return result
+
+    return with_client(home, ask)
+
+
+def data(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, prose(result)
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+def prose(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+@pytest.fixture
+def learnt(home: Path) -> Path:
+    """A home that knows a lesson."""
+    with Runtime.open(home=home) as runtime:
+        runtime.lessons.add(when=PUSH, do="git push --set-upstream origin topic", scope="global", state="active")
+        for number in range(3):
+            runtime.record("coder", task="Bash", error=PUSH, session=f"s{number}")
+    return home
+
+
+def test_every_tool_is_listed_with_schemas_of_what_it_takes_and_answers(home: Path) -> None:
+    async def ask(client: Client) -> list[Any]:
+        return list((await client.list_tools()).tools)
+
+    tools = {each.name: each for each in with_client(home, ask)}
+    assert set(tools) >= {
+        *("search_memory", "get_lesson", "record_outcome", "list_patterns", "get_health", "run_sandboxed"),
+    }
+    for tool in tools.values():
+        assert tool.description, tool.name
+        assert tool.output_schema, tool.name
+        assert tool.input_schema["type"] == "object", tool.name
+
+
+def test_an_error_finds_the_lesson_and_the_lesson_is_told_whole(learnt: Path) -> None:
+    found = called(learnt, "search_memory", error=PUSH)
+    (lesson,) = data(found)["lessons"]
+    assert lesson["text"] == "git push --set-upstream origin topic"
+    assert "git push --set-upstream origin topic" in prose(found)
+    whole = data(called(learnt, "get_lesson", lesson_id=lesson["id"]))
+    assert whole["id"] == lesson["id"]
+
+
+def test_what_nobody_has_seen_is_not_guessed(learnt: Path) -> None:
+    found = data(called(learnt, "search_memory", error="segmentation fault in the flux capacitor"))
+    assert (found["lessons"], found["abstained"]) == ([], True)
+
+
+def test_an_empty_home_answers_that_it_knows_nothing(home: Path) -> None:
+    assert data(called(home, "search_memory", error=PUSH))["searched"] == 0
+    assert data(called(home, "get_health"))["score"] is None
+    assert data(called(home, "list_patterns"))["patterns"] == []
+
+
+def test_what_is_recorded_is_classified_and_counts_once(home: Path) -> None:
+    for _ in range(2):
+        recorded = data(
+            called(home, "record_outcome", agent="coder", task="fetch", error="429 Too Many Requests", key="k1")
+        )
+    assert (recorded["ok"], recorded["kind"]) == (False, "rate_limit")
+    with Runtime.open(home=home) as runtime:
+        assert [each.id for each in runtime.outcomes()] == [recorded["id"]]
+        assert next(iter(runtime.outcomes())).source == "mcp"
+
+
+def test_patterns_and_health_are_those_of_the_command_line(learnt: Path) -> None:
+    (pattern,) = data(called(learnt, "list_patterns"))["patterns"]
+    assert pattern["count"] == 3
+    assert data(called(learnt, "get_health"))["agents"]["coder"] < 0.5
+
+
+def test_a_call_that_makes_no_sense_is_told_what_is_wrong(home: Path) -> None:
+    for tool, given, why in (
+        ("get_lesson", {"lesson_id": "l-nowhere"}, "l-nowhere"),
+        ("record_outcome", {"agent": ""}, "agent"),
+        ("search_memory", {"error": PUSH, "limit": 0}, "limit"),
+        ("run_sandboxed", {"argv": []}, "argv"),
+        ("run_sandboxed", {"argv": ["true"], "folder": "somewhere"}, "absolute"),
+    ):
+        result = called(home, tool, **given)
+        assert result.is_error, tool
+        assert why in prose(result)
+        assert "Traceback" not in prose(result)
+
+
+def test_a_command_runs_in_the_sandbox_and_reaches_nothing_but_its_folder(home: Path, tmp_path: Path) -> None:
+    if not any(each.works for each in Sandboxes(home).probe(quick=True)):
+        pytest.skip("no sandbox holds here")
+    work = tmp_path / "work"
+    work.mkdir()
+    code = "import pathlib; pathlib.Path('made').write_text('x'); print(pathlib.Path('/root/.ssh').exists())"
+    ran = data(called(home, "run_sandboxed", argv=["python", "-c", code], folder=str(work)))
+    assert (ran["exit_code"], ran["stdout"]) == (0, "False\n")
+    assert (work / "made").read_text() == "x"
+    assert data(called(home, "run_sandboxed", argv=["sleep", "30"], wall_s=0.5))["killed"] == "wall"
+
+
+def test_lessons_and_patterns_are_resources_and_a_prompt_tells_what_to_know(learnt: Path) -> None:
+    async def ask(client: Client) -> tuple[str, list[str], list[str], str]:
+        lessons = await client.read_resource("ratchet://lessons")
+        listed = [str(each.uri) for each in (await client.list_resources()).resources]
+        templates = [each.uri_template for each in (await client.list_resource_templates()).resource_templates]
+        prompt = await client.get_prompt("before_i_start", {})
+        content = prompt.messages[0].content
+        assert isinstance(content, TextContent)
+        return lessons.contents[0].text, listed, templates, content.text  # type: ignore[union-attr]
+
+    lessons, listed, templates, prompt = with_client(learnt, ask)
+    assert json.loads(lessons)[0]["text"] == "git push --set-upstream origin topic"
+    assert {"ratchet://lessons", "ratchet://patterns"} <= set(listed)
+    assert {"ratchet://lessons/{lesson_id}", "ratchet://patterns/{pattern_id}"} <= set(templates)
+    assert "git push --set-upstream origin topic" in prompt
+    assert "upstream branch" in prompt
