@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -200,3 +202,52 @@ def test_a_span_processor_never_raises_into_the_host(
     with tracer.start_as_current_span("work"):  # type: ignore[attr-defined]
         pass
     assert "span.lost" in caplog.text or "lost" in caplog.text
+
+
+# -- over HTTP -------------------------------------------------------------------------------------------------------
+
+
+def test_the_exporter_of_the_real_sdk_is_served(tmp_path: Path) -> None:
+    uvicorn = pytest.importorskip("uvicorn")
+    sdk = pytest.importorskip("opentelemetry.sdk.trace")
+    exporting = pytest.importorskip("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+    http = pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+    from ratchet.api.app import create
+
+    with Runtime.open(home=tmp_path) as runtime, socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(create(runtime), log_level="warning", timeout_graceful_shutdown=5))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{listening.getsockname()[1]}/v1/traces"
+            exporter = exporting.OTLPSpanExporter(endpoint=address, compression=http.Compression.Gzip)
+            provider = sdk.TracerProvider()
+            provider.add_span_processor(SimpleSpanProcessor(exporter))
+            tracer = provider.get_tracer("test")
+            with (
+                pytest.raises(TimeoutError),
+                tracer.start_as_current_span("execute_tool", attributes={"gen_ai.tool.name": "search"}),
+            ):
+                raise TimeoutError("timed out after 30 s")
+            provider.shutdown()
+        finally:
+            server.should_exit = True
+            thread.join(30)
+        (outcome,) = runtime.outcomes()
+    assert (outcome.task, outcome.failure.kind if outcome.failure else "") == ("search", "timeout")
+
+
+def test_what_is_wrong_with_a_request_is_told_in_its_answer(tmp_path: Path) -> None:
+    testclient = pytest.importorskip("starlette.testclient")
+    from ratchet.api.app import create
+
+    with Runtime.open(home=tmp_path) as runtime:
+        client = testclient.TestClient(create(runtime), base_url="http://localhost")
+        good = client.post("/v1/logs", json=CASES[8].request)
+        assert (good.status_code, good.json()) == (200, {})
+        bad = client.post("/v1/traces", content=b"{", headers={"content-type": "application/json"})
+        assert (bad.status_code, bad.headers["content-type"]) == (422, "application/problem+json")
+        assert "no OTLP/JSON" in bad.json()["detail"]

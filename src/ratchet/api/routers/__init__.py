@@ -8,6 +8,7 @@ from ratchet.api.routers import (
     health,
     lessons,
     memories,
+    otlp,
     outcomes,
     patterns,
     proposals,
@@ -18,6 +19,7 @@ from ratchet.api.routers import (
 
 ROUTERS: tuple[APIRouter, ...] = (
     outcomes.router,
+    otlp.router,
     webhook.router,
     health.router,
     patterns.router,
