@@ -1,0 +1,1 @@
+"""What the demo and the tutorials play with: a history of sessions, and an agent with weaknesses to evolve."""
