@@ -64,7 +64,9 @@ def _task(kind: TaskKind, stem: str, held: Mapping[str, object], texts: Mapping[
     if "library" in held:
         program = tasks.task(str(held["library"]))
         files, reference = {**program.project, **files}, {**program.fixed, **reference}
-        graders |= {_HELD + path.replace("test_", "test_held_", 1): text for path, text in program.held.items()}
+        shown = {path: text for path, text in program.project.items() if path.startswith("test_")}
+        for name, texts_of in (("shown", shown), ("held", program.held)):
+            graders |= {_HELD + path.replace("test_", f"test_{name}_", 1): text for path, text in texts_of.items()}
     spec = _spec(held)
     if "problem" in held:
         files["problem.json"] = str(held["problem"])

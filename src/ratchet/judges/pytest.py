@@ -58,7 +58,8 @@ class PytestJudge:
     """Port `Judge` for a check that runs pytest.
 
     `apart_only`: a test counts only where it passed with the program in another process; one that is no plain call of
-    the program does not pass. Then no change can reach for the harness, and none is refused for trying.
+    the program does not pass. Then no change can reach for the harness, and none is refused for trying. Nor is any
+    plugin loaded that happens to be installed.
     """
 
     name = "pytest"
@@ -97,6 +98,7 @@ class PytestJudge:
             view=_guarded(view, trusted) if sandbox.overlays else view,
             limits=limits,
             readable=(INSIDE,),
+            environ={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} if self._apart_only else {},
             stdin=json.dumps(spec).encode(),
         )
         ran = sandbox.run(command, cancelled=purse.cancelled)
