@@ -43,3 +43,8 @@ def opened(attempts: Sequence[Attempt], limit: int) -> bool:
     earlier = {each.state for each in attempts[:-limit]}
     states = {each.state for each in window}
     return len(states) == 1 or states <= earlier
+
+
+def streak(attempts: Sequence[Attempt]) -> int:
+    """How many attempts in a row have led nowhere new, the last one included: `opened` holds for that many."""
+    return next((n for n in range(len(attempts), 1, -1) if opened(attempts, n)), min(len(attempts), 1))

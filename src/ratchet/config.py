@@ -89,6 +89,8 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
 KEYS = tuple(field.name for field in fields(Config))
 MODEL_KEY = "RATCHET_MODEL_API_KEY"
 """The key for `model_base_url`: only from the environment, like all keys, and never written down."""
+SERVE_TOKEN = "RATCHET_SERVE_TOKEN"  # noqa: S105  (its name)
+"""A token for `ratchet serve`, as its --token: the environment is not shown to other people of the machine."""
 _PERSONAL = ("model_base_url", "model_prices", "prompts")
 """Where prompts go, what they may cost and what they say: not for a repository to decide."""
 
@@ -122,7 +124,7 @@ def unknown_environment(environ: Mapping[str, str]) -> list[str]:
     """`RATCHET_*` variables that mean nothing here (a typing error, or a newer Ratchet's)."""
     from ratchet.notifiers import VARIABLES  # mail and the web, which only `doctor` and notices need
 
-    known = {f"RATCHET_{key.upper()}" for key in KEYS} | {*VARIABLES, MODEL_KEY}
+    known = {f"RATCHET_{key.upper()}" for key in KEYS} | {*VARIABLES, MODEL_KEY, SERVE_TOKEN}
     return sorted(name for name in environ if name.startswith("RATCHET_") and name not in known)
 
 

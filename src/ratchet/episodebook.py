@@ -121,7 +121,9 @@ class EpisodeBook:
         """The check that a project's own files tell of; None where they tell of none."""
         return own_check(folder)
 
-    def run(self, asked: Asked, means: Means | None = None, *, landing: Landing | None = None) -> Episode:
+    def run(
+        self, asked: Asked, means: Means | None = None, *, landing: Landing | None = None, episode_id: str = ""
+    ) -> Episode:
         """Heal: reproduce the failure, then attempt after attempt until the check passes or there is a reason to stop.
 
         What ends an episode is its `status`, never an exception. Raises UsageError for a call that makes no sense,
@@ -143,7 +145,8 @@ class EpisodeBook:
         registry.judge(_judge_name(task))
         self._clear_away()
         store = self._reading()
-        begun = episodes.begin(store, task, asked.budget, solver=solver.name, asked=asked.solver, seed=asked.seed)
+        named = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id}
+        begun = episodes.begin(store, task, asked.budget, seed=asked.seed, **named)
         return self._go_on(store, begun, solver, sandbox, means, landing or Landing())
 
     def resume(self, episode_id: str, means: Means | None = None, *, landing: Landing | None = None) -> Episode:

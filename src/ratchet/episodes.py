@@ -36,8 +36,15 @@ def task_id_of(folder: str, check: Sequence[str], instruction: str) -> str:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def begin(store: Store, task: Task, budget: Budget, *, solver: str, asked: str = "", seed: int = 0) -> Episode:
-    """Claim a task: a new episode of it, written."""
+def new_id() -> str:
+    """An id for an episode to come."""
+    return f"ep{coin.uuid7().replace('-', '')[:20]}"  # 48 bits of time, 26 of chance
+
+
+def begin(
+    store: Store, task: Task, budget: Budget, *, solver: str, asked: str = "", seed: int = 0, episode_id: str = ""
+) -> Episode:
+    """Claim a task: a new episode of it, written; `episode_id` is a `new_id` that its asker wrote down before."""
     now = time.time()
     with store.transaction():
         held = store.get("tasks", task.id) or {}
@@ -54,7 +61,7 @@ def begin(store: Store, task: Task, budget: Budget, *, solver: str, asked: str =
         }
         _swap(store, "tasks", task.id, held, row)
         episode = Episode(
-            id=f"ep{coin.uuid7().replace('-', '')[:16]}",
+            id=episode_id or new_id(),
             task=task,
             number=number,
             status="running",
@@ -176,6 +183,20 @@ def checkpoint(store: Store, episode_id: str, n: int) -> Kept:
         raise NotFound(f"episode {episode_id} has no checkpoint {n}; `ratchet episodes show {episode_id}` lists them")
     files = cast("list[Row]", row.get("files") or [])
     return Kept(n=n, token=str(row.get("token") or ""), changes=tuple(map(_change_of, files)))
+
+
+def checkpoints(store: Store, episode_id: str) -> list[Row]:
+    """The ways back of an episode, in order: each `n`, `at`, `state`, and `paths` that differ from the beginning."""
+    rows = store.find("checkpoints", {"episode": episode_id}, order=("n",)).rows
+    return [
+        {
+            "n": row.get("n") or 0,
+            "at": row.get("at") or 0.0,
+            "state": row.get("state") or "",
+            "paths": [each["path"] for each in cast("list[Row]", row.get("files") or [])],
+        }
+        for row in rows
+    ]
 
 
 def state_of(changes: Iterable[FileChange]) -> str:

@@ -56,6 +56,11 @@ def named(group: str, name: str) -> object:
     return known[name].load()
 
 
+def names(group: str) -> list[str]:
+    """The providers of a group that somebody installed here, by name: what a stranger may ask for."""
+    return sorted({*_BUILT_IN.get(group, {}), *(point.name for point in entry_points(group=group))})
+
+
 def plugin_sources() -> Iterator[Source]:
     """Sources that other distributions registered; they are asked before the built-in ones."""
     for point in entry_points(group=SOURCES):

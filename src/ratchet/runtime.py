@@ -43,7 +43,6 @@ from ratchet.settingsfile import Installed, InstallScope
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
-from ratchet.taskqueue import TaskQueue
 from ratchet.timeline import Timeline
 from ratchet.tokenbook import TokenBook
 from ratchet.trialbook import ProposalBook, Pulses, TrialBook
@@ -51,6 +50,8 @@ from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 if TYPE_CHECKING:
     from ratchet.benchbook import BenchBook
     from ratchet.evolvebook import EvolveBook
+    from ratchet.taskqueue import TaskQueue
+    from ratchet.taskworkers import TaskWorkers
 
 DAY_S = 86_400.0
 
@@ -147,6 +148,8 @@ class Runtime(Foundation):
     @property
     def tasks(self) -> TaskQueue:
         """Tasks that servers run."""
+        from ratchet.taskqueue import TaskQueue  # comparisons, which few commands need
+
         return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline)
 
     def workers(self, count: int) -> TaskWorkers:
@@ -203,8 +206,8 @@ class Runtime(Foundation):
         return self.recorder.record(agent, **given)
 
     def record_all(self, items: Sequence[Mapping[str, object]]) -> list[str] | None:
-        """Record many outcomes at once, each an `agent` and the keywords of `record`; their ids, or None when they could
-        not all be written down: then record the same again, what was kept counts once."""
+        """Record many outcomes at once, each an `agent` and the keywords of `record`; their ids, or None when they
+        could not all be written down: then record the same again, what was kept counts once."""
         rows = rows_of_batch(items)
         return [str(row["id"]) for row in rows] if self.recorder.extend(rows) else None
 

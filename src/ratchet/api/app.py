@@ -10,11 +10,14 @@ from typing import Any
 import anyio.to_thread
 from fastapi import FastAPI
 from pydantic import TypeAdapter
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 
 from ratchet import __version__
 from ratchet.api import inputs, limits, problems
 from ratchet.api.access import Access, Doorkeeper
+from ratchet.api.agents import Agents
+from ratchet.api.drainer import beside
 from ratchet.api.feed import Feed
 from ratchet.api.meter import Meter
 from ratchet.api.origins import Gate, is_loopback
@@ -27,6 +30,8 @@ log = logging.getLogger(__name__)
 
 THREADS = 8
 """Operations at once: each thread has a connection of its own to the store, with its own cache."""
+PATIENCE_S = 1.0
+"""How long a read moves what was recorded before it answers with what is there."""
 _ABOUT = "What keeps failing, what fixed it, what is on trial: the operations of the command line, over HTTP."
 
 
@@ -61,6 +66,8 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
     problems.add_handlers(app)
     for router in ROUTERS:
         app.include_router(router)
+    app.state.agents = Agents(held)
+    app.router.routes.append(app.state.agents.route)
     described = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -87,7 +94,11 @@ def _names(serving: Serving) -> dict[str, Any]:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     held: Served = app.state.served
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-    try:
+    held.runtime.patience_s = PATIENCE_S
+    if held.serving.workers:
+        held.workers = held.runtime.workers(held.serving.workers)
+    async with beside(held):
         yield
-    finally:
-        held.feed.close()
+    held.ending()
+    if held.workers is not None:
+        await run_in_threadpool(held.workers.stop)

@@ -122,9 +122,12 @@ class Feed:
         except RatchetError as error:
             if not self.down:
                 log.warning("feed.down", extra={"why": str(error)})
+                self._hand_out({"noun": "store", "verb": "down"})
             self.down = str(error)
             return
-        self.down = ""
+        if self.down:
+            self.down = ""
+            self._hand_out({"noun": "store", "verb": "up"})
         for event in events:
             name, at = str(event["id"]), float(str(event["at"]))
             if name in self._known:

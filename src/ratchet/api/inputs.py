@@ -147,3 +147,36 @@ class SetSettings(Strict):
     values: dict[str, Any] = Field(default_factory=dict)
     unset: list[Name] = Field(default_factory=list, description="Knobs that get their default again.")
     why: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class NewTask(Strict):
+    """A task to be healed: a copy of `dir` is worked on in a sandbox until `check` passes. `dir` itself stays."""
+
+    instruction: Annotated[str, Field(max_length=20_000, description="What is wanted, beyond the check.")] = ""
+    check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = Field(
+        None, description="The command that fails now and is to pass; the project's own unless given."
+    )
+    dir: Annotated[str, Field(min_length=1, max_length=4_000, description="The project's folder on the server.")]
+    solver: Annotated[str, Field(min_length=1, max_length=2_000)] = "auto"
+    attempts: Annotated[int, Field(ge=1, le=1_000)] = 5
+    budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0
+    budget_usd: Annotated[float, Field(ge=0, le=10_000)] = 1.0
+    candidates: Annotated[int, Field(ge=1, le=1_000_000)] = 2_000
+    protected: Annotated[list[Name], Field(max_length=1_000)] = Field(
+        default_factory=list, description="Globs of files that must not change."
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+
+
+class NewComparison(Strict):
+    """The same tasks without memory, with a shuffled one and with the real one: same limits, same order, each arm
+    starting from nothing."""
+
+    dir: Annotated[str, Field(min_length=1, max_length=4_000, description="A folder of failing projects.")]
+    check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = None
+    solver: Annotated[str, Field(min_length=1, max_length=2_000)] = "repair"
+    seeds: Annotated[int, Field(ge=1, le=100)] = 1
+    attempts: Annotated[int, Field(ge=1, le=1_000)] = 5
+    budget_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
+    budget_usd: Annotated[float, Field(ge=0, le=10_000)] = 1.0
+    candidates: Annotated[int, Field(ge=1, le=1_000_000)] = 2_000

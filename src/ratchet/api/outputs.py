@@ -228,3 +228,116 @@ class Version(BaseModel):
     why: str
     at: float
     applied_at: float | None
+
+
+class Attempt(BaseModel):
+    n: int
+    status: str
+    signature: str
+    kind: str
+    cause: str
+    fix: str
+    candidates: int
+    cost_usd: float
+    duration_s: float
+    reason: str
+    score: float
+    isolation: str
+
+
+class AttemptDetail(Attempt):
+    diff: str
+    note: str
+
+
+class Episode(BaseModel):
+    id: str
+    status: str
+    reason: str
+    attempts: list[AttemptDetail]
+    candidates: int
+    diff: str
+    cost_usd: float
+    duration_s: float
+    lessons_used: list[str]
+    lessons_learnt: list[str]
+    task: str
+    folder: str
+    check: list[str]
+    solver: str
+    applied: str
+    started_at: float
+    ended_at: float
+
+
+class Task(BaseModel):
+    """`status` is queued, running, or how it ended."""
+
+    id: str
+    kind: str
+    status: str
+    reason: str
+    instruction: str
+    check: list[str]
+    dir: str
+    solver: str
+    attempts: int
+    budget_s: float
+    budget_usd: float
+    episode: str
+    by: str
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+
+
+class TaskDetail(Task):
+    result: Episode | None
+    comparison: dict[str, Any] | None
+
+
+class TaskPage(BaseModel):
+    items: list[Task]
+    next: str | None
+
+
+class Event(BaseModel):
+    id: str
+    at: float
+    noun: str
+    record: str
+    verb: str
+    details: dict[str, Any]
+
+
+class Node(AttemptDetail):
+    """One attempt: red, green where the check passed, blue while it runs, grey where a person ended it."""
+
+    colour: str
+    confidence: float
+    started_at: float
+    base: int
+    lessons: list[str]
+
+
+class Timeline(BaseModel):
+    id: str
+    status: str
+    nodes: list[Node]
+    events: list[Event]
+
+
+class Checkpoint(BaseModel):
+    id: str
+    attempt: int = Field(description="0: the files as they were copied.")
+    at: float
+    state: str
+    paths: list[str]
+
+
+class Breaker(BaseModel):
+    state: str
+    count: int = Field(description="Attempts in a row that led nowhere new.")
+    limit: int
+    signature: str
+    reason: str

@@ -12,6 +12,7 @@ from ratchet.api.access import Access
 from ratchet.api.feed import Feed
 from ratchet.api.meter import Meter
 from ratchet.runtime import Runtime
+from ratchet.taskworkers import TaskWorkers
 
 MEGABYTE = 1 << 20
 
@@ -30,12 +31,12 @@ class Serving:
     body_bytes: int = 16 * MEGABYTE
     requests_per_s: float = 1_000.0
     """For each token, or each address where there are none; 0 is no limit."""
-    workers: int = 2
+    workers: int = 0
     """Tasks that run at once here. 0: this server only queues them."""
     roots: tuple[Path, ...] = ()
     """Folders in which tasks may be started; everywhere when there are none."""
-    drain_s: float = 0.5
-    """How often what was recorded moves into the store."""
+    drain_s: float = 0.0
+    """How often a process beside this one moves what was recorded into the store; 0: only before each read."""
     heartbeat_s: float = 15.0
     """How often a silent stream says that it lives: proxies cut a connection that is silent for 30 to 60 seconds."""
 
@@ -49,6 +50,23 @@ class Served:
     access: Access
     feed: Feed
     meter: Meter
+    workers: TaskWorkers | None = None
+
+    def wake_workers(self) -> None:
+        """A task waits: begin with it at once, if it can be here."""
+        if self.workers is not None:
+            self.workers.wake()
+
+    def cancel_here(self, task_id: str) -> None:
+        """End a task at once, if it runs here."""
+        if self.workers is not None:
+            self.workers.cancel(task_id)
+
+    def ending(self) -> None:
+        """The server is about to end: no stream and no task holds it up. Call it in the loop's thread."""
+        self.feed.close()
+        if self.workers is not None:
+            self.workers.ask_to_stop()
 
 
 def served(request: Request) -> Served:

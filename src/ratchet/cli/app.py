@@ -36,6 +36,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Heal it": {"run": "heal", "episodes": "heal", "ab": "compare"},
     "Measure it": {"bench": "bench"},
     "Run what nobody has read": {"sandbox": "sandbox"},
+    "Serve it": {"serve": "serve", "token": "serve"},
     "Feed it": {"record": "start", "watch-dir": "start"},
     "About": {"version": "keep"},
 }
@@ -145,7 +146,7 @@ def run() -> None:
         code = 0
     except OSError as error:
         _hush()
-        code = _say(_explained(error), BackendError.exit_code)
+        code = _say(explained(error), BackendError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -164,7 +165,8 @@ def _hush() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _explained(error: OSError) -> str:
+def explained(error: OSError) -> str:
+    """A fault of the system in one line: what, where, and what to look at."""
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return "the working directory was deleted; change to another one"
     where = f"{error.filename}: " if error.filename is not None else ""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from ratchet.api.routers import (
+    events,
     health,
     lessons,
     memories,
+    metrics,
     otlp,
     outcomes,
     patterns,
     proposals,
     settings,
+    tasks,
     trials,
     webhook,
 )
@@ -28,5 +31,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     trials.router,
     proposals.router,
     settings.router,
+    tasks.router,
+    events.router,
+    metrics.router,
 )
 """All of them, in the order of the OpenAPI document."""

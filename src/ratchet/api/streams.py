@@ -1,0 +1,88 @@
+"""Server-sent events: ids, resumption by Last-Event-ID, heartbeats, and streams that end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated
+
+from fastapi import Header
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from ratchet import wire
+from ratchet.api.serving import Served
+from ratchet.errors import NotFound
+from ratchet.records import Row
+from ratchet.taskshapes import event as shaped
+
+LastEventId = Annotated[
+    str | None,
+    Header(max_length=200, description="The id of the last event that was seen: the stream goes on after it."),
+]
+RETRY_MS = 2_000
+"""How long a browser waits before it comes back."""
+
+STREAM: dict[int | str, dict[str, object]] = {
+    200: {
+        "description": "Events as they happen: `id`, `event` (its noun) and `data` (JSON) each",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+def stream(
+    held: Served,
+    last_id: str | None,
+    *,
+    wants: Callable[[Row], bool] = lambda _event: True,
+    before: Callable[[], list[Row]] = list,
+    ended: Callable[[], bool] = lambda: False,
+) -> EventSourceResponse:
+    """A stream of events. It begins with what came after `last_id`, else with `before`, and ends with what it is about
+    (`ended` is asked after each event), or with the server."""
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        async with held.feed.listen(wants) as listener:
+            sent: set[str] = set()
+            for row in await run_in_threadpool(_missed, held, last_id, wants, before):
+                sent.add(str(row["id"]))
+                yield _sse(row)
+            while not await run_in_threadpool(ended):
+                row_or_end = await listener.queue.get()
+                if row_or_end is None:
+                    return
+                if row_or_end.get("id") not in sent:
+                    yield _sse(row_or_end)
+            yield ServerSentEvent(event="end", data="{}")
+
+    return EventSourceResponse(
+        events(),
+        ping=held.serving.heartbeat_s,
+        ping_message_factory=lambda: ServerSentEvent(comment="alive"),
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+def _missed(
+    held: Served, last_id: str | None, wants: Callable[[Row], bool], before: Callable[[], list[Row]]
+) -> list[Row]:
+    """What a stream begins with. Where the last event is not known any more it begins as if it were new."""
+    if not last_id:
+        return before()
+    remembered = held.feed.recent_after(last_id)
+    if remembered is None:
+        try:
+            remembered = held.runtime.timeline.after(last_id)
+        except NotFound:
+            return before()
+    return [row for row in remembered if wants(row)]
+
+
+def _sse(row: Row) -> ServerSentEvent:
+    has_id = row.get("id") is not None
+    return ServerSentEvent(
+        id=str(row["id"]) if has_id else None,
+        event=str(row.get("noun") or "event"),
+        data=wire.written(shaped(row) if has_id else row),
+        retry=RETRY_MS,
+    )

@@ -1,0 +1,170 @@
+"""`ratchet serve` and `ratchet token`: the operations over HTTP, and who may use them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ratchet.cli import show
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.config import SERVE_TOKEN
+from ratchet.errors import Refused, UsageError
+from ratchet.records import Json
+from ratchet.runtime import Runtime
+from ratchet.tokenbook import SCOPES, Token
+
+if TYPE_CHECKING:
+    from ratchet.api.serving import Serving
+
+_MEGABYTE = 1 << 20
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; any other needs a token.")
+@click.option("--port", default=8484, show_default=True, type=click.IntRange(0, 65_535), help="0: a free one.")
+@click.option("--token", envvar=SERVE_TOKEN, show_envvar=True, help="A token of all scopes, for this run only.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(0, 64), help="Tasks that run at once.")
+@click.option("--root", "roots", multiple=True, type=click.Path(path_type=Path), help="Tasks may be started below it.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name of this server.")
+@click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="A site whose pages may ask.")
+@click.option("--rate", default=1_000.0, show_default=True, type=click.FloatRange(0), help="Requests a second; 0: any.")
+@click.option("--body-mb", default=16, show_default=True, type=click.IntRange(1, 1_024), help="Largest body.")
+@click.option("--log", "form", default="text", show_default=True, type=click.Choice(["text", "json"]))
+@click.option("--log-level", default="warning", show_default=True, type=click.Choice(["info", "warning", "error"]))
+@home_option
+def serve(
+    host: str,
+    port: int,
+    token: str | None,
+    workers: int,
+    roots: tuple[Path, ...],
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    rate: float,
+    body_mb: int,
+    form: str,
+    log_level: str,
+    command_home: Path | None,
+) -> None:
+    """Serve the page and the API until Ctrl-C or SIGTERM.
+
+    Only this machine reaches it, unless --host says otherwise; then it starts with a token only.
+    """
+    try:
+        from ratchet.api.serving import Serving
+    except ImportError as error:
+        raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
+    runtime = opened(command_home)
+    serving = Serving(
+        host=host,
+        token=token or "",
+        hosts=hosts,
+        origins=origins,
+        body_bytes=body_mb * _MEGABYTE,
+        requests_per_s=rate,
+        workers=workers,
+        roots=roots,
+        drain_s=0.5,
+    )
+    _serve(runtime, serving, port, form, log_level)
+
+
+def _serve(runtime: Runtime, serving: Serving, port: int, form: str, log_level: str) -> None:
+    from ratchet.api import logs, server
+    from ratchet.api.app import create
+    from ratchet.api.origins import is_loopback
+
+    runtime.init()
+    known = [each.name for each in runtime.tokens.counting()]
+    if not is_loopback(serving.host) and not known and not serving.token:
+        raise Refused(
+            f"{serving.host} is not this machine alone, and there is no token: make one with "
+            "`ratchet token add NAME --scope read`, or give one with --token"
+        )
+    logs.configure("json" if form == "json" else "text", log_level)
+    listener = server.bound(serving.host, port)
+    address = server.address_of(listener, serving.host)
+    app = create(runtime, serving)
+    if not server.run(app, listener, lambda: _tell(address, runtime, serving, known)):
+        click.get_current_context().exit(6)
+
+
+def _tell(address: str, runtime: Runtime, serving: Serving, known: list[str]) -> None:
+    lines = [
+        f"Ratchet serves {address}",
+        f"  home   {runtime.home}",
+        f"  API    {address}/docs",
+        *_token(serving, known),
+    ]
+    click.echo("\n".join([*lines, f"  stop   Ctrl-C, or: kill {os.getpid()}"]))
+
+
+def _token(serving: Serving, known: list[str]) -> list[str]:
+    if not known and not serving.token:
+        return [
+            "  token  none: who uses this machine may do everything; `ratchet token add NAME --scope read` makes one"
+        ]
+    names = [*(["the one of --token"] if serving.token else []), *known]
+    return [
+        f"  token  {', '.join(names)}: send it as `Authorization: Bearer TOKEN`; kept as hashes in the home's store"
+    ]
+
+
+@click.group()
+def token() -> None:
+    """Who may use the server, and for what."""
+
+
+@token.command("add")
+@click.argument("name")
+@click.option(
+    "--scope", "scopes", multiple=True, required=True, type=click.Choice(SCOPES), help="Give it once for each."
+)
+@home_option
+@json_option
+def add(name: str, scopes: tuple[str, ...], command_home: Path | None, as_json: bool) -> None:
+    """Make a token and print it: it cannot be seen again.
+
+    read sees everything; write records outcomes and decides; run starts tasks and follows them.
+    """
+    made = opened(command_home).tokens.add(name, scopes)
+    show.as_json({"token": made, "name": name, "scopes": [*scopes]}) if as_json else click.echo(made)
+
+
+@token.command("list")
+@home_option
+@json_option
+def list_tokens(command_home: Path | None, as_json: bool) -> None:
+    """Tokens by name; never the tokens themselves."""
+    found = opened(command_home).tokens.list()
+    if as_json:
+        show.as_json([_shape(each) for each in found])
+        return
+    for each in found:
+        made = time.strftime("%Y-%m-%d", time.gmtime(each.created_at))
+        click.echo(f"{each.name:<20} {','.join(each.scopes):<16} {made}{'  revoked' if each.revoked_at else ''}")
+    if not found:
+        click.echo("No tokens. Next: ratchet token add NAME --scope read")
+
+
+@token.command("revoke")
+@click.argument("name")
+@home_option
+@json_option
+def revoke(name: str, command_home: Path | None, as_json: bool) -> None:
+    """End a token: the next request with it is refused."""
+    ended = opened(command_home).tokens.revoke(name)
+    show.as_json(_shape(ended)) if as_json else click.echo(f"{name} is revoked")
+
+
+def _shape(each: Token) -> dict[str, Json]:
+    return {
+        "name": each.name,
+        "scopes": [*each.scopes],
+        "created_at": each.created_at,
+        "revoked_at": each.revoked_at or None,
+    }
