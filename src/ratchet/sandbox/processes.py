@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterable
 
 _PATIENCE_S = 30.0  # a process in an uninterruptible wait on a dead disk may never end
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -106,8 +107,15 @@ class Processes:
                 for pid in left:
                     with contextlib.suppress(ProcessLookupError, PermissionError):
                         os.kill(int(pid), number)
-            _reap()
+            self._reap(left)
             time.sleep(0.002)
+
+    def _reap(self, ended: Iterable[str]) -> None:
+        """Take the dead away, but for the first one: how that ended is asked for later."""
+        for pid in map(int, ended):
+            if pid != self._first:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
 
 
 def _started_at(path: str) -> bytes:
@@ -120,12 +128,6 @@ def _is_gone(pid: int) -> bool:
         return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] in (b"Z", b"X")
     except OSError:
         return True
-
-
-def _reap() -> None:
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
 
 
 def _below(stats: dict[str, list[str]], ancestor: str) -> dict[str, list[str]]:
