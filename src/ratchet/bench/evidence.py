@@ -19,8 +19,9 @@ _CHUNK = 1 << 20
 _LOOKED_CHARS = 60_000
 _DENIED = re.compile(
     r"(?:Read-only file system|Permission denied|Operation not permitted|No such file or directory|"
-    r"EROFS|EACCES|EPERM|ENOENT)",
+    r"Directory nonexistent|EROFS|EACCES|EPERM|ENOENT)",
 )
+_MISSING = ("No such file or directory", "Directory nonexistent", "ENOENT")
 _PATH = re.compile(r"(?<![\w.~-])/[^\s'\":,;()\[\]<>]{1,400}")
 _SIGNS = tuple[int, int, int, int, int]
 
@@ -52,7 +53,7 @@ def tried(output: str, job: Job, guarded: Sequence[str]) -> tuple[str, ...]:
             continue
         for path in _PATH.findall(line):
             place = next((name for above, name in places.items() if above and _is_below(path, above)), "")
-            missing = denied.group() in ("No such file or directory", "ENOENT")
+            missing = denied.group() in _MISSING
             if place and not (missing and place == "the agent's folder"):
                 found[f"tried to reach {path} ({place}): {denied.group()}"] = None
             elif not place and denied.group() in ("Read-only file system", "EROFS"):
