@@ -8,7 +8,6 @@ import threading
 from dataclasses import dataclass, field
 
 from fastapi import Request
-from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
@@ -26,7 +25,6 @@ COOKIE = "ratchet_token"
 OPEN_PATHS = ("/openapi.json", "/docs", "/login", "/ui/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/ui/static/")
 """What is served to everybody: the description, and what a login page needs."""
-bearer = HTTPBearer(auto_error=False, scheme_name="token", description="`ratchet token add NAME --scope read`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,11 @@ from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI
-from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 
 from ratchet import __version__
-from ratchet.api import inputs, limits, problems
+from ratchet.api import description, limits, problems
 from ratchet.api.access import Access, Doorkeeper
 from ratchet.api.agents import Agents
 from ratchet.api.drainer import beside
@@ -68,17 +67,11 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
         app.include_router(router)
     app.state.agents = Agents(held)
     app.router.routes.append(app.state.agents.route)
+    app.include_router(description.router)
     described = app.openapi
 
     def openapi() -> dict[str, Any]:
-        document = described()
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas["Problem"] = problems.SCHEMA
-        for model in (inputs.Outcome, inputs.Observed):  # bodies that are read without FastAPI
-            described_model = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
-            schemas |= described_model.pop("$defs", {})
-            schemas[model.__name__] = described_model
-        return document
+        return app.openapi_schema or description.complete(app, described())
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     return app

@@ -21,6 +21,7 @@ LastEventId = Annotated[
 ]
 RETRY_MS = 2_000
 """How long a browser waits before it comes back."""
+_FAREWELL_S = 2.0  # for a stream to end by itself, which the feed makes it do at once
 
 STREAM: dict[int | str, dict[str, object]] = {
     200: {
@@ -58,6 +59,7 @@ def stream(
     return EventSourceResponse(
         events(),
         ping=held.serving.heartbeat_s,
+        shutdown_grace_period=_FAREWELL_S,
         ping_message_factory=lambda: ServerSentEvent(comment="alive"),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
