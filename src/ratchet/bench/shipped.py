@@ -1,19 +1,19 @@
-"""The benchmarks that come with Ratchet: `core`, tasks of five kinds.
+"""The benchmarks that come with Ratchet: `core`, tasks of five kinds, and `repair`, programs of `ratchet.tasks`.
 
 A benchmark is a folder here with a `benchmark.toml` (`title`) and a folder for each kind of task. A task is one TOML
 file: `title`, `split`, `instruction`, and `files`, `graders` and `reference` by path. Graders go to `tests/held/`. A
 task of kind `fix` may name a program of `ratchet.tasks` instead (`library`). A plan holds its `problem` (JSON: the
 rules that the scorer knows, also given to the agent), its `shape` and the `best` cost; a task of kind `tools` holds its
-`tools` and `calls` (JSON).
+`tools` and `calls` (JSON). A benchmark of programs alone lists them in its `benchmark.toml`.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 from ratchet import tasks
 from ratchet.benching import Benchmark, BenchTask, Split, TaskKind
@@ -38,7 +38,7 @@ def shipped(name: str) -> Benchmark:
         raise NotFound(f"no shipped benchmark {name!r}; there are: {', '.join(names())}")
     folder = _FOLDER / name
     about = tomllib.loads((folder / "benchmark.toml").read_text(encoding="utf-8"))
-    return Benchmark(name=name, title=about["title"], tasks=tuple(_tasks(folder)))
+    return Benchmark(name=name, title=about["title"], tasks=(*_tasks(folder), *_of_library(about)))
 
 
 def _tasks(folder: Path) -> Iterator[BenchTask]:
@@ -50,6 +50,15 @@ def _tasks(folder: Path) -> Iterator[BenchTask]:
             unknown = held.keys() - _PARTS - _PARTS_OF_A_KIND
             assert not unknown, f"{path}: {unknown}"
             yield _task(kind, path.stem, held, texts)
+
+
+def _of_library(about: Mapping[str, object]) -> Iterator[BenchTask]:
+    """Programs that the benchmark's own file names by split, all with one instruction."""
+    library = cast("Mapping[str, Sequence[str]]", about.get("library", {}))
+    for split, programs in library.items():
+        for name in programs:
+            held = {"library": name, "split": split, "title": tasks.task(name).title}
+            yield _task("fix", name, {**held, "instruction": about["instruction"]}, {})
 
 
 def _answer_texts(folder: Path, kind: TaskKind) -> Mapping[str, str]:
