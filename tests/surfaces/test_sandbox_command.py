@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,6 +104,59 @@ def test_the_json_object_has_these_fields_and_nothing_else_is_printed(work: Path
     assert (found["signal"], found["killed"], found["truncated"]) == (None, "", False)
     assert found["isolation"] == "bubblewrap"
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_cancels_the_command_and_its_account_is_still_given(work: Path, number: signal.Signals) -> None:
+    words = [
+        "exec",
+        "--workdir",
+        str(work),
+        "--json",
+        "--",
+        "sh",
+        "-c",
+        "echo out; touch begun; setsid sleep 61 & wait",
+    ]
+    command = [sys.executable, "-m", "ratchet", "sandbox", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        until = time.monotonic() + 30
+        while not (work / "begun").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        running.send_signal(number)
+        said, _ = running.communicate(timeout=30)
+    found = json.loads(said)
+    assert (running.returncode, found["exit_code"], found["killed"]) == (125, 125, "cancel")
+    assert found["stdout"] == "out\n"
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        *(("--wall-s", "nan"), ("--wall-s", "0"), ("--idle-s", "-1"), ("--cpu-s", "inf")),
+        *(("--mem-mb", "0"), ("--pids", "0"), ("--disk-mb", "-1"), ("--out-kb", "-1"), ("--inodes", "x")),
+    ],
+)
+def test_a_limit_that_limits_nothing_or_everything_is_a_wrong_call(work: Path, limit: tuple[str, str]) -> None:
+    done = run(work, *limit, "--", "true")
+    assert done.returncode == 2, done
+    assert limit[0].encode() in done.stderr
+
+
+def test_a_terminal_shows_the_output_and_obeys_none_of_it(work: Path) -> None:
+    program = r"printf '\033]0;named\007\033[31mred\033[2J\033]52;c;eA==\033\\ \302\233c done\n'"
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "ratchet", "sandbox", "exec", "--workdir", str(work), "--", "sh", "-c", program]
+    done = subprocess.run(command, stdin=follower, stdout=follower, stderr=follower, check=False, timeout=60)
+    os.close(follower)
+    shown = os.read(leader, 65_536)
+    os.close(leader)
+    assert done.returncode == 0, shown
+    assert b"\x1b[31mred" in shown
+    assert b"done" in shown
+    assert shown.rstrip().endswith(b"\x1b[0m")
+    for command_of_a_terminal in (b"\x1b]", b"\x07", b"\x1b[2J", b"\xc2\x9b"):
+        assert command_of_a_terminal not in shown
 
 
 def test_streams_come_through_as_bytes(work: Path) -> None:

@@ -11,6 +11,7 @@ from ratchet import healshapes
 from ratchet.cli import show, show_heal
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.means import means_options
+from ratchet.cli.numbers import Finite
 from ratchet.comparison import Compare, compare
 from ratchet.episodebook import Means
 from ratchet.healing import Budget
@@ -25,8 +26,8 @@ from ratchet.projectcheck import argv_of
 @click.option("--check", metavar="CMD", help="The check of every task; its own, unless given.")
 @click.option("--solver", default="repair", show_default=True, help="As in `ratchet run`.")
 @click.option("--attempts", default=5, show_default=True, type=click.IntRange(1))
-@click.option("--budget-usd", default=1.0, show_default=True, type=click.FloatRange(0), help="Money for each run.")
-@click.option("--budget-s", default=300.0, show_default=True, type=click.FloatRange(0, min_open=True), help="Seconds.")
+@click.option("--budget-usd", default=1.0, show_default=True, type=Finite(0), help="Money for each run.")
+@click.option("--budget-s", default=300.0, show_default=True, type=Finite(0, min_open=True), help="Seconds.")
 @click.option("--candidates", default=2000, show_default=True, type=click.IntRange(1), help="Changes tried a try.")
 @means_options
 @home_option

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import click
 
+from ratchet.cli.numbers import Finite
 from ratchet.episodebook import CHECK_S, Means
 from ratchet.errors import UsageError
 
 _OPTIONS = (
-    click.option(
-        "--check-s", default=CHECK_S, show_default=True, type=click.FloatRange(1), help="Longest run of a check."
-    ),
+    click.option("--check-s", default=CHECK_S, show_default=True, type=Finite(1), help="Longest run of a check."),
     click.option(
         "--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="For the solver."
     ),

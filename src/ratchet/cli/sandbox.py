@@ -10,10 +10,15 @@ import click
 from ratchet import healshapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.numbers import Finite
+from ratchet.cli.stopping import draining
+from ratchet.cli.tamed import Tamed
 from ratchet.confinement import Command, Isolation, Limits, Ran, View
 from ratchet.errors import UsageError
 from ratchet.records import Json
 
+SECONDS = Finite(0, min_open=True)
+SOME, ANY = click.IntRange(1), click.IntRange(0)
 PROPERTIES = ("files", "network", "pids", "memory", "disk", "secrets")
 
 
@@ -66,15 +71,15 @@ def _isolation(found: Isolation) -> None:
 @click.option(
     "--workdir", required=True, type=click.Path(path_type=Path), help="The folder to work in; changed in place."
 )
-@click.option("--wall-s", default=60.0, show_default=True, help="Longest time from start to end.")
-@click.option("--idle-s", default=None, type=float, help="Longest time without output and without work.")
-@click.option("--cpu-s", default=60.0, show_default=True, help="CPU time of the command and all it starts.")
-@click.option("--mem-mb", default=1024, show_default=True, help="Memory of all its processes together.")
-@click.option("--pids", default=128, show_default=True, help="Processes and threads at a time.")
-@click.option("--disk-mb", default=512, show_default=True, help="Growth of the folder.")
-@click.option("--inodes", default=16_000, show_default=True, help="New files and folders.")
-@click.option("--file-mb", default=64, show_default=True, help="Size of one file.")
-@click.option("--out-kb", default=1024, show_default=True, help="Output kept; more ends the command.")
+@click.option("--wall-s", default=60.0, show_default=True, type=SECONDS, help="Longest time from start to end.")
+@click.option("--idle-s", type=SECONDS, help="Longest time without output and without work.")
+@click.option("--cpu-s", default=60.0, show_default=True, type=SECONDS, help="CPU time of it and all it starts.")
+@click.option("--mem-mb", default=1024, show_default=True, type=SOME, help="Memory of all its processes together.")
+@click.option("--pids", default=128, show_default=True, type=SOME, help="Processes and threads at a time.")
+@click.option("--disk-mb", default=512, show_default=True, type=ANY, help="Growth of the folder.")
+@click.option("--inodes", default=16_000, show_default=True, type=ANY, help="New files and folders.")
+@click.option("--file-mb", default=64, show_default=True, type=ANY, help="Size of one file.")
+@click.option("--out-kb", default=1024, show_default=True, type=ANY, help="Output kept; more ends the command.")
 @click.option("--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="Network to reach.")
 @click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="Also show this, read-only.")
 @click.option("--env", "environ", multiple=True, metavar="K=V", help="Set a variable inside.")
@@ -107,7 +112,8 @@ def exec(  # noqa: A001  (the command's name)
 
     \b
     Exit codes: the command's own; 126 or 127 where it cannot start; 128 + n when
-    signal n ended it; 124 wall or idle time; 137 memory; 125 any other limit.
+    signal n ended it; 124 wall or idle time; 137 memory; 125 any other limit,
+    or cancelled by Ctrl-C or SIGTERM.
     Too many processes or too large a file fail inside, as the system says.
     """
     limits = Limits(
@@ -130,8 +136,11 @@ def exec(  # noqa: A001  (the command's name)
         net="host" if net == "host" else "none",
         stdin=sys.stdin.fileno() if with_stdin else b"",
     )
-    with opened(command_home) as runtime:
-        ran = runtime.sandboxes.run(given, unsafe=unsafe, on_output=None if as_json else _say)
+    speaking = None if as_json else _Speaking()
+    with opened(command_home) as runtime, draining("ending the command; again to end at once") as asked:
+        ran = runtime.sandboxes.run(given, unsafe=unsafe, cancelled=asked.is_set, on_output=speaking)
+    if speaking is not None:
+        speaking.end()
     _told(ran, as_json)
     click.get_current_context().exit(ran.exit_code)
 
@@ -143,10 +152,23 @@ def _variable(given: str) -> tuple[str, str]:
     return name, value
 
 
-def _say(stream: str, said: bytes) -> None:
-    to = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
-    to.write(said)
-    to.flush()
+class _Speaking:
+    """Hands a command's output on as it comes: byte for byte, but to a terminal nothing that would command it."""
+
+    def __init__(self) -> None:
+        self._streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+        self._tamed = {name: Tamed(to.encoding) for name, to in self._streams.items() if to.isatty()}
+
+    def __call__(self, stream: str, said: bytes) -> None:
+        self._write(stream, self._tamed[stream].said(said) if stream in self._tamed else said)
+
+    def end(self) -> None:
+        for stream, tamed in self._tamed.items():
+            self._write(stream, tamed.said(b"", last=True))
+
+    def _write(self, stream: str, said: bytes) -> None:
+        self._streams[stream].buffer.write(said)
+        self._streams[stream].buffer.flush()
 
 
 def _told(ran: Ran, as_json: bool) -> None:

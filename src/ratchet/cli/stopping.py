@@ -11,9 +11,9 @@ import click
 
 
 @contextmanager
-def draining() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; the second raises KeyboardInterrupt. Outside the main thread,
-    which alone hears signals, nothing sets it."""
+def draining(said: str = "beginning nothing new; again to stop what is under way") -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets, saying so; the second raises KeyboardInterrupt. Outside the main
+    thread, which alone hears signals, nothing sets it."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked
@@ -23,7 +23,7 @@ def draining() -> Iterator[threading.Event]:
         if asked.is_set():
             raise KeyboardInterrupt
         asked.set()
-        click.echo("beginning nothing new; again to stop what is under way", err=True)
+        click.echo(said, err=True)
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
