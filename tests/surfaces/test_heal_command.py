@@ -129,6 +129,10 @@ def test_json_is_one_object_on_refusal_too(shell: Shell) -> None:
         ("--resume", "ep0"),
         ("--check", "  "),
         ("--pass-env", "NOT_SET_ANYWHERE"),
+        ("--attempts", "0"),
+        ("--budget-s", "nan"),
+        ("--budget-usd", "inf"),
+        ("--no-such-option",),
     ):
         code, said = shell.json("run", *words)
         assert code != 0, words

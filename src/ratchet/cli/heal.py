@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +11,12 @@ import click
 
 from ratchet import healshapes
 from ratchet.cli import show, show_heal
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import explained, home_option, json_option, opened
 from ratchet.cli.means import means_options
+from ratchet.cli.numbers import Finite
+from ratchet.cli.stopping import draining
 from ratchet.episodebook import Asked, EpisodeBook, Landing, Means
-from ratchet.errors import RatchetError, UsageError
+from ratchet.errors import BackendError, RatchetError, UsageError
 from ratchet.healing import Budget, Episode
 from ratchet.loops.heal import Moment
 from ratchet.projectcheck import argv_of
@@ -26,14 +25,28 @@ EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
 NOT_HEALED = 1
 
 
-@click.command()
+class _Answering(click.Command):
+    """A command that answers a wrong call with its one JSON object, too, where that is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        as_json = "--json" in args
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if not as_json:
+                raise
+            show.as_json(healshapes.refused(error.format_message(), None))
+            ctx.exit(error.exit_code)
+
+
+@click.command(cls=_Answering)
 @click.argument("instruction", default="")
 @click.option("--check", "check", metavar="CMD", help="What fails now and is to pass; found by itself unless given.")
 @click.option("--in", "folder", type=click.Path(path_type=Path), default=Path(), help="The project (default: here).")
 @click.option("--solver", default="auto", show_default=True, help="repair, model[:NAME], command:WORDS, or a plugin.")
 @click.option("--attempts", default=5, show_default=True, type=click.IntRange(1), help="At most so many tries.")
-@click.option("--budget-usd", default=1.0, show_default=True, type=click.FloatRange(0), help="Money for all of them.")
-@click.option("--budget-s", default=1800.0, show_default=True, type=click.FloatRange(0, min_open=True), help="Seconds.")
+@click.option("--budget-usd", default=1.0, show_default=True, type=Finite(0), help="Money for all of them.")
+@click.option("--budget-s", default=1800.0, show_default=True, type=Finite(0, min_open=True), help="Seconds.")
 @click.option("--candidates", default=2000, show_default=True, type=click.IntRange(1), help="Changes tried a try.")
 @click.option("--protect", "protected", multiple=True, metavar="GLOB", help="Files that must not change.")
 @click.option("--held-check", metavar="CMD", help="A second check, not shown to the solver, that must pass, too.")
@@ -77,7 +90,7 @@ def run(
     try:
         landing = _landing(applies=applies, branch=branch, patch=patch)
         book = opened(command_home).episodes
-        with _cancelling() as cancelled:
+        with draining("ending; again to end at once") as cancelled:
             given = replace(means(), told=watching.told, cancelled=cancelled.is_set)
             if resume:
                 ended = book.resume(resume, given, landing=landing)
@@ -93,11 +106,12 @@ def run(
                     seed=seed,
                 )
                 ended = book.run(asked, given, landing=landing)
-    except RatchetError as error:
-        if not as_json:
+    except (RatchetError, OSError) as error:
+        if not as_json or isinstance(error, BrokenPipeError):
             raise
-        show.as_json(healshapes.refused(str(error), watching.episode))
-        click.get_current_context().exit(error.exit_code)
+        known = error if isinstance(error, RatchetError) else BackendError(explained(error))
+        show.as_json(healshapes.refused(str(known), watching.episode))
+        click.get_current_context().exit(known.exit_code)
     show.as_json(healshapes.episode(ended)) if as_json else show_heal.ended(ended)
     click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
 
@@ -138,30 +152,6 @@ def _landing(*, applies: bool, branch: str | None, patch: str | None) -> Landing
     if len(given) > 1:
         raise UsageError("use one of --apply, --branch and --patch")
     return given[0] if given else Landing()
-
-
-@contextmanager
-def _cancelling() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM end the episode in order, a second one at once."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        with nullcontext():
-            yield asked
-        return
-
-    def stop(number: int, _frame: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-        click.echo("ending; again to end at once", err=True)
-        del number
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @click.group()
