@@ -1,4 +1,5 @@
-"""Lays the demo's agent out into a folder of yours: its files, and its memory of a benchmark's answers."""
+"""Lays agents to evolve out into folders of yours: the demo's, with its memory of a benchmark's answers, and Ratchet's
+own solver with the prompts that it gives to models."""
 
 from __future__ import annotations
 
@@ -9,26 +10,41 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from ratchet import prompts
 from ratchet.bench.shipped import shipped
 from ratchet.benching import Benchmark, BenchTask
 from ratchet.errors import UsageError
 
 AGENT = Path(__file__).parent / "agent"
 IDEAS = Path(__file__).parent / "ideas.py"
+OWN = Path(__file__).parent / "prompts"
+SOLVER_PROMPTS = ("repair", "rewrite", "summarise")
 
 
 def lay_out(folder: Path, benchmark: Benchmark | None = None) -> Path:
-    """Write the agent into a new folder, with answers to all tasks of the benchmark (`core` unless given); return it.
-
-    Raises UsageError where there is something.
-    """
-    if folder.exists():
-        raise UsageError(f"{folder} exists: name a new folder")
-    shutil.copytree(AGENT, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    """Write the demo's agent into a new folder, with answers to all tasks of the benchmark (`core` unless given);
+    return it. Raises UsageError where there is something."""
+    _copied(AGENT, folder)
     tasks = (benchmark or shipped("core")).tasks
     memory = {_key(task): _answer(task) for task in tasks}
     (folder / "memory.json").write_text(json.dumps(memory, indent=0, sort_keys=True), encoding="utf-8")
     return folder
+
+
+def lay_out_prompts(folder: Path) -> Path:
+    """Write Ratchet's own solver as an agent whose prompts may change; return its folder. `repair` is its benchmark.
+    Raises UsageError where there is something."""
+    _copied(OWN, folder)
+    (folder / "prompts").mkdir()
+    for name in SOLVER_PROMPTS:
+        shutil.copy(prompts.FOLDER / f"{name}.md", folder / "prompts")
+    return folder
+
+
+def _copied(source: Path, folder: Path) -> None:
+    if folder.exists():
+        raise UsageError(f"{folder} exists: name a new folder")
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def _key(task: BenchTask) -> str:
