@@ -202,6 +202,8 @@ class EvolveBook:
             net=means.net,
             environ=means.environ or {},
             readable=means.readable,
+            allow_unknown_price=means.allow_unknown_price,
+            prompts=self._models.prompts,
             models=lambda asked: self._models.chain(
                 asked or means.model, fast=means.fast_model, unpriced=means.allow_unknown_price
             ),
