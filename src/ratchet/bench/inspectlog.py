@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -53,7 +54,7 @@ def read_log(path: Path, *, scorer: str = "") -> InspectLog:
         raise NotFound(f"there is no file {path}")
     try:
         header, samples = _of_zip(path) if zipfile.is_zipfile(path) else _of_json(path)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error) as error:
         raise UsageError(f"{path} cannot be unpacked ({error}); write it anew with `inspect log convert`") from error
     spec = header.get("eval")
     if not isinstance(spec, dict) or not isinstance(spec.get("task"), str):
