@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import time
 from collections import Counter
@@ -32,6 +33,7 @@ class Survey:
     bare: dict[bytes, bytes] = field(default_factory=dict)
     """Folders that git takes for a repository by what is in them -> their settings."""
     set_ids: set[bytes] = field(default_factory=set)
+    sockets: set[bytes] = field(default_factory=set)
     links: Counter[int] = field(default_factory=Counter)
     """Names seen of each file that has several."""
 
@@ -53,6 +55,8 @@ def survey(root: int, *, skip: frozenset[bytes] = frozenset()) -> Survey:
                 found.set_ids.add(each.path)
             if each.status.st_nlink > 1:
                 found.links[each.status.st_ino] += 1
+        elif stat.S_ISSOCK(mode):
+            found.sockets.add(each.path)
     bare = (path for path, bits in shape.items() if bits == 7 and not _inside(path, found.repositories))
     found.bare = {path: _settings(root, path) for path in bare}
     return found
@@ -65,6 +69,30 @@ def _settings(root: int, path: bytes) -> bytes:
         return b""
     with os.fdopen(opened, "rb") as file:
         return file.read(_MOST_SETTINGS_BYTES) if stat.S_ISREG(os.fstat(opened).st_mode) else b"?"
+
+
+def answered(root: int, paths: set[bytes]) -> set[bytes]:
+    """Those sockets that somebody on the host listens at. A network of one's own does not keep a command from them,
+    since they are found by their path. Asked as a datagram, which a listener never notices."""
+    return {path for path in paths if _is_answered(root, path)}
+
+
+def _is_answered(root: int, path: bytes) -> bool:
+    above, _, name = path.rpartition(b"/")
+    try:
+        folder = open_beneath(root, above, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return True
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asking:
+            asking.connect(f"/proc/self/fd/{folder}/".encode() + name)
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False  # what its owner left behind
+    except OSError:  # of another type, closed to this user, or a name that is too long to ask
+        return True
+    finally:
+        os.close(folder)
+    return True
 
 
 def _inside(path: bytes, repositories: Container[bytes]) -> bool:

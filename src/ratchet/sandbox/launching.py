@@ -98,7 +98,7 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
 
 
 def _hiding(plan: Plan, hidden: list[str]) -> list[list[str | int | list[str]]]:
-    """Repositories are not there: an empty folder, or file, stands in for each."""
+    """What is hidden is not there: an empty folder, or file, stands in for each."""
     steps: list[list[str | int | list[str]]] = []
     for path in hidden:
         outside, inside = os.path.join(plan.folder, path), os.path.join(plan.cwd, path)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from ratchet.confinement import Killed
 from ratchet.errors import SandboxError
 from ratchet.sandbox import growth, ownership, plan
-from ratchet.sandbox.growth import Growth
+from ratchet.sandbox.growth import Growth, Survey
 from ratchet.sandbox.launching import Started, start
 from ratchet.sandbox.output import Output, rest_of
 from ratchet.sandbox.plan import Plan
@@ -64,7 +64,7 @@ def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]
     before = growth.survey(root, skip=skip)
     if made.means == "plain":
         uid = None
-    hidden = sorted(map(os.fsdecode, before.repositories)) if made.in_place else []
+    hidden = _hidden(root, before) if made.in_place else []
     had = ownership.give(root, uid, before, skip) if uid is not None and made.in_place else None
     try:
         watched = Growth(root, before, made.limits, skip)
@@ -75,6 +75,11 @@ def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]
         if had is not None and uid is not None:
             ownership.take_back(root, uid, had, skip)
     output.finish(plan.RESULT, json.dumps(_result(job, ended)).encode("utf-8", "surrogateescape"))
+
+
+def _hidden(root: int, before: Survey) -> list[str]:
+    """What the command must not see of the folder: repositories, and the doors of programs outside."""
+    return sorted(map(os.fsdecode, {*before.repositories, *growth.answered(root, before.sockets)}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,6 +258,22 @@ for path in (at["outside"] + "/socket", "/var/run/docker.sock", "/run/dbus/syste
         honest=_PAIR,
     ),
     Case(
+        name="a socket of the host in the folder",
+        attack="""
+os.path.lexists("socket") or escaped("the scene has no socket")
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+    def connects():
+        made = socket.socket(socket.AF_UNIX, kind); made.connect("socket"); return 1
+    if tries(connects): escaped(str(kind))
+""",
+        honest="""
+for again in range(2):
+    server = socket.socket(socket.AF_UNIX); server.bind("own"); server.listen(1)
+    client = socket.socket(socket.AF_UNIX); client.connect("own"); server.accept(); os.unlink("own")
+""",
+        needs=frozenset({"namespaces"}),
+    ),
+    Case(
         name="sockets to the virtual machine's host",
         attack="if tries(lambda: socket.socket(40, socket.SOCK_STREAM)): escaped()",
         honest=_PAIR,

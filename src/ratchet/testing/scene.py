@@ -19,7 +19,8 @@ SHELL_KEY = "RATCHET_ABUSE_SECRET"
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`work` is the command's folder. `outside` holds `secret.txt` and a listening socket; `victim` is a process."""
+    """`work` is the command's folder, with a socket in it at which a program outside listens. `outside` holds
+    `secret.txt` and a listening socket; `victim` is a process."""
 
     work: Path
     outside: Path
@@ -74,7 +75,7 @@ def scene(folder: Path) -> Iterator[Scene]:
     victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     shm_id = _shared_memory()
     try:
-        with _listening(outside, secret) as port:
+        with _listening(outside, work, secret) as port:
             yield Scene(work, outside, secret, port, victim, shm_id)
     finally:
         victim.kill()
@@ -87,13 +88,19 @@ def scene(folder: Path) -> Iterator[Scene]:
 
 
 @contextmanager
-def _listening(outside: Path, secret: str) -> Iterator[int]:
-    with socket.socket() as tcp, socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as abstract:
+def _listening(outside: Path, work: Path, secret: str) -> Iterator[int]:
+    with (
+        socket.socket() as tcp,
+        socket.socket(socket.AF_UNIX) as named,
+        socket.socket(socket.AF_UNIX) as near,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
         tcp.bind(("127.0.0.1", 0))
-        named.bind(str(outside / "socket"))
-        (outside / "socket").chmod(0o777)
+        for made, folder in ((named, outside), (near, work)):
+            made.bind(str(folder / "socket"))
+            (folder / "socket").chmod(0o777)
         abstract.bind(f"\0{secret}")
-        for each in (tcp, named, abstract):
+        for each in (tcp, named, near, abstract):
             each.listen(8)
         yield int(tcp.getsockname()[1])
 
