@@ -41,7 +41,7 @@ def postgres() -> Iterator[Databases]:
     if not given and programs() is None:
         pytest.skip("needs a Postgres: set RATCHET_TEST_POSTGRES, or pip install pgserver")
     server = None if given else PostgresServer()
-    databases = Databases(given or (server.url() if server else ""))
+    databases = Databases(server.url() if server else str(given), kept=server is not None)
     yield databases
     databases.close()
     if server is not None:

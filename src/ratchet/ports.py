@@ -70,6 +70,10 @@ class Store(Protocol):
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set: write `row` iff the stored revision is `revision` (0: iff absent); stores revision + 1."""
 
+    def swap_many(self, table: str, rows: Sequence[Row]) -> int:
+        """`swap` for each of `rows`, which hold their keys and the revisions that they were read at; how many were
+        written. No key may occur twice."""
+
     def delete_before(self, table: str, column: str, value: float) -> int: ...
 
     def changes(self) -> Changes:

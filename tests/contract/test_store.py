@@ -21,11 +21,11 @@ from ratchet.testing.postgres_server import Databases
 Opener = Callable[[Path], Store]
 
 
-def _sqlite(request: pytest.FixtureRequest) -> Opener:
-    return lambda folder: SqliteStore(folder / "ratchet.db")
+def _sqlite(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    yield lambda folder: SqliteStore(folder / "ratchet.db")
 
 
-def _postgres(request: pytest.FixtureRequest) -> Opener:
+def _postgres(request: pytest.FixtureRequest) -> Iterator[Opener]:
     databases: Databases = request.getfixturevalue("postgres")
     from ratchet.store.postgres import PostgresStore
 
@@ -36,15 +36,17 @@ def _postgres(request: pytest.FixtureRequest) -> Opener:
             urls[folder] = databases.fresh()
         return PostgresStore(urls[folder])
 
-    return opened
+    yield opened
+    for url in urls.values():
+        databases.give_back(url)
 
 
-OPENERS: dict[str, Callable[[pytest.FixtureRequest], Opener]] = {"sqlite": _sqlite, "postgres": _postgres}
+OPENERS: dict[str, Callable[[pytest.FixtureRequest], Iterator[Opener]]] = {"sqlite": _sqlite, "postgres": _postgres}
 
 
 @pytest.fixture(params=sorted(OPENERS))
-def opener(request: pytest.FixtureRequest) -> Opener:
-    return OPENERS[request.param](request)
+def opener(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    yield from OPENERS[request.param](request)
 
 
 @pytest.fixture
@@ -180,13 +182,12 @@ def test_a_wrong_question_is_a_usage_error_that_names_what_there_is(store: Store
     limit=st.integers(1, 5),
 )
 def test_pages_neither_skip_nor_repeat_and_agree_with_one_big_page(
-    opener: Opener,
-    tmp_path_factory: pytest.TempPathFactory,
+    store: Store,
     rows: list[tuple[str | None, int]],
     order: tuple[str, ...],
     limit: int,
 ) -> None:
-    store = opener(tmp_path_factory.mktemp("pages"))
+    store.delete_before("outcomes", "started_at", 4)
     store.insert_new("outcomes", [ran(n, task=task, started_at=at) for n, (task, at) in enumerate(rows)])
     paged: list[str] = []
     cursor = None
@@ -199,7 +200,6 @@ def test_pages_neither_skip_nor_repeat_and_agree_with_one_big_page(
             break
     assert paged == ids(store.find("outcomes", order=order).rows)
     assert sorted(paged) == sorted(f"o{n}" for n in range(len(rows)))
-    store.close()
 
 
 def test_rows_that_come_between_two_pages_disturb_neither(store: Store) -> None:

@@ -22,12 +22,15 @@ def keep_recent(store: Store, ran: Mapping[str, Iterable[Ran]]) -> None:
 
     Call it inside the transaction that inserts them. Raises Conflict when there is none and another writer came first.
     """
+    agents: list[Json] = [*ran]
+    held = {str(row["agent"]): row for row in store.find("recents", {"agent": ("in", agents)}).rows} if agents else {}
+    rows: list[Row] = []
     for agent, new in ran.items():
-        held = store.get("recents", agent) or {}
-        revision = held.get("revision", 0)
-        merged = sorted([*_outcomes(held), *new], key=_when)[-RECENT:]
-        if not store.swap("recents", agent, int(str(revision)), {"outcomes": [*merged]}):
-            raise Conflict(f"the last outcomes of {agent} changed while new ones were added; try again")
+        known = held.get(agent, {})
+        merged = sorted([*_outcomes(known), *new], key=_when)[-RECENT:]
+        rows.append({"agent": agent, "revision": known.get("revision", 0), "outcomes": [*merged]})
+    if store.swap_many("recents", rows) < len(rows):
+        raise Conflict("an agent's last outcomes changed while new ones were added; try again")
 
 
 def health(store: Store, *, agent: str | None = None) -> Health:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import psycopg
@@ -23,7 +24,7 @@ from ratchet.store import sql
 from ratchet.store.declaring import Table
 from ratchet.store.listening import CHANNEL, Listening
 from ratchet.store.postgres_layout import BEGIN, migrate
-from ratchet.store.postgres_session import OLDEST, Connection, Sessions
+from ratchet.store.postgres_session import OLDEST, Connection, Held, Sessions
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
 from ratchet.store.schema import TABLES
 from ratchet.store.sql import POSTGRES
@@ -31,6 +32,8 @@ from ratchet.store.sql import POSTGRES
 _BATCH_ROWS = 16  # fewer are quicker one by one than by COPY with its savepoint
 _UNIT, _NULL = "\x1f", "\x1e"  # ASCII's separators of units and of records
 _SQL_TYPES = {"text": "text[]", "int": "bigint[]", "real": "double precision[]", "bool": "smallint[]"}
+_PYTHON_TYPES: dict[str, set[type]] = {"text": {str}, "int": {int}, "real": {float, int}, "bool": {int}}
+_SAFE_INT = 2**62
 _REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeEncodeError, OverflowError)
 
 
@@ -83,11 +86,11 @@ class PostgresStore:
             held.depth = 0
 
     @contextmanager
-    def _writing(self) -> Generator[Connection]:
+    def _writing(self) -> Generator[Held]:
         with self._transaction(), self._sessions.translated():
             held = self._sessions.held()
+            yield held
             held.wrote = True
-            yield held.connection
 
     def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
         """Insert rows whose key is new; return the positions of those that were. Of equal keys the first wins."""
@@ -96,11 +99,13 @@ class PostgresStore:
         declared = self._table(table)
         if declared.clustered:
             raise UsageError(f"table {table} holds counters; use add")
-        with self._writing() as connection:
+        with self._writing() as held:
+            connection = held.connection
             if len(rows) < _BATCH_ROWS or declared.words:
                 return [at for at, row in enumerate(rows) if self._insert(connection, declared, row)]
-            whole = self._attempt(connection, lambda: self._copy(connection, declared, rows, values_of))
-            return list(range(len(rows))) if whole else self._insert_unknown(connection, declared, rows)
+            if _attempt(held, lambda: _copy(connection, declared, rows, values_of)):
+                return list(range(len(rows)))
+            return _insert_unknown(connection, declared, rows)
 
     def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
         declared = self._table(table)
@@ -144,10 +149,12 @@ class PostgresStore:
             return
         declared = self._table(table)
         one = sql.upsert(declared, POSTGRES)
-        with self._writing() as connection:
-            if len(rows) >= _BATCH_ROWS and self._attempt(connection, lambda: _add_at_once(connection, declared, rows)):
+        with self._writing() as held:
+            columns = _joined(declared, rows) if len(rows) >= _BATCH_ROWS else None
+            if columns is not None:
+                held.connection.execute(_upsert_at_once(declared), columns)
                 return
-            with connection.cursor() as cursor:
+            with held.connection.cursor() as cursor:
                 cursor.executemany(one, [fitted(declared, row) for row in rows])
 
     def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
@@ -166,17 +173,43 @@ class PostgresStore:
             raise UsageError(f"table {table} has no revision; its rows are never changed")
         named = codec.key_values(declared, key)
         whole: Row = {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
-        with self._writing() as connection:
+        with self._writing() as held:
             if revision == 0:
-                return self._insert(connection, declared, whole)
+                return self._insert(held.connection, declared, whole)
             statement = sql.update_at_revision(declared, POSTGRES)
             values = [*fitted(declared, whole), *_asked_key(declared, key), revision]
-            return self._changed(connection, declared, statement, values, whole)
+            return self._changed(held.connection, declared, statement, values, whole)
+
+    def swap_many(self, table: str, rows: Sequence[Row]) -> int:
+        """`swap` for many rows, sent together."""
+        declared = self._table(table)
+        if not declared.swappable or declared.words:
+            return sum(self.swap(table, _key_of(declared, row), _revision(row), row) for row in rows)
+        new = [fitted(declared, {**row, "revision": 1}) for row in rows if not _revision(row)]
+        held_before = [
+            [
+                *fitted(declared, {**row, "revision": _revision(row) + 1}),
+                *_asked_key(declared, _key_of(declared, row)),
+                _revision(row),
+            ]
+            for row in rows
+            if _revision(row)
+        ]
+        written = 0
+        with self._writing() as held, held.connection.cursor() as cursor:
+            for statement, values in (
+                (sql.insert(declared, POSTGRES), new),
+                (sql.update_at_revision(declared, POSTGRES), held_before),
+            ):
+                if values:
+                    cursor.executemany(statement, values)
+                    written += cursor.rowcount
+        return written
 
     def delete_before(self, table: str, column: str, value: float) -> int:
         name = sql.column_of(self._table(table), column).name
-        with self._writing() as connection:
-            return connection.execute(f'DELETE FROM "{table}" WHERE "{name}" < %s', (value,)).rowcount
+        with self._writing() as held:
+            return held.connection.execute(f'DELETE FROM "{table}" WHERE "{name}" < %s', (value,)).rowcount
 
     def changes(self) -> Changes:
         """Tells when anybody writes, by LISTEN on a connection of its own."""
@@ -203,47 +236,6 @@ class PostgresStore:
         connection.execute(words_index.keep(table), words_index.entries(table, number, row))
         return True
 
-    def _attempt(self, connection: Connection, work: Callable[[], bool]) -> bool:
-        """Whether `work` succeeded; what it did is undone if the database refused any of it."""
-        connection.execute("SAVEPOINT batch")
-        try:
-            done = work()
-        except _REFUSED:
-            done = False
-            connection.execute("ROLLBACK TO SAVEPOINT batch")
-        connection.execute("RELEASE SAVEPOINT batch")
-        return done
-
-    def _copy(
-        self,
-        connection: Connection,
-        table: Table,
-        rows: Sequence[Row],
-        values: Callable[[Table, Row], Sequence[Json]],
-    ) -> bool:
-        statement = f'COPY "{table.name}" ({sql.quoted(codec.column_names(table))}) FROM STDIN'
-        with connection.cursor() as cursor, cursor.copy(statement) as copy:
-            for row in rows:
-                copy.write_row(values(table, row))
-        return True
-
-    def _insert_unknown(self, connection: Connection, table: Table, rows: Sequence[Row]) -> list[int]:
-        """Insert a batch that holds a known key or a value to be fitted. Nobody else writes meanwhile, so what is
-        unknown when it is asked for is unknown when it is inserted."""
-        places = [codec.column_names(table).index(name) for name in table.key]
-        keys = [tuple(values[at] for at in places) for values in (fitted(table, row) for row in rows)]
-        arrays = ", ".join(f"%s::{_SQL_TYPES[table.by_name[name].type]}" for name in table.key)
-        text = f'SELECT {sql.quoted(table.key)} FROM "{table.name}" JOIN unnest({arrays}) AS asked '
-        text += f"({sql.quoted(table.key)}) USING ({sql.quoted(table.key)})"
-        known = set(connection.execute(text, [list(column) for column in zip(*keys, strict=True)]).fetchall())
-        fresh = []
-        for position, key in enumerate(keys):
-            if key not in known:
-                known.add(key)
-                fresh.append(position)
-        self._copy(connection, table, [rows[position] for position in fresh], fitted)
-        return fresh
-
     # -- the rest ------------------------------------------------------------------------------------------------
 
     def _opened(self, connection: Connection) -> None:
@@ -266,31 +258,87 @@ class PostgresStore:
         return found
 
 
-def _add_at_once(connection: Connection, table: Table, rows: Sequence[Row]) -> bool:
-    """Add a batch by one statement, each column as one text that the server takes apart; False when that cannot be:
-    a key occurs twice, or a text holds a separator."""
-    columns = list(zip(*(values_of(table, row) for row in rows), strict=True))
-    names = codec.column_names(table)
-    if len(set(zip(*(columns[names.index(name)] for name in table.key), strict=True))) < len(rows):
+def _attempt(held: Held, work: Callable[[], None]) -> bool:
+    """Whether `work` succeeded; what it did is undone if the database refused any of it."""
+    savepoint = "batch" if held.wrote else "begun"
+    if held.wrote:
+        held.connection.execute("SAVEPOINT batch")
+    try:
+        work()
+    except _REFUSED:
+        held.connection.execute(f"ROLLBACK TO SAVEPOINT {savepoint}")
         return False
-    joined = []
-    for column in columns:
-        text = _UNIT.join([_NULL if value is None else value if type(value) is str else str(value) for value in column])
-        if text.count(_UNIT) != len(rows) - 1 or text.count(_NULL) != column.count(None):
-            return False
-        joined.append(text)
-    connection.execute(_upsert_at_once(table), joined)
     return True
 
 
+def _copy(
+    connection: Connection, table: Table, rows: Sequence[Row], values: Callable[[Table, Row], Sequence[Json]]
+) -> None:
+    statement = f'COPY "{table.name}" ({sql.quoted(codec.column_names(table))}) FROM STDIN'
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(values(table, row))
+
+
+def _insert_unknown(connection: Connection, table: Table, rows: Sequence[Row]) -> list[int]:
+    """Insert a batch that holds a known key or a value to be fitted; return the positions of what was unknown. Nobody
+    else writes meanwhile, so what is unknown when it is asked for is unknown when it is inserted."""
+    places = [codec.column_names(table).index(name) for name in table.key]
+    keys = [tuple(values[at] for at in places) for values in (fitted(table, row) for row in rows)]
+    arrays = ", ".join(f"%s::{_SQL_TYPES[table.by_name[name].type]}" for name in table.key)
+    named = sql.quoted(table.key)
+    text = f'SELECT {named} FROM "{table.name}" JOIN unnest({arrays}) AS asked ({named}) USING ({named})'
+    known = set(connection.execute(text, [list(column) for column in zip(*keys, strict=True)]).fetchall())
+    fresh = []
+    for position, key in enumerate(keys):
+        if key not in known:
+            known.add(key)
+            fresh.append(position)
+    if fresh:
+        _copy(connection, table, [rows[position] for position in fresh], fitted)
+    return fresh
+
+
+def _joined(table: Table, rows: Sequence[Row]) -> list[str] | None:
+    """A batch for `_upsert_at_once`: each column as one text. None where that cannot be: a key occurs twice, or a value
+    has to be fitted, or holds a separator."""
+    columns = list(zip(*(values_of(table, row) for row in rows), strict=True))
+    names = codec.column_names(table)
+    if len(set(zip(*(columns[names.index(name)] for name in table.key), strict=True))) < len(rows):
+        return None
+    joined = []
+    for name, column in zip(names, columns, strict=True):
+        wanted = _PYTHON_TYPES[table.by_name[name].type if name in table.by_name else "text"]
+        if not all(value is None or type(value) in wanted for value in column):
+            return None
+        text = _UNIT.join([_NULL if value is None else str(value) for value in column])
+        if text.count(_UNIT) != len(rows) - 1 or text.count(_NULL) != column.count(None) or "\0" in text:
+            return None
+        if int in wanted and any(abs(value) > _SAFE_INT for value in column if type(value) is int):
+            return None
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return None
+        joined.append(text)
+    return joined
+
+
+@cache
 def _upsert_at_once(table: Table) -> str:
-    types = [_SQL_TYPES[table.by_name[name].type] if name in table.by_name else "text[]" for name in _names(table)]
+    """`add` as one statement, which takes the columns of `_joined` apart on the server."""
+    columns = [table.by_name.get(name) for name in codec.column_names(table)]
+    types = [_SQL_TYPES[column.type] if column else "text[]" for column in columns]
     arrays = ", ".join(f"string_to_array(%s, '{_UNIT}', '{_NULL}')::{type_}" for type_ in types)
     return sql.upsert(table, POSTGRES, source=f"SELECT * FROM unnest({arrays})")
 
 
-def _names(table: Table) -> tuple[str, ...]:
-    return codec.column_names(table)
+def _key_of(table: Table, row: Row) -> tuple[str, ...]:
+    return tuple(str(row.get(name)) for name in table.key)
+
+
+def _revision(row: Row) -> int:
+    return int(str(row.get("revision", 0)))
 
 
 def _asked_key(table: Table, key: str | tuple[str, ...]) -> list[Json]:

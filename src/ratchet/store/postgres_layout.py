@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 LOCK = 0x52746368
 """What every writer of this database waits for; the second half of its key is the schema's."""
-BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({LOCK}, hashtext(current_schema()))"
-"""Starts every transaction: as SQLite's BEGIN IMMEDIATE, it waits for other writers and then sees the newest state."""
+BEGIN = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED; "
+    f"SELECT pg_advisory_xact_lock({LOCK}, hashtext(current_schema())); SAVEPOINT begun"
+)
+"""Starts every transaction: as SQLite's BEGIN IMMEDIATE, it waits for other writers and then sees the newest state. The
+savepoint lets a first write that is refused be tried in another way, and saves it a journey of its own."""
 
 Step: TypeAlias = "Callable[[Connection], None]"
 

@@ -57,7 +57,7 @@ class Held:
         self.connection = connection
         self.pid = os.getpid()
         self.depth = 0
-        self.wrote = False
+        self.wrote = False  # since the transaction began
 
     def close(self) -> None:
         if self.pid == os.getpid():

@@ -27,7 +27,8 @@ class Dialect:
     """Where databases differ. One is equal to itself only, so that statements can be remembered by it.
 
     `listed` makes one parameter of a list, which `among` (with the column as `{}`) looks a value up in; `same` is an
-    equality that NULL takes part in; `rising` and `falling` end an order so that NULL counts as the smallest.
+    equality that NULL takes part in; `total` adds two whole numbers; `rising` and `falling` end an order so that NULL
+    counts as the smallest.
     """
 
     mark: str
@@ -35,6 +36,7 @@ class Dialect:
     listed: Callable[[Sequence[Json]], Json]
     same: str
     never: str
+    total: str
     least: str
     greatest: str
     rising: str = ""
@@ -48,6 +50,7 @@ SQLITE = Dialect(
     listed=lambda values: json.dumps(list(values)),
     same="IS",
     never="0",
+    total="{} + {}",
     least="min",
     greatest="max",
 )
@@ -58,6 +61,8 @@ POSTGRES = Dialect(
     listed=list,
     same="IS NOT DISTINCT FROM",
     never="FALSE",
+    # A counter stays at its type's limit instead of refusing everything that is counted after it.
+    total="GREATEST(LEAST({}::numeric + {}, 9223372036854775807), -9223372036854775808)::bigint",
     least="LEAST",
     greatest="GREATEST",
     rising=" NULLS FIRST",
@@ -107,7 +112,8 @@ def upsert(table: Table, dialect: Dialect = SQLITE, *, source: str = "") -> str:
 def _combined(column: Column, dialect: Dialect) -> str:
     name = f'"{column.name}"'
     if column.role == "counter":
-        return f"{name} = COALESCE(held.{name}, 0) + COALESCE(excluded.{name}, 0)"
+        total = dialect.total if column.type == "int" else SQLITE.total
+        return f"{name} = " + total.format(f"COALESCE(held.{name}, 0)", f"COALESCE(excluded.{name}, 0)")
     if column.role in ("min", "max"):
         # The two-argument min() of SQLite is NULL when either is.
         extreme = dialect.least if column.role == "min" else dialect.greatest

@@ -196,6 +196,15 @@ class SqliteStore:
             run = self._held().connection.execute
             return run(sql.update_at_revision(declared), [*plain, *named, revision]).rowcount == 1
 
+    def swap_many(self, table: str, rows: Sequence[Row]) -> int:
+        """`swap` for many rows in one transaction."""
+        named = self._table(table).key
+        with self.transaction():
+            return sum(
+                self.swap(table, tuple(str(row[name]) for name in named), int(str(row.get("revision", 0))), row)
+                for row in rows
+            )
+
     def delete_before(self, table: str, column: str, value: float) -> int:
         name = sql.column_of(self._table(table), column).name
         with self.transaction(), self._translated():

@@ -154,42 +154,53 @@ class PostgresServer:
 
 
 class Databases:
-    """Empty databases on one server, each laid out in a hundredth of the time by copying the first."""
+    """Empty databases on one server. Who is done with one gives it back: emptying is quicker than making, and much
+    quicker than dropping. Where `kept`, the server goes with them and `close` leaves them to it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, kept: bool = False) -> None:
         self._url = url
-        self._template = f"ratchet_layout_{uuid4().hex[:12]}"
+        self._kept = kept
         self._made: list[str] = []
+        self._free: list[str] = []
 
     def fresh(self) -> str:
-        """The address of a database that holds Ratchet's tables and nothing else."""
-        if not self._made:
-            from ratchet.store.postgres import PostgresStore
+        """The address of a database that holds Ratchet's tables and no row."""
+        if self._free:
+            return self._free.pop()
+        from ratchet.store.postgres import PostgresStore
 
-            self._execute(f'CREATE DATABASE "{self._template}" ENCODING UTF8 TEMPLATE template0')
-            self._made.append(self._template)
-            PostgresStore(self._at(self._template)).close()
-        return self._create(self._template)
+        url = self.bare()
+        PostgresStore(url).close()
+        return url
+
+    def give_back(self, url: str) -> None:
+        """Empty a database that `fresh` gave out, ending whoever is still in it."""
+        import psycopg
+
+        from ratchet.store.schema import TABLES
+
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            connection.execute(";".join(f'DELETE FROM "{name}"' for name in TABLES).encode())  # noqa: S608
+        self._free.append(url)
 
     def bare(self) -> str:
         """The address of a database that holds nothing."""
-        return self._create("template0")
+        name = f"ratchet_{uuid4().hex[:12]}"
+        self._execute(f'CREATE DATABASE "{name}" ENCODING UTF8 TEMPLATE template0')
+        self._made.append(name)
+        base, question, options = self._url.partition("?")
+        return f"{base.rpartition('/')[0]}/{name}{question}{options}"
 
     def close(self) -> None:
         """Drop them all."""
-        for name in self._made:
+        for name in () if self._kept else self._made:
             self._execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         self._made.clear()
-
-    def _create(self, template: str) -> str:
-        name = f"ratchet_{uuid4().hex[:12]}"
-        self._execute(f'CREATE DATABASE "{name}" ENCODING UTF8 TEMPLATE "{template}"')
-        self._made.append(name)
-        return self._at(name)
-
-    def _at(self, name: str) -> str:
-        base, question, options = self._url.partition("?")
-        return f"{base.rpartition('/')[0]}/{name}{question}{options}"
+        self._free.clear()
 
     def _execute(self, text: str) -> None:
         import psycopg
