@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.memory import lessons
-from ratchet.ports import Store
-from ratchet.records import Pattern, outcome_of
+from ratchet.ports import Store, Where
+from ratchet.records import Outcome, Pattern, outcome_of
 
 EXAMPLES = 3
+RECENT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,10 @@ class PatternDetail:
     signatures: tuple[str, ...]
     examples: tuple[str, ...]
     correlated: tuple[Correlation, ...]
+    days: tuple[tuple[float, int], ...] = ()
+    """Failures a day, oldest first, as (when the day began in Unix seconds, how many); empty days are left out."""
+    recent: tuple[Outcome, ...] = ()
+    """Its newest failures."""
 
 
 def detail(store: Store, pattern_id: str, *, now: float, window_s: float) -> PatternDetail:
@@ -33,7 +38,23 @@ def detail(store: Store, pattern_id: str, *, now: float, window_s: float) -> Pat
         signatures=signatures,
         examples=tuple(_examples(store, signatures)),
         correlated=tuple(correlations(store, pattern=found.id)),
+        days=tuple(_days(store, signatures)),
+        recent=tuple(_recent(store, signatures)),
     )
+
+
+def _days(store: Store, signatures: Sequence[str]) -> Iterator[tuple[float, int]]:
+    tallied: dict[int, int] = {}
+    for row in store.sum_by("tallies", ("hour",), ("n",), {"signature": ("in", [*signatures])}):
+        day = int(str(row["hour"])) // 24
+        tallied[day] = tallied.get(day, 0) + int(str(row["n"]))
+    for day, count in sorted(tallied.items()):
+        yield day * 86_400.0, count
+
+
+def _recent(store: Store, signatures: Sequence[str]) -> Iterator[Outcome]:
+    where: Where = {"signature": ("in", [*signatures])}
+    yield from map(outcome_of, store.find("outcomes", where, order=("-started_at",), limit=RECENT).rows)
 
 
 def _examples(store: Store, signatures: Sequence[str]) -> Iterator[str]:

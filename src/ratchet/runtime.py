@@ -32,6 +32,7 @@ from ratchet.loops.improve import Improve, Ticked
 from ratchet.memory import lessons
 from ratchet.memory.recall import Recalled, recall
 from ratchet.modelchoice import ModelChoice
+from ratchet.overview import Overview, look
 from ratchet.paging import rows_of
 from ratchet.patternview import PatternDetail, detail
 from ratchet.ports import Progress, Proposer, Store
@@ -314,6 +315,19 @@ class Runtime(Foundation):
     def health(self, *, drained: bool = True) -> Health:
         """How well each agent does lately."""
         return health(self._read(drained=drained))
+
+    def overview(self, *, days: float = 14.0) -> Overview:
+        """How things stand: health over time, what is rising, what lessons have saved."""
+        report = self.report()
+        active = self.store.sum_by("lessons", (), ("count:*",), {"state": "active"})
+        return look(
+            self.store,
+            now=time.time(),
+            days=days,
+            patterns=self.patterns(drained=False),
+            lessons=int(str(active[0]["count:*"])) if active else 0,
+            effect=report.pooled,
+        )
 
     def report(self) -> Report:
         """Whether lessons help, against their withheld control."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sys
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -161,3 +164,65 @@ def test_lessons_and_patterns_are_resources_and_a_prompt_tells_what_to_know(lear
     assert {"ratchet://lessons/{lesson_id}", "ratchet://patterns/{pattern_id}"} <= set(templates)
     assert "git push --set-upstream origin topic" in prompt
     assert "upstream branch" in prompt
+
+
+# -- over HTTP -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def served(home: Path) -> Iterator[tuple[str, Runtime]]:
+    """The address of the MCP server of a running app, and the runtime behind it."""
+    uvicorn = pytest.importorskip("uvicorn")
+    from ratchet.api.app import create
+
+    with Runtime.open(home=home) as runtime, socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(create(runtime), log_level="warning", timeout_graceful_shutdown=5))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", runtime
+        finally:
+            server.should_exit = True
+            thread.join(30)
+
+
+def over_http(address: str, secret: str, *calls: tuple[str, dict[str, object]]) -> list[CallToolResult]:
+    """What the tools answer to somebody with this token."""
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    async def asked() -> list[CallToolResult]:
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        async with (
+            create_mcp_http_client(headers=headers) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            return [await client.call_tool(name, given) for name, given in calls]
+
+    return asyncio.run(asyncio.wait_for(asked(), 60))
+
+
+def test_the_same_tools_are_served_over_http_and_ask_for_the_scope_that_each_needs(learnt: Path) -> None:
+    with served(learnt) as (address, runtime):
+        (open_,) = over_http(address, "", ("search_memory", {"error": PUSH}))
+        assert data(open_)["lessons"]
+        reads, writes = (runtime.tokens.add(name, [name]) for name in ("read", "write"))
+        calls: tuple[tuple[str, dict[str, object]], ...] = (
+            ("search_memory", {"error": PUSH}),
+            ("record_outcome", {"agent": "coder", "ok": True}),
+            ("run_sandboxed", {"argv": ["true"]}),
+        )
+        assert [each.is_error for each in over_http(address, reads, *calls)] == [False, True, True]
+        found, recorded, ran = over_http(address, writes, *calls)
+        assert ("scope read" in prose(found), recorded.is_error) == (True, False)
+        assert "scope run" in prose(ran)
+
+
+def test_nobody_reaches_the_tools_without_a_token_where_there_is_one(learnt: Path) -> None:
+    httpx = pytest.importorskip("httpx")
+    with served(learnt) as (address, runtime):
+        runtime.tokens.add("one", ["read"])
+        assert httpx.post(address, json={}).status_code == 401
+        assert httpx.post(address, json={}, headers={"Origin": "http://evil.example"}).status_code in (401, 403)
+        assert httpx.post(address, json={}, headers={"Host": "evil.example"}).status_code == 421

@@ -22,6 +22,8 @@ from ratchet.api.meter import Meter
 from ratchet.api.origins import Gate, is_loopback
 from ratchet.api.routers import ROUTERS
 from ratchet.api.serving import Served, Serving
+from ratchet.api.ui import ROUTERS as PAGES
+from ratchet.api.ui.faults import Faces
 from ratchet.api.watching import Watching
 from ratchet.runtime import Runtime
 
@@ -54,6 +56,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
         lifespan=_lifespan,
         middleware=[  # the first is the outermost
             Middleware(Watching, meter=held.meter),
+            Middleware(Faces),
             Middleware(Gate, **_names(serving)),
             Middleware(Doorkeeper, access=held.access),
             Middleware(limits.Pace, per_s=serving.requests_per_s),
@@ -63,7 +66,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
     )
     app.state.served = held
     problems.add_handlers(app)
-    for router in ROUTERS:
+    for router in (*ROUTERS, *PAGES):
         app.include_router(router)
     app.state.agents = Agents(held)
     app.router.routes.append(app.state.agents.route)
@@ -90,7 +93,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     held.runtime.patience_s = PATIENCE_S
     if held.serving.workers:
         held.workers = held.runtime.workers(held.serving.workers)
-    async with beside(held):
+    async with beside(held), app.state.agents.open():
         yield
     held.ending()
     if held.workers is not None:

@@ -20,6 +20,7 @@ from ratchet.trialgate import Plan, TrialGate, Verdict
 
 LEAST_S = 1e-6  # a clock that did not move: 0 has no logarithm
 _PAGE_ROWS = 1_000
+_CURVE_STEP = 1.04  # 120 points to the 5,000 units that a trial has at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,8 @@ class Evidence:
     metrics: dict[str, float]
     verdict: Verdict
     effect: Effect
+    curve: tuple[tuple[int, float, float], ...] = ()
+    """How it came about: units, and the evidence against and toward after them, at about a hundred places."""
 
 
 def plan_of(trial: Trial) -> Plan:
@@ -81,6 +84,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
     tallies: dict[float, list[int]] = {}
     share = trial.share
     resumed = not trial.resumed_at
+    curve: list[tuple[int, float, float]] = []
     for row in _due(store, trial.id, now):
         unit = _Unit(row, trial)
         if not resumed and unit.at >= trial.resumed_at:
@@ -92,6 +96,9 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
         gate.update(new_arm=unit.new, ok=unit.ok, latency_s=unit.latency_s, cost_usd=unit.cost_usd, score=unit.score)
         sums[unit.new].count(unit)
         tallies.setdefault(share, [0, 0, 0, 0])[(0 if unit.new else 2) + (not unit.ok)] += 1
+        if not curve or gate.units >= curve[-1][0] * _CURVE_STEP + 1:
+            said = gate.evidence
+            curve.append((gate.units, said["revert"], said["keep"]))
     if not resumed:
         gate.resume()
     said = gate.evidence
@@ -111,6 +118,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
         metrics={name: said[name] for name in trial.metrics},
         verdict=gate.verdict(age_s=age_s),
         effect=measure({key: Counts(*c) for key, c in tallies.items()}),
+        curve=tuple(curve),
     )
 
 

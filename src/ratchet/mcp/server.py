@@ -11,6 +11,7 @@ from mcp_types import ToolAnnotations
 
 from ratchet import __version__, shapes, wire
 from ratchet.errors import RatchetError
+from ratchet.mcp import scopes
 from ratchet.mcp.tools import Tools, fenced
 from ratchet.quoting import quoted
 from ratchet.records import Json
@@ -27,8 +28,10 @@ _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_
 
 
 def create(runtime: Runtime) -> MCPServer:
-    """The server over a runtime, which the caller closes after it. Whoever may reach it at all may read."""
-    server: MCPServer = MCPServer("ratchet", title="Ratchet", version=__version__, instructions=_ABOUT)
+    """The server over a runtime, which the caller closes after it."""
+    server: MCPServer = MCPServer(
+        "ratchet", title="Ratchet", version=__version__, instructions=_ABOUT, middleware=[scopes.check]
+    )
     for tool, hints in _tools(Tools(runtime)):
         server.add_tool(tool, annotations=hints)
     _add_resources(server, runtime)

@@ -10,9 +10,8 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 from pydantic import Field
@@ -27,23 +26,9 @@ from ratchet.records import Json, Lesson, Row
 from ratchet.redaction import clean
 from ratchet.runtime import Runtime
 
-Scope = Literal["write", "run"]
 _PROSE_CHARS = 8_000
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def scopes_of(ctx: Context) -> frozenset[str]:
-    """What the caller may do: over HTTP what its token says, over stdio all, since it runs as the person does."""
-    request = ctx.request_context.request
-    caller = None if request is None else getattr(request.state, "caller", None)
-    return frozenset(("write", "run")) if request is None else frozenset(getattr(caller, "scopes", ()))
-
-
-def need(ctx: Context, scope: Scope) -> None:
-    """Raise the error of a caller that lacks a scope."""
-    if scope not in scopes_of(ctx):
-        raise ToolError(f"this token lacks the scope {scope}: use one with it (ratchet token add NAME --scope {scope})")
 
 
 def told(function: Callable[P, R]) -> Callable[P, R]:
@@ -98,7 +83,6 @@ class Tools:
     @told
     def record_outcome(
         self,
-        ctx: Context,
         agent: Annotated[str, Field(min_length=1, max_length=200, description="Who ran it.")],
         task: Annotated[str, Field(description="What was run: a tool, a step, a job.")] = "",
         ok: Annotated[
@@ -112,7 +96,6 @@ class Tools:
         tokens: Annotated[int | None, Field(ge=0)] = None,
     ) -> Annotated[CallToolResult, outputs.Recorded]:
         """Record one finished run, so that failures are grouped and what fixes them is learnt."""
-        need(ctx, "write")
         given: dict[str, Any] = {"task": task, "error": error, "session": session, "id": key}
         given = {name: value for name, value in given.items() if value}
         numbers = {"ok": ok, "duration_s": duration_s, "cost_usd": cost_usd, "tokens": tokens}
@@ -156,7 +139,6 @@ class Tools:
     @told
     def run_sandboxed(
         self,
-        ctx: Context,
         argv: Annotated[list[str], Field(min_length=1, description="The command and its arguments; no shell.")],
         folder: Annotated[
             str, Field(description="The working folder, absolute, changed in place; empty: an empty one, thrown away.")
@@ -166,7 +148,6 @@ class Tools:
         memory_mb: Annotated[int, Field(ge=16, le=8192)] = 1024,
     ) -> Annotated[CallToolResult, outputs.Ran]:
         """Run a command without network, where it reaches nothing but its folder; then nothing of it is left."""
-        need(ctx, "run")
         if folder and not (Path(folder).is_absolute() and Path(folder).is_dir()):
             raise UsageError(f"{folder!r} is no folder here: give an absolute path, or none")
         with tempfile.TemporaryDirectory() as empty:

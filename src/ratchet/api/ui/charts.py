@@ -1,0 +1,37 @@
+"""What a chart is drawn from: values for the script, and the same as rows of a table for everybody else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+
+def over_time(
+    points: Sequence[tuple[float, int, float | None]], *, line: str, place: int, shares: bool = False
+) -> dict[str, Any]:
+    """One line over time from (Unix seconds, count, value); `place` says which of the three is drawn."""
+    rows = []
+    for at, count, value in points:
+        when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+        rows.append([when, count, "-" if value is None else f"{100 * value:.0f} %"] if shares else [when, count])
+    drawn = {"name": line, "y": [point[place] for point in points]}
+    ranged = [0, 1] if shares else None
+    return {"time": True, "x": [point[0] for point in points], "lines": [drawn], "range": ranged, "rows": rows}
+
+
+def evidence(curve: Sequence[tuple[int, float, float]], threshold: float) -> dict[str, Any]:
+    """Evidence toward and against a change by units, on a logarithmic scale, beside the threshold of both."""
+    kept = [(units, _bounded(toward), _bounded(against)) for units, against, toward in curve]
+    lines = [
+        {"name": "keep", "y": [toward for _, toward, _ in kept]},
+        {"name": "revert", "y": [against for _, _, against in kept]},
+        {"name": "threshold", "y": [threshold for _ in kept], "dashed": True},
+    ]
+    rows = [[units, f"{toward:.3g}", f"{against:.3g}", f"{threshold:.3g}"] for units, toward, against in kept]
+    return {"time": False, "log": True, "x": [units for units, _, _ in kept], "lines": lines, "rows": rows[::-1]}
+
+
+def _bounded(value: float) -> float:
+    """Within what a logarithmic scale draws: evidence can grow beyond every bound."""
+    return min(max(value, 1e-6), 1e9)

@@ -1,0 +1,54 @@
+"""Healing as a timeline of coloured nodes, with cause, fix, cost and the exact diff of each attempt."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.responses import Response
+
+from ratchet.api.problems import Problem
+from ratchet.api.serving import Operations
+from ratchet.api.ui import asking
+from ratchet.api.ui.asking import READS, RUNS, Start, back, form, here, part
+from ratchet.api.ui.rendering import drawn
+
+router = asking.router()
+Form = Annotated[dict[str, str], Depends(form)]
+_NODES = 2_500
+
+
+@router.get("/ui/episodes", dependencies=[READS])
+def episodes(request: Request, runtime: Operations, start: Start = 0) -> Response:
+    """All episodes, newest first."""
+    found = runtime.episodes.list()
+    rows, following = part(request, found, start)
+    return drawn(request, "episodes.html", rows=rows, next=following, total=len(found), here=here(request))
+
+
+@router.get("/ui/episodes/{episode_id}", dependencies=[READS])
+def episode(episode_id: str, request: Request, runtime: Operations, start: Start = 0) -> Response:
+    """One episode as it stands."""
+    held = runtime.episodes.show(episode_id)
+    rows, following = part(request, held.attempts, start)
+    return drawn(
+        request,
+        "episode.html",
+        held=held,
+        nodes=held.attempts[:_NODES],
+        hidden=max(0, len(held.attempts) - _NODES),
+        rows=rows,
+        next=following,
+        here=here(request),
+        queued=False,
+        can_rewind=held.status != "running",
+    )
+
+
+@router.post("/ui/episodes/{episode_id}/rewind", dependencies=[RUNS])
+def rewind(episode_id: str, given: Form, runtime: Operations) -> Response:
+    """Take it back to the files after an attempt."""
+    to = given.get("to", "")
+    if not to.isdigit() or len(to) > 9:
+        raise Problem(422, "invalid", f"{to[:40]!r} is no attempt", "Use a button of the page.")
+    return back(f"/ui/episodes/{runtime.episodes.rewind(episode_id, to=int(to)).id}")
