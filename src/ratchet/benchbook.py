@@ -7,12 +7,12 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from ratchet import benchruns, evolutions
 from ratchet.archive import Archive
@@ -159,6 +159,7 @@ class BenchBook:
             ended_at=max((each.at for each in made), default=0.0),
             cost_usd=sum(each.cost_usd for each in made),
             duration_s=sum(each.wall_s for each in made),
+            **_summary(made),
         )
         with store.transaction():
             store.insert_new("evaluations", [evolutions.evaluation_row(each) for each in made])
@@ -273,6 +274,7 @@ class BenchBook:
             ended_at=time.time(),
             duration_s=purse.seconds_used(),
             cost_usd=purse.usd_spent(),
+            **_summary(evolutions.evaluations(store, held.id)),
         )
 
     @property
@@ -343,3 +345,24 @@ class BenchBook:
     def _first_arm(self, held: BenchRun) -> list[Evaluation]:
         made = self.evaluations(held.id)
         return [each for each in made if each.candidate == FIRST] if held.aa else made
+
+
+class _Summary(TypedDict):
+    runs: int
+    unmeasured: int
+    mean: float
+    low: float
+    high: float
+
+
+def _summary(made: Iterable[Evaluation]) -> _Summary:
+    """What is written of a run's score beside it, so that a history is listed without reading every evaluation."""
+    found = figures(made)
+    score = found.score
+    return {
+        "runs": found.runs,
+        "unmeasured": found.unmeasured,
+        "mean": score.mean,
+        "low": score.low,
+        "high": score.high,
+    }

@@ -51,6 +51,13 @@ class BenchRun:
     reason: str = ""
     tampered: tuple[str, ...] = ()
     """What changed of the benchmark, the agent or the memory while it ran."""
+    runs: int = 0
+    """Evaluations when it ended; `mean`, `low` and `high` are their score with its 95 % interval, where any of them was
+    measured."""
+    unmeasured: int = 0
+    mean: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
     started_at: float = 0.0
     ended_at: float = 0.0
     duration_s: float = 0.0

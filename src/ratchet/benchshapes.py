@@ -49,7 +49,6 @@ def task(each: BenchTask) -> Shape:
 
 
 def run(held: BenchRun) -> Shape:
-    """What `ratchet bench history --json` prints of each."""
     return {
         "id": held.id,
         "benchmark": held.name,
@@ -73,7 +72,16 @@ def run(held: BenchRun) -> Shape:
         "ended_at": held.ended_at,
         "duration_s": round(held.duration_s, 3),
         "cost_usd": round(held.cost_usd, 6),
+        "runs": held.runs,
+        "unmeasured": held.unmeasured,
     }
+
+
+def past(held: BenchRun) -> Shape:
+    """What `ratchet bench history --json` prints of each: its score, as it was written when the run ended."""
+    measured = held.runs - held.unmeasured
+    score = Interval(mean=held.mean, low=held.low, high=held.high, n=measured)
+    return {**run(held), "score": interval(score) if measured else None}
 
 
 def measured(held: BenchRun, found: Figures, noise: Paired | None = None) -> Shape:

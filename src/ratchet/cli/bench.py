@@ -171,12 +171,8 @@ def _exit_code(held: BenchRun, *, nothing: bool) -> int:
 @json_option
 def history(name: str | None, limit: int, command_home: Path | None, as_json: bool) -> None:
     """Runs, newest first, with their scores."""
-    book = opened(command_home).benchmarks
-    found = [book.figures(each.id) for each in book.history(name=name, limit=limit)]
-    if as_json:
-        show.as_json([{**benchshapes.run(held), "score": benchshapes.interval(each.score)} for held, each in found])
-    else:
-        show_bench.history(found)
+    found = opened(command_home).benchmarks.history(name=name, limit=limit)
+    show.as_json([benchshapes.past(each) for each in found]) if as_json else show_bench.history(found)
 
 
 @bench.command("compare")

@@ -117,15 +117,16 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
         out.print(f"  Next: ratchet bench run --resume {held.id}", soft_wrap=True)
 
 
-def history(found: Sequence[tuple[BenchRun, Figures]]) -> None:
+def history(found: Sequence[BenchRun]) -> None:
     out = console()
     if not found:
         out.print("No runs yet. Next: [b]ratchet bench run --agent DIR[/b] measures an agent.")
-    for held, figures in found:
+    for held in found:
+        score = Interval(mean=held.mean, low=held.low, high=held.high, n=held.runs - held.unmeasured)
         line = Text(f"{held.state:<10}", _STATE_STYLES.get(held.state, "red"))
-        line.append(f"{_percent(figures.score) if figures.score.n else 'no score':<24}", "default")
-        line.append(f"{held.name:<14}").append_text(plain(held.agent_name, 60))
-        about = f"  {number(figures.runs, 'run')}, {figures.cost_usd:.2f} USD, {ago(held.started_at)}"
+        line.append(f"{_percent(score) if score.n else 'no score':<24}", "default")
+        line.append(f"{held.name:<14} ").append_text(plain(held.agent_name, 60))
+        about = f"  {number(held.runs, 'run')}, {held.cost_usd:.2f} USD, {ago(held.started_at)}"
         out.print(line.append(f"{about}{', A/A' if held.aa else ''}  {held.id}", "dim"), soft_wrap=True)
 
 
