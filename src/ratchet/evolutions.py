@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from typing import TypeVar, cast
 
@@ -19,6 +19,10 @@ from ratchet.ports import Store
 from ratchet.records import Json, Row
 
 T = TypeVar("T")
+
+_NAMES: dict[type, tuple[str, ...]] = {
+    kind: tuple(f.name for f in fields(kind)) for kind in (Agent, Candidate, Evaluation, Evolution, Report)
+}
 
 DECIDED = ("screened_out", "waiting", "kept", "reverted", "undecided", "cancelled")
 
@@ -121,10 +125,10 @@ def evaluations(store: Store, run: str, *, limit: int | None = None) -> Iterator
 
 def evaluation_row(made: Evaluation) -> Row:
     row: Row = {}
-    for f in fields(Evaluation):
-        value = getattr(made, f.name)
+    for name in _NAMES[Evaluation]:
+        value = getattr(made, name)
         if value not in ("", ()):
-            row[f.name] = [*value] if isinstance(value, tuple) else value
+            row[name] = [*value] if isinstance(value, tuple) else value
     return row
 
 
@@ -161,6 +165,5 @@ def _plain(value: Candidate | Evolution | Agent | Report) -> Row:
 def _made(kind: type[T], row: Json | Mapping[str, Json], **given: object) -> T:
     """The record that a row holds: lists become tuples, fields of a newer version are ignored."""
     assert isinstance(row, Mapping)
-    names: Sequence[str] = [f.name for f in fields(kind)]  # type: ignore[arg-type]
-    known = {name: row[name] for name in names if row.get(name) is not None}
+    known = {name: row[name] for name in _NAMES[kind] if row.get(name) is not None}
     return kind(**{name: tuple(held) if isinstance(held, list) else held for name, held in known.items()}, **given)

@@ -16,6 +16,7 @@ from ratchet.benchbook import BenchBook
 from ratchet.benchground import executing, files_of, measuring
 from ratchet.benching import Benchmark, Evaluation
 from ratchet.confinement import FileChange, Limits
+from ratchet.declaration import declared
 from ratchet.episodebook import Landing
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.evolveasked import EvolveAsked, EvolveMeans, check
@@ -90,6 +91,7 @@ class EvolveBook:
             cap=asked.cap,
             repeats=asked.repeats,
             seed=asked.seed,
+            unsafe=means.unsafe,
         )
         held = evolutions.begin(store, made, baseline)
         return self._go_on(store, held, asked.benchmark, archive, sandbox, proposer, means)
@@ -118,9 +120,16 @@ class EvolveBook:
             raise Conflict(f"benchmark {held.benchmark} is no longer what run {run} began with; start a new run")
         with self._claimed(run):
             held = evolutions.evolution(store, run)  # another process may have ended it before the claim
-            if held.state != "running" or usd is not None or seconds is not None:
+            if held.state != "running" or usd is not None or seconds is not None or means.unsafe > held.unsafe:
                 usd, seconds = held.usd if usd is None else usd, held.seconds if seconds is None else seconds
-                again = {"state": "running", "reason": "", "ended_at": 0.0, "usd": usd, "seconds": seconds}
+                again = {
+                    "unsafe": held.unsafe or means.unsafe,
+                    "state": "running",
+                    "reason": "",
+                    "ended_at": 0.0,
+                    "usd": usd,
+                    "seconds": seconds,
+                }
                 held = evolutions.write(store, held, "resumed", **again)
                 self._take_up(store, run)
             return self._held(store, held, benchmark, self._archive(run), sandbox, proposer, means)
@@ -258,10 +267,13 @@ class EvolveBook:
     # -- take it -------------------------------------------------------------------------------------------------------
 
     def changes(self, run: str, n: int | None = None) -> tuple[FileChange, ...]:
-        """What a candidate (the winner, unless given) changes of the agent as it was. Raises NotFound."""
-        candidates = self.candidates(run)
-        chosen = _winner(self.show(run), candidates) if n is None else _numbered(run, candidates, n)
-        return self._archive(run).changes(candidates[0].tree, chosen.tree)
+        """What a candidate (the winner, unless given) changes of the agent as it was, its settings in the agent's
+        declaration included. Raises NotFound; Refused where the declaration cannot be edited."""
+        candidates, held = self.candidates(run), self.show(run)
+        chosen = _winner(held, candidates) if n is None else _numbered(run, candidates, n)
+        archive, first = self._archive(run), candidates[0]
+        edited = declared(archive.files(first.tree), first.settings, chosen.settings)
+        return (*archive.changes(first.tree, chosen.tree), *edited)
 
     def apply(self, run: str, landing: Landing | None = None) -> tuple[Evolution, str]:
         """Bring the result of a run to where it is wanted; return it with its patch. Only `apply` writes into the
@@ -294,22 +306,12 @@ class EvolveBook:
         store = self._reading()
         with self._claimed(run):
             held = evolutions.evolution(store, run)
+            folder = Path(held.agent.folder)
             if held.applied != "apply":
                 where = f"it went to {held.applied}" if held.applied else "it was not applied"
-                raise Refused(f"run {run} changed nothing in {held.agent.folder}: {where}")
-            back = tuple(
-                FileChange(
-                    path=each.path,
-                    before=each.after,
-                    after=each.before,
-                    before_mode=each.after_mode,
-                    after_mode=each.before_mode,
-                )
-                for each in self.changes(run)
-            )
-            folder = Path(held.agent.folder)
-            files.apply(folder, back, lock=self._lock(folder))
-            return evolutions.write(store, held, "taken back", applied="")
+                raise Refused(f"run {run} changed nothing in {folder}: {where}")
+            files.apply(folder, [_undone(each) for each in self.changes(run)], lock=self._lock(folder))
+            return evolutions.write(store, held, "taken_back", applied="")
 
     def _lock(self, folder: Path) -> Path:
         return self._home / "locks" / hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
@@ -319,6 +321,16 @@ class EvolveBook:
         subject = kept[-1].hypothesis.strip().split("\n")[0] or "Better on the benchmark"
         body = [f"{each.n}: {each.hypothesis} ({each.reason})" for each in kept]
         return "\n".join([subject[:72], "", *body, "", f"Evolved by Ratchet, run {run}.", ""])
+
+
+def _undone(change: FileChange) -> FileChange:
+    return FileChange(
+        path=change.path,
+        before=change.after,
+        after=change.before,
+        before_mode=change.after_mode,
+        after_mode=change.before_mode,
+    )
 
 
 def _winner(held: Evolution, candidates: Sequence[Candidate]) -> Candidate:

@@ -114,6 +114,8 @@ class Evolution:
     cost_usd: float = 0.0
     duration_s: float = 0.0
     applied: str = ""
+    unsafe: bool = False
+    """Whether any of it ran as plain processes, without a sandbox."""
     started_at: float = 0.0
     ended_at: float = 0.0
     revision: int = 0

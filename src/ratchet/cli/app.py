@@ -34,7 +34,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "pulse": "trials",
     },
     "Heal it": {"run": "heal", "episodes": "heal", "ab": "compare"},
-    "Measure it": {"bench": "bench"},
+    "Measure it, and better it": {"bench": "bench", "evolve": "evolve"},
     "Run what nobody has read": {"sandbox": "sandbox"},
     "Serve it": {"serve": "serve", "token": "serve"},
     "Feed it": {"record": "start", "watch-dir": "start"},

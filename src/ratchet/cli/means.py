@@ -52,7 +52,7 @@ def means_options(command: Callable[..., None]) -> Callable[..., None]:
             return Means(
                 unsafe=unsafe,
                 net="host" if net == "host" else "none",
-                environ=dict(map(_variable, passed_on)),
+                environ=dict(map(variable, passed_on)),
                 readable=readable,
                 model=model,
                 fast_model=fast_model,
@@ -68,7 +68,8 @@ def means_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_means
 
 
-def _variable(name: str) -> tuple[str, str]:
+def variable(name: str) -> tuple[str, str]:
+    """A variable of this process by its name, as `--pass-env` hands it on. Raises UsageError where there is none."""
     value = os.environ.get(name)
     if value is None:
         raise UsageError(f"--pass-env {name}: there is no such variable here")

@@ -1,0 +1,204 @@
+"""Draws evolve runs for people: what was proposed, what became of it, and what the whole is worth."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from rich.console import Console
+from rich.text import Text
+
+from ratchet.cli.show import ago, console, number, plain
+from ratchet.evolveshapes import Shape
+from ratchet.evolveshapes import tree as as_tree
+from ratchet.evolving import Candidate, Evolution, Report
+from ratchet.loops.evolve import Moment
+
+STYLES = {
+    "kept": "green",
+    "baseline": "bold",
+    "reverted": "red",
+    "screened_out": "red",
+    "ended": "green",
+    "running": "cyan",
+    "racing": "cyan",
+    "waiting": "yellow",
+    "undecided": "yellow",
+    "budget": "yellow",
+    "cancelled": "yellow",
+    "failed": "red",
+}
+_DIFF_LINES = 24
+
+
+@contextmanager
+def watching(*, quiet: bool) -> Iterator[Callable[[Moment], None]]:
+    """Tells of each step as it happens; on a terminal with a bar of evaluations, their rate and what they cost."""
+    if quiet:
+        yield lambda _moment: None
+        return
+    if not sys.stderr.isatty():
+        yield _step
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None, said="")
+
+        def told(moment: Moment) -> None:
+            if moment.what != "evaluated":
+                _step(moment, bars.console)
+            elapsed = bars.tasks[0].elapsed or 0.0
+            rate = f"{moment.runs / elapsed:.1f}/s" if elapsed > 1 else ""
+            said = f"{moment.runs} evaluations {rate} {moment.usd:.2f} of {moment.evolution.usd:g} USD  {_race(moment)}"
+            done = max((each.n for each in moment.racers), default=moment.candidate.n if moment.candidate else 0)
+            bars.update(task, total=moment.evolution.proposals, completed=done, said=said)
+
+        yield told
+
+
+def _race(moment: Moment) -> str:
+    """How those that race stand."""
+    return "  ".join(
+        f"#{racer.n} {100 * standing.mean:+.1f} ({standing.pairs} pairs)"
+        for racer, standing in zip(moment.racers, moment.standings, strict=True)
+    )
+
+
+def _step(moment: Moment, out: Console | None = None) -> None:
+    out = out or console()
+    held, candidate = moment.evolution, moment.candidate
+    if moment.what == "started":
+        out.print(
+            Text(f"{held.id}  ", "bold").append_text(
+                plain(
+                    f"{held.proposals} proposals by {held.proposer} on {held.benchmark}, at most {held.usd:g} USD", 200
+                )
+            ),
+            soft_wrap=True,
+        )
+    elif moment.what == "baseline":
+        out.print(Text(f"  {'baseline':<13}").append(f"measured, {number(moment.runs, 'evaluation')} so far", "dim"))
+    elif moment.what == "racing":
+        named = ", ".join(f"#{each.n}" for each in moment.racers)
+        out.print(Text(f"  {'racing':<13}", "cyan").append(f"{named} against {moment.racers[0].incumbent}", "default"))
+    elif (moment.what == "proposed" and candidate and candidate.state == "screened_out") or (
+        moment.what in ("decided", "screened") and candidate
+    ):
+        assert candidate is not None
+        _candidate(out, candidate)
+    elif moment.what == "reporting":
+        out.print(Text(f"  {'sealed':<13}", "cyan").append("measuring the winner on tasks nobody has seen", "default"))
+    elif moment.what == "note" and out.is_terminal:
+        out.print(Text(" " * 15).append_text(plain(moment.text, 160)), style="dim")
+
+
+def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
+    """How a run ended, what it is worth, and what to do next."""
+    out = console()
+    kept = [each for each in candidates if each.state == "kept"]
+    asked = sum(1 for each in candidates if each.n and not each.retry_of)
+    line = Text(held.state, STYLES.get(held.state, "default")).append(
+        f": {number(asked, 'proposal')}, {len(kept)} kept, {number(held.runs, 'evaluation')}, {held.cost_usd:.2f} USD, "
+        f"{held.duration_s:.0f} s",
+        "default",
+    )
+    out.print(line, soft_wrap=True)
+    if held.reason:
+        out.print(Text("  ").append_text(plain(held.reason, 300)), soft_wrap=True)
+    if held.report is not None:
+        report(out, held.report)
+    if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
+        out.print(f"  Next: ratchet evolve --resume {held.id}", soft_wrap=True)
+    elif held.applied:
+        out.print(f"  result: {held.applied}")
+    elif kept:
+        out.print(
+            f"  Nothing of yours changed. Next: ratchet evolve apply {held.id} --branch NAME, or --apply",
+            soft_wrap=True,
+        )
+
+
+def report(out: Console, made: Report) -> None:
+    """The sealed measurement, with what chance alone shows and what more tries would have bought."""
+    out.print(
+        f"  sealed tasks: {_points(made.baseline)} -> {_points(made.winner)}, gain {_gain(made.gain)} points "
+        f"(95 % {_gain(made.low)} to {_gain(made.high)}; an agent against itself: within {_points(made.noise)}), "
+        f"{number(made.runs, 'run')}",
+        soft_wrap=True,
+    )
+    out.print(f"  on the tasks that decided: {_gain(made.claimed)} points", style="dim", soft_wrap=True)
+    if made.best_of_n is not None:
+        out.print(
+            f"  best of {made.n} tries of the agent as it was, at {made.n} times the price a use: "
+            f"{_points(made.best_of_n)}",
+            style="dim",
+            soft_wrap=True,
+        )
+
+
+def evolution(held: Evolution, candidates: Sequence[Candidate], *, diffs: bool) -> None:
+    """One run whole."""
+    out = console()
+    head = f"{held.proposals} proposals by {held.proposer} on {held.benchmark} ({held.benchmark_hash})"
+    out.print(Text(f"{held.id}  ", "bold").append_text(plain(head, 200)), soft_wrap=True)
+    for each in candidates:
+        _candidate(out, each, diff=diffs)
+    ended(held, candidates)
+
+
+def evolutions(found: Sequence[Evolution]) -> None:
+    out = console()
+    if not found:
+        out.print("No runs yet. Next: [b]ratchet evolve --agent DIR --bench core --proposer settings[/b]")
+    for each in found:
+        gain = f"{_gain(each.report.gain)} points" if each.report else "nothing kept" if each.state == "ended" else ""
+        line = Text(f"{each.state:<10} ", STYLES.get(each.state, "default")).append(f"{gain:<14} ", "default")
+        line.append_text(plain(f"{each.agent.folder or each.agent.target} on {each.benchmark} by {each.proposer}", 100))
+        line.append(f"  {ago(each.started_at)}  {each.id}", "dim")
+        out.print(line, soft_wrap=True)
+
+
+def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:
+    """The archive: each version below the one that it came from."""
+    out = console()
+
+    def node(shape: Shape, depth: int) -> None:
+        state = str(shape["state"])
+        line = Text("  " * depth).append(f"#{shape['n']} {state.replace('_', ' ')}", STYLES.get(state, "default"))
+        gain = f" {100 * float(cast('float', shape['mean'])):+.1f}" if shape["pairs"] else ""
+        line.append(gain, "default").append("  ").append_text(plain(str(shape["hypothesis"]), 90))
+        out.print(line.append(f"  {shape['id']}", "dim"), soft_wrap=True)
+        for child in cast("list[Shape]", shape["children"]):
+            node(child, depth + 1)
+
+    node(cast("Shape", as_tree(held, candidates)["root"]), 0)
+
+
+def _candidate(out: Console, held: Candidate, *, diff: bool = False) -> None:
+    line = Text(f"  {held.state.replace('_', ' '):<13}", STYLES.get(held.state, "default"))
+    line.append(f"#{held.n} ", "default").append_text(
+        plain(held.hypothesis or ("the agent as it was" * (not held.n)), 120)
+    )
+    out.print(line, soft_wrap=True)
+    if held.reason:
+        out.print(Text(" " * 15).append_text(plain(held.reason, 300)), style="dim", soft_wrap=True)
+    if diff:
+        lines = [each for each in held.diff.split("\n") if each and not each.startswith(("diff --git", "index "))]
+        for each in lines[:_DIFF_LINES]:
+            style = {"+": "green", "-": "red", "@": "cyan"}.get(each[0], "dim")
+            shown = "".join(c if c.isprintable() or c == "\t" else "?" for c in each.rstrip("\r"))[:200]
+            out.print(Text(" " * 15).append_text(Text(shown, style)), soft_wrap=True)
+        if len(lines) > _DIFF_LINES:
+            out.print(f"{' ' * 15}... {len(lines) - _DIFF_LINES} more lines", style="dim")
+
+
+def _points(score: float) -> str:
+    return f"{100 * score:.1f}"
+
+
+def _gain(score: float) -> str:
+    return f"{100 * score:+.1f}"
