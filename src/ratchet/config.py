@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -49,6 +49,12 @@ class Config:
     prompts: str = ""
     """A folder of your own prompts (`repair.md`, `propose.md`, ...), each used instead of the one of that name that
     comes along. Not from a project's file."""
+    database_url: str = field(default="", repr=False)  # its password must not stand in a log
+    """The address of a Postgres database that is used instead of the home's own file:
+    `postgresql://USER:PASSWORD@HOST/DATABASE`. Shown without its password. Not from a project's file."""
+    retention_days: float = 0.0
+    """How long outcomes, events and what was kept of attempts stay; 0 keeps all. Tallies, lessons, trials and patterns
+    with an example of each always stay. 0, or 1 to 36,500."""
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
@@ -56,6 +62,12 @@ class Config:
         _check_range("drain_interval_s", self.drain_interval_s, 0.0, 86_400.0)
         _check_range("window_days", self.window_days, 0.01, 3_650.0)
         _check_range("loop_interval_s", self.loop_interval_s, 1.0, 86_400.0)
+        if self.retention_days:
+            _check_range("retention_days", self.retention_days, 1.0, 36_500.0)
+        if self.database_url and self.database_url.partition("://")[0] not in ("postgresql", "postgres"):
+            raise UsageError(
+                "database_url is no address of a Postgres database; write postgresql://USER:PASSWORD@HOST/DATABASE"
+            )
 
 
 class Tunables(TypedDict, total=False):
@@ -73,6 +85,8 @@ class Tunables(TypedDict, total=False):
     model_base_url: str | None
     model_prices: str | None
     prompts: str | None
+    database_url: str | None
+    retention_days: float | None
 
 
 class Settings(Tunables, total=False):
@@ -91,8 +105,8 @@ MODEL_KEY = "RATCHET_MODEL_API_KEY"
 """The key for `model_base_url`: only from the environment, like all keys, and never written down."""
 SERVE_TOKEN = "RATCHET_SERVE_TOKEN"  # noqa: S105  (its name)
 """A token for `ratchet serve`, as its --token: the environment is not shown to other people of the machine."""
-_PERSONAL = ("model_base_url", "model_prices", "prompts")
-"""Where prompts go, what they may cost and what they say: not for a repository to decide."""
+_PERSONAL = ("model_base_url", "model_prices", "prompts", "database_url")
+"""Where prompts go, what they may cost and what they say, and where records go: not for a repository to decide."""
 
 
 def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: Unpack[Settings]) -> Config:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratchet import install, journal, modelchoice
+from ratchet import exposure, install, journal, modelchoice, stores
 from ratchet.config import Config, unknown_environment
 from ratchet.errors import RatchetError
 from ratchet.models import local
@@ -27,11 +27,11 @@ class Check:
     remedy: str = ""
 
 
-def examine(config: Config, store_name: str, environ: Mapping[str, str], project: Path) -> Iterator[Check]:
+def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterator[Check]:
     """All checks, in the order in which one would fix them. Changes nothing."""
     yield _settings(config, environ)
     yield _home(config.home)
-    yield _store(config.home / store_name)
+    yield _database(config) if config.database_url else _store(config.home / stores.STORE_NAME)
     yield _journal(config.home)
     yield _hooks(environ, project)
     yield _hook_log(config.home)
@@ -81,6 +81,17 @@ def _store(path: Path) -> Check:
             name="store", ok=False, found=f"{path}: {damage}", remedy="copy it, then move it aside and learn again"
         )
     return Check(name="store", ok=True, found=f"{path}, {outcomes:,} outcomes, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _database(config: Config) -> Check:
+    """The database that the settings name: whether it answers, and what is in it. Its password is never shown."""
+    try:
+        found = stores.looked_at(config.database_url)
+    except RatchetError as error:
+        return Check(name="store", ok=False, found=str(error), remedy="correct RATCHET_DATABASE_URL, or start it")
+    mirror = Path(exposure.mirror_path(str(config.home)))
+    told = f"hooks read {mirror}" if mirror.exists() else "hooks know no lesson of it yet"
+    return Check(name="store", ok=True, found=f"{stores.shown(config)} answers: {found}; {told}")
 
 
 def _journal(home: Path) -> Check:

@@ -67,8 +67,14 @@ def published_effects(home: str) -> dict[str, float]:
 
 
 def store_path(home: str) -> str:
-    """Where a home keeps its store."""
-    return os.path.join(home, "ratchet.db")
+    """Where a home keeps what hooks look lessons up in: its store, or the copy of a shared one's lessons."""
+    mirror = mirror_path(home)
+    return mirror if os.path.exists(mirror) else os.path.join(home, "ratchet.db")
+
+
+def mirror_path(home: str) -> str:
+    """Where the lessons of a shared database are copied to."""
+    return os.path.join(home, "hook", "lessons.db")
 
 
 def hook_folder(home: str) -> str:

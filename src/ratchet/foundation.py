@@ -9,17 +9,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from ratchet import config as configuration
+from ratchet import stores
 from ratchet.config import Config, Settings
 from ratchet.improving import Targets
 from ratchet.ports import Store
 from ratchet.recorder import Recorder
 from ratchet.sandboxes import Sandboxes
-from ratchet.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from ratchet.notifiers.outbox import Outbox
-
-STORE_NAME = "ratchet.db"
 
 
 class Foundation:
@@ -33,6 +31,8 @@ class Foundation:
         self._outbox: Outbox | None = None
         self._lock = threading.Lock()
         self._draining = threading.Lock()  # two threads that drain at once would read the same lines
+        self.mirror = stores.Mirror(config)
+        """The lessons of a shared store, for this home's hooks."""
         self.patience_s: float | None = None
         """How long a reading operation moves what was recorded before it reads; None: to the end."""
         self.targets = Targets(lambda: self.store)
@@ -68,10 +68,10 @@ class Foundation:
 
     @property
     def store(self) -> Store:
-        """The store, created where missing. Raises StoreError."""
+        """The store, created where missing. Raises StoreError, Refused without the driver that it needs."""
         with self._lock:
             if self._store is None:
-                self._store = SqliteStore(self.home / STORE_NAME)
+                self._store = stores.opened(self.config)
             return self._store
 
     @property
@@ -84,7 +84,7 @@ class Foundation:
     @property
     def exists(self) -> bool:
         """Whether anything was ever recorded or learnt here."""
-        return (self.home / STORE_NAME).exists() or (self.home / "journal").is_dir()
+        return stores.exist(self.config)
 
     def init(self) -> Path:
         """Create the home and an empty store; return the home."""

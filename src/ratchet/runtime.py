@@ -22,7 +22,7 @@ from ratchet.doctor import Check, examine
 from ratchet.drain import Drained, drain
 from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
-from ratchet.foundation import STORE_NAME, Foundation
+from ratchet.foundation import Foundation
 from ratchet.guard.guard import Guard
 from ratchet.installing import Parts
 from ratchet.intake import Intake
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from ratchet.taskworkers import TaskWorkers
 
 DAY_S = 86_400.0
+MIRRORED_EVERY_S = 2.0
 
 
 def unwatched(done: int, total: int, what: str) -> None:
@@ -177,6 +178,7 @@ class Runtime(Foundation):
             drained = drain(self.store, str(self.home), learning.take, time.time(), until=until)
         self._mine(unwatched)
         self.guard.publish()  # what another machine opened, or a lost file
+        self.mirror.refresh(self.store, every_s=MIRRORED_EVERY_S)  # what another machine learnt
         return drained
 
     def _mine(self, progress: Progress) -> Counter[LessonState]:
@@ -187,6 +189,7 @@ class Runtime(Foundation):
 
     def _publish(self) -> float:
         """Tell the hooks about the lessons; return the share that new sessions withhold."""
+        self.mirror.refresh(self.store)
         return deliver.publish(
             self.store,
             self.home,
@@ -404,4 +407,4 @@ class Runtime(Foundation):
 
     def doctor(self) -> list[Check]:
         """What is set up, what is wrong, and what to do about it. Changes nothing."""
-        return list(examine(self.config, STORE_NAME, os.environ, Path.cwd()))
+        return list(examine(self.config, os.environ, Path.cwd()))

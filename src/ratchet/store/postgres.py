@@ -8,7 +8,7 @@ Readers never wait. Large batches travel as COPY; only one that meets a known ke
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -23,7 +23,7 @@ from ratchet.store import rows as codec
 from ratchet.store import sql
 from ratchet.store.declaring import Table
 from ratchet.store.listening import CHANNEL, Listening
-from ratchet.store.postgres_layout import BEGIN, migrate
+from ratchet.store.postgres_layout import BEGIN, layout_of, migrate
 from ratchet.store.postgres_session import OLDEST, Connection, Held, Sessions
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
 from ratchet.store.schema import TABLES
@@ -353,3 +353,13 @@ def _asked_after(table: Table, order: Sequence[tuple[str, bool]], after: Sequenc
 def _plain(value: Any) -> Any:
     """Sums of whole numbers come as decimals."""
     return int(value) if isinstance(value, Decimal) else value
+
+
+def looked_at(url: str, table: str) -> tuple[str, int, int]:
+    """(the server's version, the layout's version or 0, the rows of a table) of a database, which is left as it is.
+    Raises StoreError, UsageError."""
+    sessions = Sessions(url)
+    with sessions.translated(), closing(sessions.connect()) as connection:
+        layout = layout_of(connection, sessions.shown)
+        row = connection.execute(f'SELECT count(*) FROM "{table}"').fetchone() if layout else None
+        return str(connection.info.parameter_status("server_version")), layout, int(str(row[0])) if row else 0

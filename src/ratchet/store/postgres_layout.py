@@ -72,6 +72,11 @@ def migrate(
         raise
 
 
+def layout_of(connection: Connection, shown: str) -> int:
+    """The version of the layout (0: none yet). Raises StoreError as `migrate`."""
+    return _found(connection, shown, tuple(TABLES.values()), VERSION)
+
+
 def _found(connection: Connection, shown: str, tables: tuple[Table, ...], version: int) -> int:
     """The version of the layout (0: none yet)."""
     held = _names(connection)

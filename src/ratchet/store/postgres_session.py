@@ -71,7 +71,7 @@ class Held:
 class Sessions:
     """The connections of one store: one for each thread of each process, opened when first used and again when lost."""
 
-    def __init__(self, url: str, opened: Callable[[Connection], None]) -> None:
+    def __init__(self, url: str, opened: Callable[[Connection], None] | None = None) -> None:
         self.url = url
         self.shown = masked(url)
         self._given = _read(url)
@@ -97,7 +97,8 @@ class Sessions:
             connection = psycopg.connect(**self._given, autocommit=True)  # type: ignore[arg-type]
             try:
                 connection.adapters.register_dumper(bool, _Bit)
-                self._opened(connection)
+                if self._opened is not None:
+                    self._opened(connection)
             except BaseException:
                 connection.close()
                 raise
