@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -117,12 +118,35 @@ def _copied(source: str, target: str, owned: int) -> bool:
 
 
 def copy_content(reading: int, writing: int) -> None:
-    """Copy a file's content within the kernel; shared blocks where the file system can."""
+    """Copy a file's content within the kernel; shared blocks where the file system can. Holes stay holes."""
+    size = os.fstat(reading).st_size
+    for start, end in _written(reading, size):
+        _copy_range(reading, writing, start, end)
+    os.ftruncate(writing, max(size, os.fstat(writing).st_size))
+
+
+def _written(reading: int, size: int) -> Iterator[tuple[int, int]]:
+    """The parts of a file that hold anything; all of it where the file system does not tell."""
+    at = 0
+    while at < size:
+        try:
+            start = os.lseek(reading, at, os.SEEK_DATA)
+            at = os.lseek(reading, start, os.SEEK_HOLE)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                yield at, size
+            return  # ENXIO: nothing but a hole is left
+        yield start, at
+
+
+def _copy_range(reading: int, writing: int, start: int, end: int) -> None:
+    for each in (reading, writing):
+        os.lseek(each, start, os.SEEK_SET)
     try:
-        while os.copy_file_range(reading, writing, _CHUNK):
-            pass
+        while start < end and (copied := os.copy_file_range(reading, writing, min(_CHUNK, end - start))):
+            start += copied
     except (OSError, AttributeError):  # across file systems before Linux 5.3; macOS
-        os.lseek(reading, 0, os.SEEK_SET)
-        os.lseek(writing, 0, os.SEEK_SET)
-        while part := os.read(reading, 1 << 20):
-            os.write(writing, part)
+        for each in (reading, writing):
+            os.lseek(each, start, os.SEEK_SET)
+        while start < end and (part := os.read(reading, min(1 << 20, end - start))):
+            start += os.write(writing, part)
