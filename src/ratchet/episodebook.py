@@ -20,7 +20,7 @@ from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.healing import Attempt, Budget, Episode, Task
 from ratchet.judges.model import SecondOpinion
 from ratchet.judges.pytest import arguments_of
-from ratchet.landing import branch, files
+from ratchet.landing import beforehand, branch, files
 from ratchet.loops.heal import Ground, Heal, Memory, Moment
 from ratchet.memory.experience import Experience
 from ratchet.modelchoice import ModelChoice
@@ -131,6 +131,8 @@ class EpisodeBook:
         """
         means = means or Means()
         folder = _folder(asked.folder)
+        landing = landing or Landing()
+        beforehand.check(folder, landing.to, landing.name)
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
         solver = means.solver or registry.solver(asked.solver, self._options(asked.solver, means))
         task = Task(
@@ -147,7 +149,7 @@ class EpisodeBook:
         store = self._reading()
         named = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id}
         begun = episodes.begin(store, task, asked.budget, seed=asked.seed, **named)
-        return self._go_on(store, begun, solver, sandbox, means, landing or Landing())
+        return self._go_on(store, begun, solver, sandbox, means, landing)
 
     def resume(self, episode_id: str, means: Means | None = None, *, landing: Landing | None = None) -> Episode:
         """Go on with an episode that was killed, cancelled or taken back: attempts that ended are not made again. One
@@ -166,6 +168,7 @@ class EpisodeBook:
                 f"episode {episode_id} has ended ({held.status}); take it back with "
                 f"`ratchet episodes rewind {episode_id} --to N`, or run the task anew"
             )
+        beforehand.check(Path(held.task.folder), landing.to, landing.name)
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
         name = held.asked or held.solver
         solver = means.solver or registry.solver(name, self._options(name, means))

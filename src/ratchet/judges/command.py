@@ -60,7 +60,12 @@ class CommandJudge:
             duration_s=ran.wall_s,
         )
         if ran.exit_code in (126, 127) and first is None and not ran.killed:
-            return replace(verdict, reason=f"the check could not be started: {verdict.reason}")
+            # A program of the project may be what is to be mended; one of the system cannot be.
+            hopeless = "/" not in task.check[0] and ran.stderr.startswith(b"ratchet: cannot start ")
+            reason = f"the check could not be started: {verdict.reason}"
+            if hopeless:
+                reason = f"{reason}; the sandbox has the system's programs and the project's virtual environment"
+            return replace(verdict, reason=reason, refused=hopeless)
         return replace(verdict, reason=less, score=0.0) if less and not ran.killed and ran.exit_code == 0 else verdict
 
 

@@ -26,14 +26,7 @@ def commit(project: Path, name: str, changes: Sequence[FileChange], *, message: 
     in the same lines.
     """
     git = _Git(project)
-    head = git.ask(
-        "rev-parse", "--verify", "--quiet", "HEAD^{commit}", missing=f"{project} is in no git repository yet"
-    )
-    if git.run("check-ref-format", "--branch", name).returncode != 0:
-        raise UsageError(f"{name!r} is no name for a branch")
-    ref = f"refs/heads/{name}"
-    if git.run("show-ref", "--verify", "--quiet", ref).returncode == 0:
-        raise Conflict(f"the branch {name} exists already; name another one")
+    head, ref = _start(git, project, name)
     prefix = git.ask("rev-parse", "--show-prefix")
     with tempfile.TemporaryDirectory(prefix="ratchet-") as scratch:
         git.index = str(Path(scratch, "index"))
@@ -44,6 +37,24 @@ def commit(project: Path, name: str, changes: Sequence[FileChange], *, message: 
     made = git.ask("commit-tree", tree, "-p", head, content=message.encode())
     git.ask("update-ref", ref, made, "0" * len(made))
     return made
+
+
+def check(project: Path, name: str) -> None:
+    """Raise what `commit` would raise whatever the changes are."""
+    _start(_Git(project), project, name)
+
+
+def _start(git: _Git, project: Path, name: str) -> tuple[str, str]:
+    """The commit that the branch starts from, and the branch's reference."""
+    head = git.ask(
+        "rev-parse", "--verify", "--quiet", "HEAD^{commit}", missing=f"{project} is in no git repository yet"
+    )
+    if git.run("check-ref-format", "--branch", name).returncode != 0:
+        raise UsageError(f"{name!r} is no name for a branch")
+    ref = f"refs/heads/{name}"
+    if git.run("show-ref", "--verify", "--quiet", ref).returncode == 0:
+        raise Conflict(f"the branch {name} exists already; name another one")
+    return head, ref
 
 
 def _staged(git: _Git, change: FileChange, path: str, head: str) -> None:
