@@ -1,10 +1,11 @@
 """The benchmarks that come with Ratchet: `core`, tasks of five kinds, and `repair`, programs of `ratchet.tasks`.
 
 A benchmark is a folder here with a `benchmark.toml` (`title`) and a folder for each kind of task. A task is one TOML
-file: `title`, `split`, `instruction`, and `files`, `graders` and `reference` by path. Graders go to `tests/held/`. A
-task of kind `fix` may name a program of `ratchet.tasks` instead (`library`). A plan holds its `problem` (JSON: the
-rules that the scorer knows, also given to the agent), its `shape` and the `best` cost; a task of kind `tools` holds its
-`tools` and `calls` (JSON). A benchmark of programs alone lists them in its `benchmark.toml`.
+file: `title`, `split`, `instruction`, and `files`, `graders` and `reference` by path (`removes` lists files that a right
+answer has no more). Graders go to `tests/held/`. A task of kind `fix` may name a program of `ratchet.tasks` instead
+(`library`). A plan holds its `problem` (JSON: the rules that the scorer knows, also given to the agent), its `shape` and
+the `best` cost; a task of kind `tools` holds its `tools` and `calls` (JSON). A benchmark of programs alone lists them in
+its `benchmark.toml`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ratchet.records import Json
 _FOLDER = Path(__file__).parent
 _HELD = "tests/held/"
 _SCORERS: dict[TaskKind, str] = {"code": "pytest", "fix": "pytest", "plan": "plan", "tools": "calls", "heal": "pytest"}
-_PARTS = frozenset(("title", "split", "smoke", "wall_s", "instruction", "files", "graders", "reference"))
+_PARTS = frozenset(("title", "split", "smoke", "wall_s", "instruction", "files", "graders", "reference", "removes"))
 _PARTS_OF_A_KIND = frozenset(("library", "together", "shape", "best", "worst", "problem", "tools", "calls"))
 
 
@@ -95,6 +96,7 @@ def _task(kind: TaskKind, stem: str, held: Mapping[str, object], texts: Mapping[
         graders=graders,
         spec=spec,
         reference=reference,
+        removes=_removed(held.get("removes", [])),
         smoke=bool(held.get("smoke")),
         wall_s=float(wall_s),
     )
@@ -111,6 +113,11 @@ def _spec(held: Mapping[str, object]) -> dict[str, Json]:
         if isinstance(value, str | int | float):
             spec[name] = value
     return spec
+
+
+def _removed(said: object) -> tuple[str, ...]:
+    assert isinstance(said, list)
+    return tuple(map(str, said))
 
 
 def _split(said: object) -> Split:
