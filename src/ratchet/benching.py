@@ -49,6 +49,9 @@ class BenchTask:
     wall_s: float = 60.0
 
 
+_EMPTY: tuple[Json | tuple[()], ...] = ("", (), [], {}, False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
     """A frozen set of tasks. Two benchmarks with one hash ask the same."""
@@ -59,8 +62,12 @@ class Benchmark:
 
     @cached_property
     def hash(self) -> str:
-        """`b` and 24 hex digits of a hash over all that the tasks hold, whatever the benchmark is called."""
-        tasks = [asdict(each) for each in sorted(self.tasks, key=lambda each: each.id)]
+        """`b` and 24 hex digits of a hash over all that the tasks hold, whatever the benchmark is called.
+
+        What a task leaves empty is not in it: a later Ratchet, which knows of more, gives the same hash.
+        """
+        ordered = sorted(self.tasks, key=lambda each: each.id)
+        tasks = [{name: held for name, held in asdict(each).items() if held not in _EMPTY} for each in ordered]
         text = json.dumps(tasks, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return "b" + hashlib.sha256(text.encode()).hexdigest()[:24]
 
