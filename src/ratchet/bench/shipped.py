@@ -1,11 +1,11 @@
-"""The benchmarks that come with Ratchet: `core`, tasks of five kinds, and `repair`, programs of `ratchet.tasks`.
+"""The benchmarks that come with Ratchet: `core`, tasks of five kinds, `repair`, programs of `ratchet.tasks`, `quick`.
 
-A benchmark is a folder here with a `benchmark.toml` (`title`) and a folder for each kind of task. A task is one TOML
-file: `title`, `split`, `instruction`, and `files`, `graders` and `reference` by path (`removes` lists files that a right
-answer has no more). Graders go to `tests/held/`. A task of kind `fix` may name a program of `ratchet.tasks` instead
-(`library`). A plan holds its `problem` (JSON: the rules that the scorer knows, also given to the agent), its `shape` and
-the `best` cost; a task of kind `tools` holds its `tools` and `calls` (JSON). A benchmark of programs alone lists them in
-its `benchmark.toml`.
+A benchmark is a folder here with a `benchmark.toml` (`title`) and a folder for each kind of task. A task is a TOML
+file: `title`, `split`, `instruction`, and `files`, `graders` and `reference` by path (`removes` lists files that a
+right answer has no more). Graders go to `tests/held/`. A task of kind `fix` may name a program of `ratchet.tasks`
+instead, by `library`. A plan holds its `problem` (JSON: the rules that the scorer knows, also given to the agent), its
+`shape` and the `best` cost; a task of kind `tools` holds its `tools` and `calls` (JSON). A benchmark of programs alone
+lists them in its `benchmark.toml`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from ratchet import tasks
+from ratchet.bench import quick
 from ratchet.benching import Benchmark, BenchTask, Split, TaskKind
 from ratchet.errors import NotFound
 from ratchet.records import Json
@@ -30,13 +31,15 @@ _PARTS_OF_A_KIND = frozenset(("library", "together", "shape", "best", "worst", "
 
 def names() -> list[str]:
     """Of all shipped benchmarks, in order."""
-    return sorted(each.parent.name for each in _FOLDER.glob("*/benchmark.toml"))
+    return sorted((quick.NAME, *(each.parent.name for each in _FOLDER.glob("*/benchmark.toml"))))
 
 
 def shipped(name: str) -> Benchmark:
     """A shipped benchmark, its tasks by kind and id. Reads all its files. Raises NotFound."""
     if name not in names():
         raise NotFound(f"no shipped benchmark {name!r}; there are: {', '.join(names())}")
+    if name == quick.NAME:
+        return quick.quick()
     folder = _FOLDER / name
     about = tomllib.loads((folder / "benchmark.toml").read_text(encoding="utf-8"))
     return Benchmark(name=name, title=about["title"], tasks=(*_tasks(folder), *_of_library(about)))

@@ -54,7 +54,7 @@ def _key(task: BenchTask) -> str:
 
 def _answer(task: BenchTask) -> str:
     """The reference as the agent would write it: edits of files that are there, other files as a whole."""
-    parts: list[str] = []
+    parts = [f"@@ FILE {path}\n@@ GONE" for path in task.removes]
     for path, text in sorted(task.reference.items()):
         before = task.files.get(path)
         hunks = [] if before is None else list(_hunks(before, text))

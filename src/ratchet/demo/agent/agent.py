@@ -31,6 +31,9 @@ def main() -> int:
         written = shortened(text, rules) if path != "answer.json" else called(text, settings)
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
+        if not text:
+            file.unlink(missing_ok=True)
+            continue
         file.write_text(written[: len(written) // 3] if slips else written, encoding="utf-8")
         print(f"wrote {path}")
     return 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-WHOLE, OLD, NEW, END = "WHOLE", "OLD", "NEW", "END"
+WHOLE, OLD, NEW, END, GONE = "WHOLE", "OLD", "NEW", "END", "GONE"
 
 
 def files_of(answer: str, folder: Path) -> dict[str, str]:
-    """The files that an answer makes, by path. An edit that does not fit leaves its file as it is."""
+    """The files that an answer makes, by path; "" for one that it removes. An edit that does not fit leaves its file
+    as it is."""
     made: dict[str, str] = {}
     path, mark = "", ""
     parts: dict[str, list[str]] = {OLD: [], NEW: [], WHOLE: []}
@@ -17,6 +18,8 @@ def files_of(answer: str, folder: Path) -> dict[str, str]:
             mark, _, name = line[3:].partition(" ")
             if mark == "FILE":
                 path = name
+            elif mark == GONE:
+                made[path] = ""
             elif mark == END:
                 made[path] = finished(parts, made.get(path), folder / path)
                 parts = {OLD: [], NEW: [], WHOLE: []}
