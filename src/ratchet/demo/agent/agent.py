@@ -34,14 +34,15 @@ def main() -> int:
         if not text:
             file.unlink(missing_ok=True)
             continue
-        file.write_text(written[: len(written) // 3] if slips else written, encoding="utf-8")
+        file.write_bytes((written[: len(written) // 3] if slips else written).encode(errors="surrogateescape"))
         print(f"wrote {path}")
     return 0
 
 
 def key_of(task: str, folder: Path) -> str:
     """What it remembers a task by: the instruction, and the files that came with it."""
-    files = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*.*")}
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    files = {str(path.relative_to(folder)): path.read_bytes().decode(errors="surrogateescape") for path in found}
     return hashlib.sha256(json.dumps([task, files], sort_keys=True).encode()).hexdigest()[:16]
 
 

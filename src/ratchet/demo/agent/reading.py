@@ -32,7 +32,7 @@ def finished(parts: dict[str, list[str]], made: str | None, file: Path) -> str:
     """The text of a file after one edit of it."""
     if parts[WHOLE]:
         return "\n".join(parts[WHOLE])
-    text = made if made is not None else file.read_text(encoding="utf-8")
+    text = made if made is not None else file.read_bytes().decode(errors="surrogateescape")
     old, new = "\n".join(parts[OLD]), "\n".join(parts[NEW])
     if text.count(old) != 1:
         print(f"{file.name}: the edit does not fit")
