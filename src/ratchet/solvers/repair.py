@@ -49,6 +49,8 @@ class Asked:
 
     check: tuple[str, ...]
     candidates: int = 2_000
+    choice: int = 400
+    """At most so many candidates after the first that passes, to choose from."""
     seconds: float = _LONGEST_S
     seed: int = 0
     order: Order = "best"
@@ -125,8 +127,8 @@ def search(
 ) -> Found:
     """Search in a folder that is given up for it: one sandbox for all candidates. Raises SandboxError."""
     request = {
-        "argv": list(asked.check), "seconds": asked.seconds, "candidates": asked.candidates, "seed": asked.seed,
-        "order": asked.order, "protected": list(asked.protected), "skip": list(asked.skip),
+        "argv": list(asked.check), "seconds": asked.seconds, "candidates": asked.candidates, "choice": asked.choice,
+        "seed": asked.seed, "order": asked.order, "protected": list(asked.protected), "skip": list(asked.skip),
         **remembered(asked.memos, asked.signature),
     }  # fmt: skip
     wall_s, cpu_s = asked.seconds + _GRACE_S / 2, 2 * asked.seconds + 60

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
 from .conditions import Piece
@@ -40,6 +41,8 @@ _METHODS = (
     ("heappush", "heappop", "heapify", "heappushpop", "heapreplace"),
     ("permutations", "combinations", "product", "combinations_with_replacement"),
 )
+_WHOLE = 4.0  # how much likelier an expression is of which the present one is a part
+_NEAR_LINES = 2
 _BUILTINS = (
     ("any", "all"),
     ("min", "max"),
@@ -263,12 +266,16 @@ def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
         if isinstance(other, ast.Name) and (isinstance(node, ast.Name) or isinstance(other.ctx, ast.Store)):
             continue
         new = p.seg(other)
-        if new in seen or len(new) > 60 or "\n" in new:
+        if new in seen or len(new) > 50 or "\n" in new:
             continue
         seen.add(new)
         near = 0.5 if isinstance(node, ast.Constant) else 1.0
         alike = 3.0 if stored else near if type(other) is type(node) else near * 0.6
         loose = isinstance(other, ast.BinOp) and isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
+        if not isinstance(node, ast.Constant) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", new):
+            alike *= _WHOLE
+        if abs(other.lineno - node.lineno) > _NEAR_LINES:
+            alike *= 0.5
         yield *p.span(node), f"({new})" if loose else new, alike
 
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .differing import RAISED
-from .search import Patch
+from .search import DOUBTFUL, Patch
 
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
 _SIZE = 24.0  # characters changed that halve a patch's weight
-# Code that is gone or elsewhere passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An Analysis of
-# Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
-_DOUBTFUL = frozenset({"deletion", "reduction", "motion"})
-_DOUBT = 0.4
+_DOUBT = 0.4  # weight of an edit of a doubtful family
 _KEEPING = 8.0  # how much heavier a patch is that leaves every other answer as it was than one that changes them all
 
 
 def weight(patch: Patch) -> float:
     """How much speaks for a patch by itself: likely edits, few and small."""
     likely = patch.plain if patch.plain > 0 else 1.0 / (1 + patch.found_at)
-    doubts = sum(each["family"] in _DOUBTFUL for each in patch.marks)
+    doubts = sum(each["family"] in DOUBTFUL for each in patch.marks)
     return float(likely / (1 + patch.size / _SIZE) / len(patch.marks) ** 2 * _DOUBT**doubts)
 
 

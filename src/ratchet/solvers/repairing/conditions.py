@@ -144,7 +144,7 @@ def guard(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def extension(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A missing case, told by one variable: `or not x`, `and x`, `and x is not None`."""
+    """A missing case, told by one variable: `or not x`, `and x`."""
     for each in _conditions(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
@@ -153,14 +153,26 @@ def extension(p: Program, node: ast.AST) -> Iterator[Piece]:
             yield *end, f"{text} or not {name}", 1.0
             yield *end, f"{part} and {name}", 1.0
             yield *end, f"{part} and not {name}", 0.7
-            yield *end, f"{text} or {name}", 0.5
-            yield *end, f"{name} is not None and {part}", 0.5
-            yield *end, f"{text} or {name} is None", 0.5
+            yield *end, f"{text} or {name}", 1.0 if isinstance(node, ast.While) else 0.5
             yield *end, f"{name} and {part}", 0.3
-            yield *end, f"{part} and {name} > 0", 0.3
-            yield *end, f"{part} and {name} >= 0", 0.3
-            yield *end, f"{text} or {name} == 0", 0.3
-            yield *end, f"{text} or {name} < 0", 0.3
+
+
+def extreme(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing case of a variable that is none, nothing or below: `or x == 0`, `and x is not None`."""
+    for each in _conditions(node):
+        if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
+            continue
+        end, text, part = p.span(each), p.seg(each), _as_part(p, each)
+        for name in p.locals_of(each):
+            types = set(p.types_of(each, name))
+            if not types or "NoneType" in types:
+                yield *end, f"{name} is not None and {part}", 1.0
+                yield *end, f"{text} or {name} is None", 1.0
+            if not types or types & {"int", "float"}:
+                yield *end, f"{part} and {name} > 0", 0.7
+                yield *end, f"{part} and {name} >= 0", 0.7
+                yield *end, f"{text} or {name} == 0", 0.7
+                yield *end, f"{text} or {name} < 0", 0.7
 
 
 def relation(p: Program, node: ast.AST) -> Iterator[Piece]:

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 from .child import InChild, Job, guarded
 
 Serve = Callable[[], None]
-_SETTINGS = {"pytest.ini": "", ".pytest.ini": "", "pytest.toml": "", ".pytest.toml": "", "pyproject.toml": "[tool.pytest",
-             "tox.ini": "[pytest]", "setup.cfg": "[tool:pytest]"}  # fmt: skip
+_SETTINGS = {"pytest.ini": "", ".pytest.ini": "", "pytest.toml": "", ".pytest.toml": "", "tox.ini": "[pytest]",
+             "pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]"}  # fmt: skip
 _SHELL = set("|&;<>$`\\\"'*?[]#~=%(){}\n")
 
 
@@ -305,8 +305,9 @@ def _here(arguments: Sequence[str]) -> list[str]:
 def _has_settings(folder: str) -> bool:
     """Whether a file there holds settings of pytest."""
     for name, mark in _SETTINGS.items():
-        with contextlib.suppress(OSError):  # mostly: there is no such file
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
                 if mark in file.read(1_000_000):
                     return True
     return False

@@ -45,6 +45,11 @@ def repeating(p: Program, node: ast.AST) -> Iterator[Piece]:
     yield from _placed(p, node, _repeating)
 
 
+def noting(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """What is looked up, but never noted: `seen.add(x)` where `x in seen` is asked, an element that is to be marked."""
+    yield from _placed(p, node, _noting)
+
+
 def fields(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A field of the object that was to be set, counted or cleared."""
     yield from _placed(p, node, _fields)
@@ -115,6 +120,7 @@ def _stepping(p: Program, node: ast.stmt) -> Iterator[Line]:
             yield f"{name} += 1", smell
             yield f"{name} -= 1", smell
             yield f"{name} = 0", 0.5
+            yield f"{name} = 1", 0.3
         if kinds & {"list"}:
             yield f"{name} = []", 0.5
         if kinds & {"str"}:
@@ -159,6 +165,41 @@ def _repeating(p: Program, node: ast.stmt) -> Iterator[Line]:
         if text not in seen and "\n" not in text and not text.startswith(("'", '"')):
             seen.add(text)
             yield text, (0.5 if isinstance(other, ast.Return) else 1.0) * (1.0 if own else 0.5)
+
+
+def _noting(p: Program, node: ast.stmt) -> Iterator[Line]:
+    scope = p.function(node)
+    names = [name for name in p.locals_of(node) if name not in ("self", "cls")]
+    seen: set[str] = set()
+    for other in p.nodes:
+        if isinstance(other, ast.Compare) and len(other.ops) == 1 and isinstance(other.ops[0], ast.In | ast.NotIn):
+            one, many = p.seg(other.left), p.seg(other.comparators[0])
+            near = 1.0 if p.function(other) is scope else 0.3
+            lines = [(f"{many}.{how}({one})", near) for how in ("add", "append")]
+            lines += [(f"{many}.{how}({one})", 0.2 * near) for how in ("discard", "remove")]
+            lines += [(f"{many}[{one}] = {value}", 0.2 * near) for value in ("True", "1", *names[:8])]
+        elif isinstance(other, ast.Subscript) and isinstance(other.ctx, ast.Load) and p.function(other) is scope:
+            if isinstance(other.slice, ast.Slice):
+                continue
+            element = p.seg(other)
+            asked = 2.0 if isinstance(p.parents.get(other), ast.Compare) else 0.5
+            values = ("0", "1", "True", "False", "None", *_compared(p, other))
+            lines = [(f"{element} = {value}", asked) for value in values]
+            lines += [(f"{element} = {name}", 0.1) for name in names[:8]]
+            lines += [(f"{element} += 1", 0.2), (f"{element} -= 1", 0.2), (f"del {element}", 0.1)]
+        else:
+            continue
+        for line, weight in lines:
+            if line not in seen and "\n" not in line:
+                seen.add(line)
+                yield line, weight
+
+
+def _compared(p: Program, node: ast.expr) -> list[str]:
+    """The constants that it is compared with."""
+    above = p.parents.get(node)
+    found = above.comparators if isinstance(above, ast.Compare) else []
+    return [p.seg(each) for each in found if isinstance(each, ast.Constant)]
 
 
 def _fits(node: ast.stmt, names: set[str]) -> bool:

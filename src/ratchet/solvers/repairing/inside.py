@@ -26,7 +26,8 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 
 def main() -> None:
-    """Serve one request: {"argv", "seconds", "candidates", "seed", "order", "memory", "exact", "skip", "protected"}."""
+    """Serve one request: {"argv", "seconds", "candidates", "choice", "seed", "order", "memory", "exact", "skip",
+    "protected"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
@@ -76,6 +77,7 @@ def _serve(server: Server, request: Mapping[str, Any], out: Any) -> None:
 def _wanted(request: Mapping[str, Any]) -> Wanted:
     return Wanted(
         candidates=request["candidates"],
+        choice=request["choice"],
         seed=request["seed"],
         order=request["order"],
         memory=tuple(Remembered(**each) for each in request["memory"]),

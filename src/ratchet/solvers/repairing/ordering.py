@@ -27,6 +27,10 @@ _COMMON = 2.0  # how much oftener a fault is of these classes, as in collections
 _COMMON_FAMILIES = frozenset({"variable", "off_by_one", "comparison", "arithmetic", "argument_swap", "attribute",
                               "constant", "returned", "growing"})  # fmt: skip
 
+_ENDLESS = 2.0  # how much oftener it is one of these where no failing test comes to an end
+_ENDING = frozenset({"growing", "stepping", "setting", "noting", "leaving", "guarding", "replacement", "extension",
+                     "extreme", "relation", "comparison", "off_by_one"})  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
@@ -66,9 +70,11 @@ def ranked(
     root: str,
     seed: int = 0,
     order: str = "best",
+    endless: bool = False,
 ) -> list[Ranked]:
     """The edits in the order to try them. `order` may also be "coverage" (by suspicion alone) or "random": what the
-    benchmark sets beside it. Equal ones come in an order drawn from the seed."""
+    benchmark sets beside it. `endless`: no failing test comes to an end. Equal ones come in an order drawn from the
+    seed."""
     draw = random.Random(seed)  # noqa: S311  (an order, no secret)
     ties = {id(edit): draw.random() for edit in edits}
     spread = {id(edit): _suspicion(edit, suspicion, root) for edit in edits}
@@ -79,7 +85,14 @@ def ranked(
     sizes: dict[str, float] = {}
     for edit in edits:
         sizes[edit.family] = sizes.get(edit.family, 0.0) + edit.weight
-    plain = _normal([spread[id(edit)] ** _SHARPNESS * _share(edit, sizes[edit.family]) for edit in edits])
+    plain = _normal(
+        [
+            spread[id(edit)] ** _SHARPNESS
+            * _share(edit, sizes[edit.family])
+            * (_ENDLESS if endless and edit.family in _ENDING else 1.0)
+            for edit in edits
+        ]
+    )
     foretold = (
         _normal(_by_memory(edits, [spread[id(edit)] ** _SHARPNESS for edit in edits], memory)) if memory else plain
     )

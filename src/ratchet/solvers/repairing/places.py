@@ -21,6 +21,29 @@ def is_value(p: Program, node: ast.expr) -> bool:
     return not (isinstance(parent, ast.Subscript) and parent.value is node and not isinstance(node, ast.Name))
 
 
+_MADE = {"len": "int", "int": "int", "ord": "int", "sum": "int", "float": "float", "str": "str", "chr": "str",
+         "repr": "str", "join": "str", "lower": "str", "upper": "str", "strip": "str", "format": "str", "list": "list",
+         "sorted": "list", "split": "list", "set": "set", "dict": "dict", "tuple": "tuple"}  # fmt: skip
+
+
+def types_at(p: Program, node: ast.expr) -> set[str]:
+    """Types that a value may have: as seen for a variable, else as its form says; empty: not known."""
+    if isinstance(node, ast.Name):
+        return set(p.types_of(node, node.id))
+    if isinstance(node, ast.Constant):
+        return {type(node.value).__name__}
+    if isinstance(node, ast.Compare):
+        return {"bool"}
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.FloorDiv | ast.Div | ast.Mult):
+        either = types_at(p, node.left) | types_at(p, node.right)
+        return {"int", "float"} if isinstance(node.op, ast.FloorDiv | ast.Div) else either
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else p.seg(node.func)
+        return {_MADE[name]} if name in _MADE else set()
+    forms = {ast.List: "list", ast.ListComp: "list", ast.Tuple: "tuple", ast.Dict: "dict", ast.JoinedStr: "str"}
+    return {forms[type(node)]} if type(node) in forms else set()
+
+
 def is_called(p: Program, node: ast.AST) -> bool:
     parent = p.parents.get(node)
     return isinstance(parent, ast.Call) and parent.func is node

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .branching import Partial, Partials, State, gained, promise
 from .ordering import Ranked, Remembered, ranked, trust
 from .program import Edit, Program
-from .server import Report, Server
+from .server import UNFINISHED, Report, Server
 from .spectrum import Place, suspicion
 from .templates import edits as edits_of
 
@@ -19,11 +19,15 @@ _BRANCH_EVERY = 3
 _LIKELY = 0.3  # power of an edit's share, beside the mean, in what may be built on it
 _ROOT_SHARE = 0.75  # of the candidates: from here on every other one is an edit on top of others
 _DEPTH = 3
-# Candidates after the first that passes, to have something to choose from: as many as it took, within these; few where
-# memory speaks for the edit.
-_MORE_AT_LEAST, _MORE_AT_MOST, _MORE_IF_KNOWN = 60, 150, 4
+# Candidates after the first that passes, to have something to choose from: as many as it took, and this many at least;
+# few where memory speaks for the edit. The right one is often only the second or third that passes.
+_MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 4
+# Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
+# Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
+DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned"})
 _KNOWN = 3.0  # times as likely by a memory that has the say as without it
 _STATES = 24
+_ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
 _SLOWER, _SECOND_LOOKS = 10.0, 60
 
 
@@ -32,6 +36,8 @@ class Wanted:
     """What the side outside asks for."""
 
     candidates: int
+    choice: int = 400
+    """At most so many candidates after the first that passes."""
     seed: int = 0
     order: str = "best"
     memory: tuple[Remembered, ...] = ()
@@ -142,7 +148,10 @@ class Search:
             edit for program in state.programs.values() for edit in edits_of(program, self._runs(program, suspect))
         ]
         wanted = self._wanted
-        order = ranked(found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order)
+        order = ranked(
+            found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order,
+            endless=all(state.report.tests[name].error in _ENDLESS for name in failing),
+        )  # fmt: skip
         state.untried, state.width = iter(order), len(order)
 
     def _runs(self, program: Program, suspect: Mapping[Place, float]) -> Callable[[tuple[int, int]], bool]:
@@ -221,14 +230,16 @@ class Search:
     def _found(self, patch: Patch) -> None:
         if patch.key in self._wanted.skip:
             return
-        if not self.patches:
+        if all(_is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
         self.patches.append(patch)
         self._note(f"candidate {self.tried} passes all tests")
 
     def _more(self, patch: Patch) -> int:
-        known = trust(self._wanted.memory) > 0.5 and patch.foretold > _KNOWN * patch.plain
-        return _MORE_IF_KNOWN if known else min(_MORE_AT_MOST, max(_MORE_AT_LEAST, self.tried))
+        """How many candidates there are still to be, after this one."""
+        if trust(self._wanted.memory) > 0.5 and patch.foretold > _KNOWN * patch.plain:
+            return min(self._wanted.choice, _MORE_IF_KNOWN)
+        return self._wanted.choice if _is_doubtful(patch) else min(self._wanted.choice, max(_MORE_AT_LEAST, self.tried))
 
     def _keep_if_better(self, state: State, new: State) -> None:
         """Whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
@@ -310,6 +321,10 @@ def _alike(sources: Sequence[str], path: str, root: str) -> list[str]:
     """That path here, else files of the same name."""
     here = [os.path.relpath(each, root) for each in sources]
     return [path] if path in here else [each for each in here if os.path.basename(each) == os.path.basename(path)]
+
+
+def _is_doubtful(patch: Patch) -> bool:
+    return any(each["family"] in DOUBTFUL for each in patch.marks)
 
 
 def _size(marks: Sequence[Mapping[str, str]]) -> int:

@@ -85,14 +85,18 @@ def _into(p: Program, node: ast.stmt, before: ast.stmt) -> Iterator[Piece]:
 
 
 def form(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Another form of the same statement: `=` for `+=`, `yield from`, a value set and not merely made."""
+    """`=` for `+=`, and the other way round."""
     if isinstance(node, ast.AugAssign):
         start, end = p.span(node.target)[1], p.span(node.value)[0]
         yield start, end, " = ", 1.0
     elif isinstance(node, ast.Assign) and len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple):
         start, end = p.span(node.targets[0])[1], p.span(node.value)[0]
         yield from ((start, end, f" {mark} ", 1.0) for mark in ("+=", "-=", "*=", "|="))
-    elif isinstance(node, ast.Yield) and node.value is not None:
+
+
+def yielding(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """`yield from` for `yield` or a mere call, `yield` for `return`."""
+    if isinstance(node, ast.Yield) and node.value is not None:
         yield p.span(node)[0], p.span(node.value)[0], "yield from ", 2.0
         if isinstance(p.parents.get(node), ast.Expr):
             yield p.span(node)[0], p.span(node.value)[0], "return ", 1.0
@@ -102,13 +106,17 @@ def form(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield p.span(node)[0], p.span(node.value)[0], "yield ", 0.7
         yield p.span(node)[0], p.span(node.value)[0], "yield from ", 0.7
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        yield from _used(p, node, node.value)
-    else:
-        yield from _turned(p, node)
+        # In a generator, a generator that is made and dropped is hardly what was meant.
+        yield p.span(node)[0], p.span(node)[0], "yield from ", 3.0 if _yields(p, node) else 0.3
 
 
-def _turned(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Another word at the head: `continue`, `elif`, `while`."""
+def _yields(p: Program, node: ast.AST) -> bool:
+    scope = p.function(node)
+    return any(isinstance(each, ast.Yield | ast.YieldFrom) and p.function(each) is scope for each in p.nodes)
+
+
+def heading(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Another word at the head of a statement: `continue`, `elif`, `while`."""
     if isinstance(node, ast.Break | ast.Continue):
         other = "continue" if isinstance(node, ast.Break) else "break"
         yield from ((*p.span(node), text, 1.0) for text in (other, "return", "pass"))
@@ -121,16 +129,19 @@ def _turned(p: Program, node: ast.AST) -> Iterator[Piece]:
         at = block.index(node)
         if at and isinstance(block[at - 1], ast.If):
             yield p.span(node)[0], p.span(node)[0] + 2, "elif", 1.0
-        yield p.span(node)[0], p.span(node)[0] + 2, "while", 0.7
+        if not node.orelse:
+            yield p.span(node)[0], p.span(node)[0] + 2, "while", 1.0
     elif isinstance(node, ast.While):
         yield p.span(node)[0], p.span(node)[0] + 5, "if", 0.5
 
 
-def _used(p: Program, node: ast.Expr, call: ast.Call) -> Iterator[Piece]:
+def used(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A call whose value is lost: returned, assigned; `x.update(y)` for `x = y`."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return
+    call = node.value
     start, end = p.span(node)
     yield start, start, "return ", 1.0
-    yield start, start, "yield from ", 0.5
     yield from ((start, start, f"{name} = ", 0.7) for name in p.locals_of(node) if name not in ("self", "cls"))
     if isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         holder = p.seg(call.func.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
-from . import calls, conditions, insertions, statements, texts, values, wrapping
+from . import calls, conditions, insertions, statements, terms, texts, values, wrapping
 from .program import FUNCTIONS, Edit, Program, masked
 
 Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
@@ -18,6 +18,7 @@ FAMILIES: Mapping[str, Template] = {
     "negation": conditions.negation,
     "guard": conditions.guard,
     "extension": conditions.extension,
+    "extreme": conditions.extreme,
     "relation": conditions.relation,
     "reduction": conditions.reduction,
     "replacement": conditions.replacement,
@@ -25,6 +26,11 @@ FAMILIES: Mapping[str, Template] = {
     "constant": values.constant,
     "text_piece": texts.text_piece,
     "variable": values.variable,
+    "named": terms.named,
+    "scaling": terms.scaling,
+    "term": terms.term,
+    "crossing": terms.crossing,
+    "recursion": terms.recursion,
     "operand_swap": values.operand_swap,
     "operand_drop": values.operand_drop,
     "addition": values.addition,
@@ -54,8 +60,12 @@ FAMILIES: Mapping[str, Template] = {
     "leaving": insertions.leaving,
     "guarding": insertions.guarding,
     "repeating": insertions.repeating,
+    "noting": insertions.noting,
     "fields": insertions.fields,
     "form": statements.form,
+    "yielding": statements.yielding,
+    "heading": statements.heading,
+    "used": statements.used,
     "scope": statements.scope,
     "caught": statements.caught,
 }

@@ -54,10 +54,10 @@ def constant(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield start, end, str(not value), 2.0
         yield start, end, "None", 0.3
     elif isinstance(value, int | float):
-        others = {"0": 1.0, "1": 1.0, "2": 0.7, "-1": 0.7, "10": 0.1, f"-{p.seg(node)}": 0.7}
+        others = {"0": 1.0, "1": 1.0, "2": 0.5, "-1": 0.5, "10": 0.1, f"-{p.seg(node)}": 0.5}
         if abs(value) >= 4:
             others |= {str(value * 2): 0.2, str(value // 2): 0.2, str(value * 10): 0.3, str(value // 10): 0.3}
-        others |= dict.fromkeys(_constants_near(p, node, (int, float)), 0.7)
+        others |= dict.fromkeys(_constants_near(p, node, (int, float)), 1.0)
         yield from ((start, end, text, weight) for text, weight in others.items() if text != p.seg(node))
     elif isinstance(value, str):
         others = {"''": 1.0, "' '": 0.7, "','": 0.2, r"'\n'": 0.4} | dict.fromkeys(
@@ -201,12 +201,16 @@ def returned_name(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def initial(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Another first value of a variable."""
+    values = []
     if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-        value = node.value
+        values = [node.value]
+        if isinstance(node.value, ast.Tuple) and isinstance(node, ast.Assign):
+            values = list(node.value.elts)
+    for value in values:
         if not isinstance(
             value, ast.Constant | ast.List | ast.Dict | ast.UnaryOp | ast.Name | ast.Subscript | ast.Call
         ):
-            return
+            continue
         start, end = p.span(value)
         for text in _INITIAL:
             yield start, end, text, 1.0 if isinstance(value, ast.Constant | ast.UnaryOp | ast.List) else 0.3

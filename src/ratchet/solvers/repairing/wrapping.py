@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .conditions import Piece
-from .places import in_place, is_called, is_value
+from .places import in_place, is_called, is_value, types_at
 from .program import Program
 
 _WRAPS = ("len", "abs", "int", "str", "list", "set", "sorted", "sum", "max", "min", "tuple", "reversed", "float",
@@ -17,8 +17,10 @@ _FORMS = (
     ("{0}.strip()", 0.5, "str"), ("{0}.lower()", 0.5, "str"),
     ("{0} * 2", 0.4, "int float"), ("{0} // 2", 0.4, "int"), ("{0} % 2", 0.3, "int"), ("{0}()", 0.2, "function method"),
     ("({0},)", 0.3, ""), ("not {0}", 0.4, ""), ("{0}.split()", 0.2, "str"), ("{0}.items()", 0.4, "dict"),
-    ("{0}.values()", 0.3, "dict"), ("~{0}", 0.2, "int"), ("{0}.upper()", 0.2, "str"), ("{0} or []", 0.2, "NoneType"),
+    ("{0}.values()", 0.3, "dict"), ("~{0}", 0.2, "int"), ("{0}.upper()", 0.2, "str"), ("''.join({0})", 0.3, "list"),
+    ("{0} or []", 0.2, "NoneType"),
 )  # fmt: skip
+_DISTANCE = 4.0  # how much oftener it is abs() that is missing around a difference
 _SIZED = {"list", "tuple", "str", "dict", "set", "deque", "bytes", "frozenset", "defaultdict", "Counter"}
 
 
@@ -49,14 +51,14 @@ def wrap(p: Program, node: ast.AST) -> Iterator[Piece]:
         return
     start, end = p.span(node)
     text = p.seg(node)
-    types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
+    types = types_at(p, node)
+    differs = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
     for name in _WRAPS:
         sized = name in ("len", "sorted", "sum", "reversed", "set", "list", "tuple", "max", "min")
-        misfit = (
-            types and (not types & _SIZED) if sized else types and name in ("abs", "round", "int") and types & _SIZED
-        )
+        misfit = types and (not types & _SIZED) if sized else types and name in ("abs", "round") and types & _SIZED
         if not (isinstance(node, ast.Call) and p.seg(node.func) == name):
-            yield start, end, f"{name}({text})", 0.1 if misfit else 1.0
+            likely = _DISTANCE if differs and name == "abs" else 1.0
+            yield start, end, f"{name}({text})", 0.1 if misfit else likely
     for name in p.callables():
         yield start, end, f"{name}({text})", 0.7
 
@@ -71,7 +73,7 @@ def dress(p: Program, node: ast.AST) -> Iterator[Piece]:
         if isinstance(parent, ast.Return | ast.Assign):
             yield start, end, f"[{p.seg(node)}]", 0.5
         return
-    types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
+    types = types_at(p, node)
     held = p.wrapped(node)
     for form, weight, wanted in _FORMS:
         if types and wanted and not types & set(wanted.split()):
