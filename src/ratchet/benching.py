@@ -40,7 +40,7 @@ class BenchTask:
     spec: Mapping[str, Json] = field(default_factory=dict)
     """What the scorer needs to know: the plan's rules, the calls asked for, the command."""
     reference: Mapping[str, str] = field(default_factory=dict)
-    """Files which, laid over `files`, are a right answer, once those named in `removes` are gone. No agent sees them."""
+    """Files which, laid over `files` without those that it `removes`, are a right answer. No agent sees them."""
     removes: tuple[str, ...] = ()
     """Paths of `files` that the reference has no more."""
     title: str = ""

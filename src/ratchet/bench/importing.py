@@ -167,7 +167,7 @@ def _pytest_task(
         scorer="pytest",
         files=files,
         graders=graders,
-        spec={"together": True},
+        spec={"together": True, "plugins": True},
         reference=reference,
         title=about.text("title", name),
         smoke=about.said.get("smoke") is True,

@@ -58,14 +58,15 @@ class PytestJudge:
     """Port `Judge` for a check that runs pytest.
 
     `apart_only`: a test counts only where it passed with the program in another process; one that is no plain call of
-    the program does not pass. Then no change can reach for the harness, and none is refused for trying. Nor is any
-    plugin loaded that happens to be installed.
+    the program does not pass. Then no change can reach for the harness, and none is refused for trying. Without
+    `plugins`, none is loaded that happens to be installed.
     """
 
     name = "pytest"
 
-    def __init__(self, *, apart_only: bool = False) -> None:
+    def __init__(self, *, apart_only: bool = False, plugins: bool = True) -> None:
         self._apart_only = apart_only
+        self._plugins = plugins
 
     def judge(
         self,
@@ -98,7 +99,7 @@ class PytestJudge:
             view=_guarded(view, trusted) if sandbox.overlays else view,
             limits=limits,
             readable=(INSIDE,),
-            environ={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} if self._apart_only else {},
+            environ={} if self._plugins else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             stdin=json.dumps(spec).encode(),
         )
         ran = sandbox.run(command, cancelled=purse.cancelled)

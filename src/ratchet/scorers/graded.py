@@ -130,14 +130,15 @@ def score(
     task: BenchTask, workspace: Workspace, sandbox: Sandbox, *, limits: Limits, cancelled: Callable[[], bool]
 ) -> Scored:
     """The share of the graders' tests that pass. `spec["together"]` lets tests that are no plain calls share a process
-    with the answer; then an answer that reaches for the harness counts for nothing."""
+    with the answer; then an answer that reaches for the harness counts for nothing. `spec["plugins"]` lets pytest load
+    the plugins that are installed."""
     answer = answer_of(task, workspace)
     if answer.left_out:
         return wrong(answer.left_out, tampered=answer.tampered)
     together = bool(task.spec.get("together"))
     bench = laid_out(task, answer.changes, sandbox)
     try:
-        judge = PytestJudge(apart_only=not together)
+        judge = PytestJudge(apart_only=not together, plugins=bool(task.spec.get("plugins")))
         check = ("python", "-m", "pytest", "-q", *sorted(_tests(task.graders)))
         asked = Task(id=task.id, check=check)
         verdict = judge.judge(bench.workspace, sandbox, asked, limits=limits, purse=Cancelling(cancelled))
