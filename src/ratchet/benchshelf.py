@@ -93,4 +93,5 @@ def _benchmark(held: Mapping[str, Json]) -> Benchmark:
 
 def _task(held: Mapping[str, Json]) -> BenchTask:
     known = {each.name for each in fields(BenchTask)}
-    return BenchTask(**{name: value for name, value in held.items() if name in known})  # type: ignore[arg-type]
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in held.items() if name in known}
+    return BenchTask(**plain)  # type: ignore[arg-type]
