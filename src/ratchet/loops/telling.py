@@ -24,6 +24,7 @@ _TOLD: dict[tuple[str, str], tuple[str, Literal["info", "warning", "error"]]] = 
     ("trial", "resumed"): ("a trial goes on", "info"),
     ("trial", "advised"): ("a change without control arm: advice", "info"),
     ("proposal", "opened"): ("a fix is proposed", "info"),
+    ("episode", "ended"): ("a healing ended", "info"),
     ("lesson", "retired"): ("a lesson was retired", "info"),
     ("loop", "failed"): ("a step of the improve loop failed; it goes on", "error"),
 }
@@ -59,7 +60,7 @@ def notice_of(event: Row) -> Notice | None:
     if said is None:
         return None
     title, level = said
-    about = [str(event[name]) for name in ("title", "target", "step", "reason") if event.get(name)]
+    about = [str(event[name]) for name in ("title", "target", "step", "status", "reason") if event.get(name)]
     return Notice(
         title=f"{title}: {event.get('record')}",
         text="; ".join(about),
