@@ -30,7 +30,7 @@ def read(workspace: Workspace) -> Json:
         content = workspace.read(NAME, limit_bytes=MOST_BYTES)
     except NotFound as error:
         raise BadAnswer(f"there is no {NAME}", "empty_response") from error
-    except Refused as error:
+    except (Refused, IsADirectoryError) as error:
         raise BadAnswer(f"{NAME} is no plain file of at most {MOST_BYTES // 1024} kB") from error
     try:
         held: Json = json.loads(

@@ -81,7 +81,8 @@ def compared(wanted: Sequence[Call], given: Sequence[Call], *, known: frozenset[
             if name not in known
             else f"call {at + 1} of {name} is superfluous"
         )
-    return worth / max(len(wanted), len(given), 1), faults
+    most = max(len(wanted), len(given))
+    return (worth / most if most else 1.0), faults
 
 
 def _paired(wanted: Sequence[Call], given: Sequence[Call]) -> dict[int, int]:

@@ -22,7 +22,9 @@ def check(spec: Mapping[str, Json], answer: Json) -> Found:
     if not isinstance(answer, dict):
         raise BadAnswer("the plan is no object of things and their places")
     things, places = part(spec, "things", dict), part(spec, "places", dict)
-    put = {name: str(place) for name, place in answer.items() if name in things and place in places}
+    put = {
+        name: place for name, place in answer.items() if name in things and isinstance(place, str) and place in places
+    }
     must = [name for name, thing in things.items() if "worth" not in thing]
     said = [
         "" if answer.keys() <= things.keys() else f"there is no {shown(min(answer.keys() - things.keys()))}",
