@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from ratchet import config as configuration
-from ratchet import stores
+from ratchet import install, stores
 from ratchet.config import Config, Settings
+from ratchet.doctor import Check, examine
 from ratchet.improving import Targets
+from ratchet.keeping import Retention
 from ratchet.ports import Store
 from ratchet.recorder import Recorder
 from ratchet.sandboxes import Sandboxes
+from ratchet.settingsbook import SettingsBook
 
 if TYPE_CHECKING:
     from ratchet.notifiers.outbox import Outbox
@@ -92,6 +96,16 @@ class Foundation:
         return self.home
 
     @property
+    def retention(self) -> Retention:
+        """How long things are kept."""
+        return Retention(lambda: self.store, self.config.retention_days)
+
+    @property
+    def settings(self) -> SettingsBook:
+        """Live settings of agents, as people see and set them."""
+        return SettingsBook(lambda: self.store)
+
+    @property
     def sandboxes(self) -> Sandboxes:
         """Where machine-written code runs."""
         return Sandboxes(self.home)
@@ -106,3 +120,14 @@ class Foundation:
 
                 self._outbox = Outbox(from_environment(os.environ))
             return self._outbox
+
+    def run_hook(self, event: str, payload: str) -> str:
+        """Run the installed hook's command on an event; return what it says to the agent ("" for nothing)."""
+        command = install.command(event, home=self.home)
+        # The command is our own, from `install`; the payload goes to its standard input.
+        done = subprocess.run(command, shell=True, input=payload, capture_output=True, text=True, check=False)  # noqa: S602
+        return done.stdout
+
+    def doctor(self) -> list[Check]:
+        """What is set up, what is wrong, and what to do about it. Changes nothing."""
+        return list(examine(self.config, os.environ, Path.cwd()))

@@ -76,6 +76,12 @@ class Store(Protocol):
 
     def delete_before(self, table: str, column: str, value: float) -> int: ...
 
+    def delete(self, table: str, where: Where) -> int:
+        """Delete the rows that `find` would give; how many there were. Raises UsageError without a condition."""
+
+    def compact(self) -> None:
+        """Give the space of deleted rows back to the disk. May take as long as reading everything."""
+
     def changes(self) -> Changes:
         """Tells when anybody writes, in this process or another, for as long as it is not closed."""
 

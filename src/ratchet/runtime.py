@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,12 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from ratchet import credit, deliver, install, installing, learning, registry
+from ratchet import credit, deliver, installing, learning, registry
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.analysis.health import Health, health
 from ratchet.batch import rows_of as rows_of_batch
-from ratchet.doctor import Check, examine
 from ratchet.drain import Drained, drain
 from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
@@ -32,6 +30,7 @@ from ratchet.loops.improve import Improve, Ticked
 from ratchet.memory import lessons
 from ratchet.memory.recall import Recalled, recall
 from ratchet.modelchoice import ModelChoice
+from ratchet.moving import Relocated, relocate
 from ratchet.overview import Overview, look
 from ratchet.paging import rows_of
 from ratchet.patternview import PatternDetail, detail
@@ -39,7 +38,6 @@ from ratchet.ports import Progress, Proposer, Store
 from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of
 from ratchet.redaction import label
 from ratchet.report import Report, report
-from ratchet.settingsbook import SettingsBook
 from ratchet.settingsfile import Installed, InstallScope
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
@@ -96,6 +94,7 @@ class Runtime(Foundation):
         """Go round the improve loop once: look at open trials, find what keeps failing, propose or start fixes, retire
         lessons that do not help. Safe to repeat, to kill, and to run in several processes. Raises UsageError for an
         unknown proposer in the configuration, StoreError when there is no store to look at."""
+        self.retention.when_due()
         return Improve(
             self.store,
             self.guard,
@@ -165,11 +164,6 @@ class Runtime(Foundation):
         """What happened, for people to read."""
         return Timeline(lambda: self.store)
 
-    @property
-    def settings(self) -> SettingsBook:
-        """Live settings of agents, as people see and set them."""
-        return SettingsBook(lambda: self.store)
-
     def drain(self) -> Drained:
         """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this
         first, so that one reads one's own writes; where `patience_s` is set, it reads what is there after so long."""
@@ -180,6 +174,11 @@ class Runtime(Foundation):
         self.guard.publish()  # what another machine opened, or a lost file
         self.mirror.refresh(self.store, every_s=MIRRORED_EVERY_S)  # what another machine learnt
         return drained
+
+    def move(self, place: str, *, progress: Progress = unwatched) -> Relocated:
+        """Copy everything to a database or a file, and prove it (see `moving.relocate`)."""
+        self.drain()
+        return relocate(self.config, self.store, place, progress)
 
     def _mine(self, progress: Progress) -> Counter[LessonState]:
         changed = learning.mine_pending(self.store, progress)
@@ -397,14 +396,3 @@ class Runtime(Foundation):
         return installing.uninstall(
             agent, scope=scope, home=self.home, project=Path.cwd(), dry_run=dry_run, parts=parts
         )
-
-    def run_hook(self, event: str, payload: str) -> str:
-        """Run the installed hook's command on an event; return what it says to the agent ("" for nothing)."""
-        command = install.command(event, home=self.home)
-        # The command is our own, from `install`; the payload goes to its standard input.
-        done = subprocess.run(command, shell=True, input=payload, capture_output=True, text=True, check=False)  # noqa: S602
-        return done.stdout
-
-    def doctor(self) -> list[Check]:
-        """What is set up, what is wrong, and what to do about it. Changes nothing."""
-        return list(examine(self.config, os.environ, Path.cwd()))

@@ -24,6 +24,7 @@ DERIVED = "ratchet-loop"
 """Source of outcomes that analysis itself adds: counted as patterns, but no calls of an agent."""
 
 _HOUR_S = 3600
+_LEAST_KEPT_S = 86_400.0  # the shortest time that a policy may keep outcomes
 _MEMO = 2048  # messages remembered: a failing loop repeats itself; more costs memory (at most 8 MB) and finds little
 
 Sums: TypeAlias = "list[float]"
@@ -46,6 +47,7 @@ def ingest(store: Store, rows: Sequence[Row], *, now: float | None = None) -> In
     """
     signed = [row if row.get("ok") else _signed(row) for row in rows]
     with store.transaction():
+        signed = _not_forgotten(store, signed, time.time() if now is None else now)
         new = [signed[position] for position in store.insert_new("outcomes", signed)]
         if not new:
             return Ingested()
@@ -56,6 +58,16 @@ def ingest(store: Store, rows: Sequence[Row], *, now: float | None = None) -> In
         counts.keep(store)
     own = {pattern_of[name] for name, (kind, _) in counts.kinds.items() if kind not in EXCUSED}
     return Ingested(new=new, patterns=own)
+
+
+def _not_forgotten(store: Store, rows: list[Row], now: float) -> list[Row]:
+    """Without outcomes from before what is kept: they may have been counted, and forgotten, already."""
+    if all(float(row["started_at"]) >= now - _LEAST_KEPT_S for row in rows):  # type: ignore[arg-type]
+        return rows
+    before = (store.get("meta", "retention") or {}).get("before")
+    if not isinstance(before, float):
+        return rows
+    return [row for row in rows if float(row["started_at"]) >= before]  # type: ignore[arg-type]
 
 
 def _signed(row: Row) -> Row:

@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Run what nobody has read": {"sandbox": "sandbox"},
     "Serve it": {"serve": "serve", "token": "serve"},
     "Feed it": {"record": "start", "watch-dir": "start"},
+    "Keep it": {"migrate": "database", "compact": "database"},
     "About": {"version": "keep"},
 }
 """Section -> command -> the module of `ratchet.cli` that holds it; a command's module is imported when it is used."""

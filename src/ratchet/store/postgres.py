@@ -211,6 +211,20 @@ class PostgresStore:
         with self._writing() as held:
             return held.connection.execute(f'DELETE FROM "{table}" WHERE "{name}" < %s', (value,)).rowcount
 
+    def delete(self, table: str, where: Where) -> int:
+        declared = self._table(table)
+        text, values = sql.delete(declared, fitted_where(declared, where) or {}, POSTGRES)
+        with self._writing() as held:
+            return held.connection.execute(text, values).rowcount
+
+    def compact(self) -> None:
+        """Let the server reuse the space, without a lock that anybody would wait for; it gives back what lies at the
+        end of its files."""
+        with self._sessions.translated(), closing(self._sessions.connect()) as connection:
+            connection.execute("SET statement_timeout = 0")
+            for table in TABLES:
+                connection.execute(f'VACUUM (ANALYZE) "{table}"')
+
     def changes(self) -> Changes:
         """Tells when anybody writes, by LISTEN on a connection of its own."""
         return Listening(self._sessions)

@@ -196,6 +196,14 @@ def _ordered(table: Table, name: str, down: bool, dialect: Dialect) -> str:
     return f'"{name}" {"DESC" if down else "ASC"}{nulls}'
 
 
+def delete(table: Table, where: Where, dialect: Dialect = SQLITE) -> Clause:
+    """Raises UsageError without a condition: nobody means to empty a table."""
+    said, values = conditions(table, where, dialect)
+    if not said:
+        raise UsageError(f"table {table.name}: name what to delete")
+    return f'DELETE FROM "{table.name}" WHERE {said}', values
+
+
 def full_order(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
     """Columns with whether they descend; the key completes it, so that no two rows are equal in it."""
     full: list[tuple[str, bool]] = []

@@ -211,6 +211,16 @@ class SqliteStore:
             run = self._held().connection.execute
             return run(f'DELETE FROM "{table}" WHERE "{name}" < ?', (value,)).rowcount
 
+    def delete(self, table: str, where: Where) -> int:
+        text, values = sql.delete(self._table(table), where)
+        with self.transaction(), self._translated():
+            return self._held().connection.execute(text, values).rowcount
+
+    def compact(self) -> None:
+        with self._translated():
+            for text in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                self._held().connection.execute(text)
+
     def changes(self) -> Changes:
         """Tells when anybody writes to the file."""
         with self._translated():
