@@ -55,6 +55,6 @@ class Watching:
 # What a browser must not do with our answers, whatever it takes them for.
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # without one a form of our own pages would come from "null"
     (b"x-frame-options", b"DENY"),
 ]

@@ -30,7 +30,12 @@ _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_
 def create(runtime: Runtime) -> MCPServer:
     """The server over a runtime, which the caller closes after it."""
     server: MCPServer = MCPServer(
-        "ratchet", title="Ratchet", version=__version__, instructions=_ABOUT, middleware=[scopes.check]
+        "ratchet",
+        title="Ratchet",
+        version=__version__,
+        instructions=_ABOUT,
+        log_level="WARNING",
+        middleware=[scopes.check],
     )
     for tool, hints in _tools(Tools(runtime)):
         server.add_tool(tool, annotations=hints)

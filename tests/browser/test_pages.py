@@ -1,0 +1,182 @@
+"""Every page in a real browser: it opens, reads well, and renews itself; what is clicked happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser.conftest import LIMIT, PUSH, Site
+from loops.healing import Bench
+
+PAGES = ("/", "/ui/patterns", "/ui/lessons", "/ui/trials", "/ui/proposals", "/ui/episodes", "/ui/evolve", "/ui/bench")
+PHONE = {"width": 390, "height": 844}
+
+
+def details(site: Site) -> dict[str, str]:
+    """A page for one record of each noun that there is."""
+    runtime = site.runtime
+    return {
+        "pattern": f"/ui/patterns/{runtime.patterns()[0].id}",
+        "lesson": f"/ui/lessons/{runtime.lessons.list()[0].id}",
+        "trial": f"/ui/trials/{runtime.trials.list()[0].id}",
+        "episode": f"/ui/episodes/{runtime.episodes.list()[0].id}",
+    }
+
+
+def eventually(holds: Callable[[], bool], *, within_s: float = 30.0) -> bool:
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_every_page_opens_with_its_picture_and_without_a_fault(page: Any, site: Site, screenshots: Path) -> None:
+    for name, path in {
+        **{each.strip("/").replace("/", "-") or "overview": each for each in PAGES},
+        **details(site),
+    }.items():
+        answer = page.goto(site.address + path)
+        assert answer.status == 200, path
+        assert page.locator("h1").count() == 1, path
+        page.screenshot(path=screenshots / f"{name}.png", full_page=True)
+    page.goto(site.address + "/ui/live")
+    page.screenshot(path=screenshots / "live.png")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_fault_of_accessibility(page: Any, site: Site, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.emulate_media(color_scheme=scheme)
+    for path in (*PAGES, "/ui/live", "/ui/login", *details(site).values()):
+        page.goto(site.address + path)
+        page.wait_for_load_state("load")
+        found = axe.run(page).response["violations"]
+        grave = [
+            (each["id"], [node["html"][:160] for node in each["nodes"][:3]])
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
+        assert grave == [], path
+
+
+def test_every_page_fits_a_phone(chromium: Any, site: Site, screenshots: Path) -> None:
+    context = chromium.new_context(viewport=PHONE, is_mobile=True, has_touch=True)
+    page = context.new_page()
+    for path in (*PAGES, "/ui/live", *details(site).values()):
+        page.goto(site.address + path)
+        width = page.evaluate("document.scrollingElement.scrollWidth")
+        assert width <= PHONE["width"], path
+    page.goto(site.address + details(site)["episode"])
+    page.screenshot(path=screenshots / "episode-phone.png")
+    context.close()
+
+
+def test_the_pages_are_reached_by_the_keyboard_alone(page: Any, site: Site) -> None:
+    page.goto(site.address + "/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Patterns"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/ui/patterns")
+
+
+def test_a_click_leads_from_the_list_to_the_pattern_and_its_lesson(page: Any, site: Site) -> None:
+    page.goto(site.address + "/ui/patterns")
+    page.get_by_text("upstream branch").first.click()
+    page.wait_for_url("**/ui/patterns/p*")
+    assert "upstream branch" in page.locator(".template").inner_text()
+    page.get_by_text("git push --set-upstream origin topic").click()
+    page.wait_for_url("**/ui/lessons/*")
+    assert "git push --set-upstream origin topic" in page.locator(".template").inner_text()
+
+
+def test_a_filter_narrows_the_list_without_a_reload(page: Any, site: Site) -> None:
+    page.goto(site.address + "/ui/patterns")
+    page.evaluate("window.stayed = true")
+    before = page.locator("#rows .row").count()
+    page.get_by_label("Text", exact=True).fill("upstream")
+    assert eventually(lambda: page.locator("#rows .row").count() == 1)
+    assert before > 1
+    assert page.evaluate("window.stayed") is True
+    assert "q=upstream" in page.url
+
+
+def test_what_happens_arrives_on_the_page_without_a_reload(page: Any, site: Site) -> None:
+    page.goto(site.address + "/")
+    page.evaluate("window.stayed = true")
+    seen = page.locator(".figure", has_text="Outcomes").inner_text()
+    site.runtime.record("support", task="answer", error=LIMIT)
+    site.runtime.drain()
+    site.runtime.lessons.add(when="disk full while writing", do="remove old segments", scope="global")
+    assert eventually(lambda: page.locator(".figure", has_text="Outcomes").inner_text() != seen)
+    assert page.evaluate("window.stayed") is True
+
+
+def test_the_feed_tells_what_happens_as_it_happens(page: Any, site: Site) -> None:
+    page.goto(site.address + "/ui/live")
+    page.wait_for_timeout(500)
+    made = site.runtime.lessons.add(when=PUSH + " again", do="git push -u origin topic", scope="global")
+    assert eventually(lambda: made.id in page.locator("#feed li").first.inner_text())
+
+
+def test_an_episode_is_a_timeline_of_red_and_green_with_its_diffs(page: Any, site: Site) -> None:
+    page.goto(site.address + details(site)["episode"])
+    nodes = [each.get_attribute("class") for each in page.locator(".timeline .node").all()]
+    assert [each.split()[-1] for each in nodes] == ["bad", "bad", "bad", "good"]
+    page.locator(".timeline .node").last.click()
+    attempt = page.locator("#n3")
+    attempt.get_by_text("Diff of attempt 3").click()
+    assert "+    return a + b" in attempt.locator(".diff").inner_text()
+    assert "Cause" in attempt.inner_text()
+
+
+def test_an_episode_is_taken_back_from_its_page(page: Any, site: Site, furnished: Bench) -> None:
+    episode = site.runtime.episodes.list()[0]
+    page.goto(f"{site.address}/ui/episodes/{episode.id}")
+    page.get_by_role("button", name="Rewind to attempt 1").click()
+    page.wait_for_load_state("load")
+    assert page.locator(".timeline .node").count() == 2
+    assert [each.n for each in site.runtime.episodes.show(episode.id).attempts] == [1]
+    furnished.book.resume(episode.id, furnished.means())  # for the other tests: green again
+
+
+def test_a_proposal_is_approved_on_its_page(page: Any, site: Site) -> None:
+    runtime = site.runtime
+    for trial in runtime.trials.list(state="open"):
+        runtime.trials.stop(trial.id)
+    runtime.tick()
+    page.goto(site.address + "/ui/proposals")
+    button = page.get_by_role("button", name="Approve: start a trial").first
+    if not button.count():
+        pytest.fail(f"nothing to approve: {runtime.proposals.list()}")
+    button.click()
+    page.wait_for_url("**/ui/trials/*")
+    assert next(each.state for each in runtime.trials.list()) in ("open", "planned")
+
+
+def test_a_browser_logs_in_and_is_then_let_in_everywhere(chromium: Any, furnished: Bench) -> None:
+    secret = "a-token-of-this-run"
+    with Site(furnished.runtime, token=secret, workers=0) as site:
+        context = chromium.new_context()
+        page = context.new_page()
+        assert page.goto(site.address + "/ui/patterns").status == 401
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Log in").click()
+        assert "not known" in page.locator("[role=alert]").inner_text()
+        page.get_by_label("Token").fill(secret)
+        page.get_by_role("button", name="Log in").click()
+        page.goto(site.address + "/ui/live")
+        page.wait_for_timeout(500)
+        made = furnished.runtime.lessons.add(when="no route to host", do="bring the tunnel up", scope="global")
+        assert eventually(lambda: made.id in page.locator("#feed").inner_text())
+        (cookie,) = context.cookies()
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        context.close()
