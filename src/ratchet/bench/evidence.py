@@ -72,7 +72,7 @@ def _of(path: str) -> str:
         return ""
     hashed = hashlib.sha256()
     for name, each in [("", status), *(_below(path) if stat.S_ISDIR(status.st_mode) else ())]:
-        content = _content(Path(path, name), each)
+        content = _content(f"{path}/{name}" if name else path, each)
         encoded = os.fsencode(name)
         hashed.update(b"%d:%s%o:%d:%s" % (len(encoded), encoded, each.st_mode, len(content), content))
     return hashed.hexdigest()
@@ -83,7 +83,7 @@ def _below(root: str) -> Iterator[tuple[str, os.stat_result]]:
     pending = [""]
     while pending:
         above = pending.pop()
-        with os.scandir(Path(root, above)) as found:
+        with os.scandir(f"{root}/{above}") as found:
             inside = sorted(found, key=lambda entry: entry.name)
         for each in inside:
             name = f"{above}/{each.name}" if above else each.name
@@ -92,22 +92,22 @@ def _below(root: str) -> Iterator[tuple[str, os.stat_result]]:
                 pending.append(name)
 
 
-def _content(path: Path, status: os.stat_result) -> bytes:
+def _content(path: str, status: os.stat_result) -> bytes:
     if stat.S_ISLNK(status.st_mode):
-        return os.fsencode(path.readlink())
+        return os.fsencode(Path(path).readlink())
     if not stat.S_ISREG(status.st_mode):
         return b""
     signs = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     with _lock:
-        held = _known.get((str(path), signs))
+        held = _known.get((path, signs))
     if held is not None:
         return held
     hashed = hashlib.sha256()
-    with path.open("rb") as file:
+    with Path(path).open("rb") as file:
         while part := file.read(_CHUNK):
             hashed.update(part)
     with _lock:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        _known[str(path), signs] = hashed.digest()
+        _known[path, signs] = hashed.digest()
     return hashed.digest()
