@@ -25,6 +25,7 @@ _START = (
     "m = u.module_from_spec(s); sys.modules[s.name] = m; s.loader.exec_module(m); "
     "import _ratchet_repairing.inside as i; i.main()"
 )
+CHOICE = 400  # candidates after the first that passes, at most
 _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and judge
 _LONGEST_S = 600.0
 _JUDGED = 4  # patches shown to the full check
@@ -49,7 +50,7 @@ class Asked:
 
     check: tuple[str, ...]
     candidates: int = 2_000
-    choice: int = 400
+    choice: int = CHOICE
     """At most so many candidates after the first that passes, to choose from."""
     seconds: float = _LONGEST_S
     seed: int = 0

@@ -125,6 +125,9 @@ CLASSES: Mapping[str, Callable[[ast.AST], Iterator[Change]]] = {
     "lost_statement": lost_statement,
 }
 
+HABITS = ("lost_call", "first_value", "lost_statement")
+"""Classes that a solver without memory does not try first: where it does, there is nothing to remember."""
+
 
 def faulty(sources: Mapping[str, str], classes: Sequence[str] = tuple(CLASSES)) -> Iterator[Faulty]:
     """Every way to put one fault of these classes into a program that parses. Many of them change nothing that a test
@@ -148,13 +151,13 @@ def stream(
     *,
     length: int,
     seed: int,
-    classes: Sequence[str] = ("boundary", "one_more", "order_of_arguments"),
+    classes: Sequence[str] = HABITS,
     recurring: bool = True,
 ) -> Iterator[ShippedTask]:
     """Tasks made from the right programs of `tasks`, one fault each, which `fails` confirms by running the tests.
 
-    With `recurring`, the faults are of few classes, as one team or one agent makes them again and again, each program
-    at most twice in a row of all programs; without, every class comes as often as any other.
+    With `recurring`, the faults are of few classes, as one team or one agent makes them again and again; without, every
+    class comes as often as any other. No program comes twice before all others have come.
     """
     draw = random.Random(seed)  # noqa: S311  (a stream that can be made again, no secret)
     chosen = list(classes) if recurring else list(CLASSES)

@@ -9,7 +9,7 @@ from .search import DOUBTFUL, Patch
 
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
 _SIZE = 24.0  # characters changed that halve a patch's weight
-_DOUBT = 0.4  # weight of an edit of a doubtful family
+_DOUBT = 0.25  # weight of an edit of a doubtful family
 _KEEPING = 8.0  # how much heavier a patch is that leaves every other answer as it was than one that changes them all
 
 

@@ -104,7 +104,8 @@ def negation(p: Program, node: ast.AST) -> Iterator[Piece]:
         elif isinstance(each, ast.Compare) and len(each.ops) == 1 and isinstance(each.ops[0], ast.In | ast.Is | ast.Eq):
             continue  # what `comparison` does already
         else:
-            yield start, end, f"not {p.wrapped(each)}", 1.0
+            # Of several parts it is one that is wrong, rather than all.
+            yield start, end, f"not {p.wrapped(each)}", 0.3 if isinstance(each, ast.BoolOp) else 1.0
 
 
 def reduction(p: Program, node: ast.AST) -> Iterator[Piece]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import importlib
 import itertools
@@ -18,6 +19,8 @@ from typing import Any
 RAISED = "!"  # the first character of an answer that is an exception, or no answer in time
 _INPUTS = 60
 _EACH_S = 0.05
+_ADDRESS = " at 0x"
+_OBJECTS = 100
 _LONG = 200  # items of an iterator, characters of a text that are compared
 
 
@@ -61,7 +64,7 @@ def _answer(module: str, function: str, arguments: str, seed: int) -> str:
         value = called(*given)
         if hasattr(value, "__next__"):
             value = list(itertools.islice(value, _LONG))
-        said = repr(value)[:10_000] + repr(given)[:2_000]
+        said = _shown(value)[:10_000] + _shown(given)[:2_000]
     except _Late:
         mark, said = RAISED, "late"
     except BaseException as error:  # noqa: BLE001  (what a patch raises is its answer)
@@ -69,7 +72,28 @@ def _answer(module: str, function: str, arguments: str, seed: int) -> str:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     # An address says nothing: two runs have two of them.
-    return mark + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12] if " at 0x" not in said else ""
+    return mark + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12] if _ADDRESS not in said else ""
+
+
+def _shown(value: Any) -> str:
+    """A value as text that two runs have in common: objects by their fields where they show their address."""
+    text = repr(value)
+    return repr(_plain(value, {})) if _ADDRESS in text else text
+
+
+def _plain(value: Any, seen: dict[int, int]) -> Any:
+    """Objects as (type, fields) in lists, each once."""
+    if isinstance(value, list | tuple | set):
+        return [_plain(each, seen) for each in value]
+    if isinstance(value, dict):
+        return [(key, _plain(each, seen)) for key, each in value.items()]
+    fields = getattr(value, "__dict__", None)
+    if not isinstance(fields, dict) or isinstance(value, type):
+        return value
+    if id(value) in seen or len(seen) > _OBJECTS:
+        return seen.get(id(value), "...")
+    seen[id(value)] = len(seen)
+    return [type(value).__name__, *((name, _plain(each, seen)) for name, each in fields.items())]
 
 
 def changed(arguments: list[Any], seed: int) -> list[Any]:
@@ -99,6 +123,19 @@ def _near(value: Any, draw: random.Random) -> Any:
             at = draw.randrange(len(items))
             items[at] = _near(items[at], draw)
         return tuple(items)
+    if isinstance(value, dict) and value:
+        key = draw.choice(list(value))
+        return {**value, key: _near(value[key], draw)}
+    return _near_object(value, draw)
+
+
+def _near_object(value: Any, draw: random.Random) -> Any:
+    """The object with one of its fields changed, or of the fields of an object that it holds."""
+    fields = getattr(value, "__dict__", None)
+    if isinstance(fields, dict) and fields and not callable(value):
+        name = draw.choice(list(fields))
+        with contextlib.suppress(Exception):  # a field that may not be set stays as it was
+            setattr(value, name, _near(fields[name], draw))
     return value
 
 
