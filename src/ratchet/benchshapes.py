@@ -54,6 +54,7 @@ def run(held: BenchRun) -> Shape:
         "benchmark": held.name,
         "hash": held.benchmark,
         "agent": held.agent_name,
+        "folder": held.agent.folder,
         "version": held.version,
         "state": held.state,
         "reason": held.reason,

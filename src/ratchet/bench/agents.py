@@ -76,8 +76,8 @@ def shown(agent: Agent) -> str:
     """The agent in a few words, as people know it."""
     if agent.how == "http":
         return agent.target
-    said = agent.target if agent.how == "callable" else shlex.join(agent.argv)
-    return f"{agent.folder} ({said})" if agent.folder else said
+    said = agent.target if agent.how == "callable" else " ".join(agent.argv)
+    return f"{Path(agent.folder).name}: {said}" if agent.folder else said
 
 
 def _named(text: str, cwd: Path) -> Agent:
