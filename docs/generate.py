@@ -15,7 +15,11 @@ from pathlib import Path
 import click
 
 import ratchet
-from ratchet import classify, healshapes, shapes
+from ratchet import benchshapes, classify, healshapes, shapes
+from ratchet.bench.figures import figures, paired
+from ratchet.benchbook import Compared as ComparedRuns
+from ratchet.benching import Agent, Benchmark, BenchTask, Evaluation
+from ratchet.benchruns import BenchRun
 from ratchet.cli.app import EXIT_CODES, SECTIONS, cli
 from ratchet.cli.demo import HISTORY
 from ratchet.comparison import Compared, Ratio, Run
@@ -203,11 +207,37 @@ def json_shapes() -> Iterator[str]:
             "episodes list": [healshapes.episode(_EPISODE)],
             "episodes show ID": healshapes.detail(_EPISODE),
             "ab": healshapes.compared(_COMPARED),
+            **_bench(),
             "doctor": [{"check": "", "ok": False, "found": "", "remedy": ""}],
         }
     for command, value in said.items():
         yield f"## `ratchet {command} --json`\n"
         yield f"```\n{_types(value)}\n```\n"
+
+
+def _bench() -> dict[str, Json]:
+    agent = Agent(how="command", argv=("",))
+    run = BenchRun(id="", name="", benchmark="", agent=agent, agent_name="", state="ended", tasks=("",), tampered=("",))
+    made = Evaluation(run="", candidate="", task="", seed=0, result="passed", tampered=("",))
+    pairs = paired([made], [made])
+    task = BenchTask(id="", kind="code", split="dev", instruction="", scorer="", files={"": ""})
+    benchmark = Benchmark(name="", title="", tasks=(task,))
+    listed: dict[str, Json] = {**benchshapes.listed(benchmark), "kinds": {"KIND": 0}, "splits": {"SPLIT": 0}}
+    past: dict[str, Json] = {**benchshapes.past(replace(run, runs=1))}
+    measured = benchshapes.measured(run, figures([made]), pairs)
+    compared = benchshapes.compared(ComparedRuns(first=run, second=run, paired=pairs, noise=pairs))
+    return {
+        "bench list": [listed],
+        "bench show NAME": {**listed, "task_list": [benchshapes.task(task)]},
+        "bench show NAME TASK": benchshapes.task(task),
+        "bench show RUN --evaluations": {**measured, "evaluations": benchshapes.evaluations([made])},
+        "bench run": measured,
+        "bench history": [past],
+        "bench compare FIRST SECOND": benchshapes.compared(
+            ComparedRuns(first=run, second=run, paired=pairs, noise=pairs)
+        ),
+        "bench import SOURCE": {**listed, "fresh": False},
+    }
 
 
 def _types(value: Json, indent: str = "") -> str:
