@@ -233,9 +233,7 @@ def _bench() -> dict[str, Json]:
         "bench show RUN --evaluations": {**measured, "evaluations": benchshapes.evaluations([made])},
         "bench run": measured,
         "bench history": [past],
-        "bench compare FIRST SECOND": benchshapes.compared(
-            ComparedRuns(first=run, second=run, paired=pairs, noise=pairs)
-        ),
+        "bench compare FIRST SECOND": compared,
         "bench import SOURCE": {**listed, "fresh": False},
     }
 
