@@ -50,10 +50,13 @@ _compiled: list[re.Pattern[str]] = []
 
 
 def _patterns() -> list[re.Pattern[str]]:
+    """Compiled at first use, and put in place whole: another thread may ask meanwhile."""
     if not _compiled:
+        made = []
         for _, shortest, names in _NAMES:
             value = r"(?=[^\r\n]{3})" if shortest == _SHORTEST_PASSWORD else rf"(?=[^\s\"'`<>&]{{{shortest}}})"
-            _compiled.append(re.compile(rf"(?P<name>{names}){_NOT_MARKED}{_REST}{value}", re.VERBOSE | re.ASCII))
+            made.append(re.compile(rf"(?P<name>{names}){_NOT_MARKED}{_REST}{value}", re.VERBOSE | re.ASCII))
+        _compiled[:] = made
     return _compiled
 
 
