@@ -11,6 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ratchet.api.problems import Problem
+from ratchet.api.roots import allowed
 from ratchet.api.serving import Served
 
 PATH = "/mcp"
@@ -37,12 +38,14 @@ class Agents:
         from mcp.server.transport_security import TransportSecuritySettings
 
         from ratchet.mcp.server import create
+        from ratchet.mcp.tasktools import Place
 
-        server = create(self._held.runtime)
+        held = self._held
+        server = create(held.runtime, Place(allowed=lambda folder: allowed(folder, held), wake=held.wake_workers))
         server.streamable_http_app(
             stateless_http=True,
             json_response=True,
-            max_request_body_size=self._held.serving.body_bytes,
+            max_request_body_size=held.serving.body_bytes,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # `Gate` sees to it
         )
         async with server.session_manager.run():

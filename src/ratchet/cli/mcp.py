@@ -20,6 +20,12 @@ def mcp(command_home: Path | None) -> None:
     """
     try:
         from ratchet.mcp.server import create
+        from ratchet.mcp.tasktools import Place
     except ImportError as error:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
-    create(opened(command_home)).run("stdio")
+    runtime = opened(command_home)
+    workers = runtime.workers(1)
+    try:
+        create(runtime, Place(wake=workers.wake)).run("stdio")
+    finally:
+        workers.stop()

@@ -12,6 +12,7 @@ from mcp_types import ToolAnnotations
 from ratchet import __version__, shapes, wire
 from ratchet.errors import RatchetError
 from ratchet.mcp import scopes
+from ratchet.mcp.tasktools import Place, TaskTools
 from ratchet.mcp.tools import Tools, fenced
 from ratchet.quoting import quoted
 from ratchet.records import Json
@@ -27,7 +28,7 @@ _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_wor
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 
 
-def create(runtime: Runtime) -> MCPServer:
+def create(runtime: Runtime, place: Place | None = None) -> MCPServer:
     """The server over a runtime, which the caller closes after it."""
     server: MCPServer = MCPServer(
         "ratchet",
@@ -37,20 +38,24 @@ def create(runtime: Runtime) -> MCPServer:
         log_level="WARNING",
         middleware=[scopes.check],
     )
-    for tool, hints in _tools(Tools(runtime)):
+    for tool, hints in _tools(Tools(runtime), TaskTools(runtime, place or Place())):
         server.add_tool(tool, annotations=hints)
     _add_resources(server, runtime)
     _add_prompt(server, runtime)
     return server
 
 
-def _tools(tools: Tools) -> list[tuple[Callable[..., Any], ToolAnnotations]]:
+def _tools(tools: Tools, tasks: TaskTools) -> list[tuple[Callable[..., Any], ToolAnnotations]]:
     return [
         (tools.search_memory, _READS),
         (tools.get_lesson, _READS),
         (tools.record_outcome, _WRITES),
         (tools.list_patterns, _READS),
         (tools.get_health, _READS),
+        (tasks.run_task, _RUNS),
+        (tasks.task_status, _READS),
+        (tasks.checkpoints, _READS),
+        (tasks.restore, _RUNS),
         (tools.run_sandboxed, _RUNS),
     ]
 

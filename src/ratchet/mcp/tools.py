@@ -5,48 +5,28 @@ Texts that tools return are data from earlier runs, fenced as such where they ar
 
 from __future__ import annotations
 
-import functools
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any
 
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult
 from pydantic import Field
 
 from ratchet import healshapes, shapes
+from ratchet.api import outputs as shared
 from ratchet.confinement import Command, Limits, View
-from ratchet.errors import RatchetError, UsageError
+from ratchet.errors import UsageError
 from ratchet.fence import fence
 from ratchet.mcp import outputs
+from ratchet.mcp.answers import answer, told
 from ratchet.quoting import quoted
 from ratchet.records import Json, Lesson, Row
 from ratchet.redaction import clean
 from ratchet.runtime import Runtime
 
 _PROSE_CHARS = 8_000
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def told(function: Callable[P, R]) -> Callable[P, R]:
-    """Tell the agent what was wrong with a call; anything else is hidden from it, and logged."""
-
-    @functools.wraps(function)
-    def telling(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except RatchetError as error:
-            raise ToolError(str(error)) from error
-
-    return telling
-
-
-def answer(prose: str, fields: Mapping[str, Json]) -> CallToolResult:
-    """Prose for a model, and the same as data."""
-    return CallToolResult(content=[TextContent(type="text", text=prose)], structured_content=dict(fields))
 
 
 class Tools:
@@ -58,14 +38,14 @@ class Tools:
     @told
     def search_memory(
         self,
-        error: Annotated[str, Field(description="The error's text, as it came; what failed and why.")],
+        query: Annotated[str, Field(description="The error's text, as it came.", min_length=1)],
         limit: Annotated[int, Field(ge=1, le=50)] = 5,
         project: Annotated[str, Field(description="The project's folder, absolute; empty searches all.")] = "",
-    ) -> Annotated[CallToolResult, outputs.Memory]:
+    ) -> Annotated[CallToolResult, shared.Recalled]:
         """What is known to have fixed an error like this one, best first; nothing rather than a guess."""
         if not self._runtime.exists:
             self._runtime.init()
-        found = self._runtime.recall(error, limit=limit, project=project or None)
+        found = self._runtime.recall(query, limit=limit, project=project or None)
         if found.abstained:
             return answer(
                 f"Nothing known is similar enough ({found.searched} lessons searched).", shapes.recalled(found)
@@ -74,10 +54,10 @@ class Tools:
 
     @told
     def get_lesson(
-        self, lesson_id: Annotated[str, Field(description="As search_memory gives it.")]
-    ) -> Annotated[CallToolResult, outputs.Lesson]:
+        self, id: Annotated[str, Field(description="As search_memory gives it.")]
+    ) -> Annotated[CallToolResult, shared.Lesson]:
         """One lesson whole: when it applies, what to do, with its evidence."""
-        found = self._runtime.lessons.show(lesson_id)
+        found = self._runtime.lessons.show(id)
         return answer(fenced([found]), shapes.lesson(found))
 
     @told
@@ -90,13 +70,13 @@ class Tools:
         ] = None,
         error: Annotated[str, Field(description="The error's text, as it came; empty for none.")] = "",
         session: str = "",
-        key: Annotated[str, Field(description="A key of yours: the same twice is one outcome.")] = "",
+        id: Annotated[str, Field(description="A key of yours: the same twice is one outcome.")] = "",
         duration_s: Annotated[float | None, Field(ge=0)] = None,
         cost_usd: Annotated[float | None, Field(ge=0)] = None,
         tokens: Annotated[int | None, Field(ge=0)] = None,
     ) -> Annotated[CallToolResult, outputs.Recorded]:
         """Record one finished run, so that failures are grouped and what fixes them is learnt."""
-        given: dict[str, Any] = {"task": task, "error": error, "session": session, "id": key}
+        given: dict[str, Any] = {"task": task, "error": error, "session": session, "id": id}
         given = {name: value for name, value in given.items() if value}
         numbers = {"ok": ok, "duration_s": duration_s, "cost_usd": cost_usd, "tokens": tokens}
         given |= {name: value for name, value in numbers.items() if value is not None}
@@ -130,7 +110,7 @@ class Tools:
     @told
     def get_health(
         self,
-    ) -> Annotated[CallToolResult, outputs.Health]:
+    ) -> Annotated[CallToolResult, shared.Health]:
         """How well each agent does lately, from 0 to 1."""
         found = self._runtime.health()
         lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -17,6 +16,7 @@ from ratchet.api.access import Caller, Needs
 from ratchet.api.answers import answer, tagged
 from ratchet.api.pages import Cursor, Limit
 from ratchet.api.problems import Problem, said
+from ratchet.api.roots import allowed
 from ratchet.api.serving import Operations, Served, Shared
 from ratchet.api.streams import STREAM, LastEventId, stream
 from ratchet.healing import Budget
@@ -34,7 +34,7 @@ MOST_CHECKPOINT = 1_000_000
 def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
     """Queue a task. A copy of its folder is worked on in a sandbox; the folder itself is only read."""
     work = Work(
-        folder=_allowed(asked.dir, held),
+        folder=allowed(asked.dir, held),
         instruction=asked.instruction,
         check=_argv(asked.check),
         solver=asked.solver,
@@ -50,7 +50,7 @@ def compare(asked: inputs.NewComparison, held: Shared, caller: Runs) -> Response
     """Queue a comparison: does memory pay, on these tasks? Its task's `comparison` tells, once it is done."""
     work = Work(
         kind="compare",
-        folder=_allowed(asked.dir, held),
+        folder=allowed(asked.dir, held),
         check=_argv(asked.check),
         solver=asked.solver,
         budget=_budget(asked),
@@ -63,20 +63,6 @@ def _queued(held: Served, work: Work, caller: Caller) -> Response:
     task = held.runtime.tasks.add(work, by=caller.name)
     held.wake_workers()
     return answer(taskshapes.queued(task), 202, {"Location": f"/v1/tasks/{task.id}"})
-
-
-def _allowed(folder: str, held: Served) -> str:
-    """The folder, where tasks may be started in it."""
-    roots = held.serving.roots
-    place = Path(folder).resolve()
-    if roots and not any(place.is_relative_to(root.resolve()) for root in roots):
-        raise Problem(
-            422,
-            "root",
-            "body.dir: tasks may not be started there",
-            f"Name a folder below {', '.join(map(str, roots))}, or start the server with another --root.",
-        )
-    return folder
 
 
 def _argv(check: str | Sequence[str] | None) -> tuple[str, ...]:

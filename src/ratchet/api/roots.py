@@ -1,0 +1,20 @@
+"""Where on this server tasks may be started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ratchet.api.serving import Served
+from ratchet.errors import UsageError
+
+
+def allowed(folder: str, held: Served) -> str:
+    """The folder, where tasks may be started in it. Raises UsageError."""
+    roots = held.serving.roots
+    place = Path(folder).resolve()
+    if roots and not any(place.is_relative_to(root.resolve()) for root in roots):
+        below = ", ".join(map(str, roots))
+        raise UsageError(
+            f"dir: tasks may not be started there; name a folder below {below}, or start the server with another --root"
+        )
+    return folder
