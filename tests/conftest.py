@@ -48,6 +48,22 @@ def postgres() -> Iterator[Databases]:
         server.close()
 
 
+@pytest.fixture(autouse=True)
+def _on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """With RATCHET_TEST_STORE=postgres every test has a database of its own, which all it starts finds by its address.
+    A test about the SQLite file itself says so (`@pytest.mark.sqlite`)."""
+    if os.environ.get("RATCHET_TEST_STORE") != "postgres":
+        yield
+        return
+    if request.node.get_closest_marker("sqlite"):
+        pytest.skip("about the SQLite file")
+    databases: Databases = request.getfixturevalue("postgres")
+    url = databases.fresh()
+    monkeypatch.setenv("RATCHET_DATABASE_URL", url)
+    yield
+    databases.give_back(url)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the long campaigns too")
 

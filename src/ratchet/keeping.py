@@ -71,7 +71,9 @@ class Retention:
         if not dry_run:
             _remember(store, needed, now)
         removed = {
-            "outcomes": sum(_count(store, "outcomes", each, dry_run=dry_run) for each in _old_outcomes(store, needed)),
+            "outcomes": sum(
+                _count(store, "outcomes", each, dry_run=dry_run) for each in _old_outcomes(store, needed, dry_run)
+            ),
             "events": sum(_count(store, "events", each, dry_run=dry_run) for each in _old_events(store, before)),
             "quarantine": _count(store, "quarantine", {"at": ("<", before)}, dry_run=dry_run),
         }
@@ -97,10 +99,12 @@ def _first(store: Store, table: str, where: Where, column: str) -> float:
     return float("inf") if found is None else float(str(found))
 
 
-def _old_outcomes(store: Store, before: float) -> Iterator[Where]:
+def _old_outcomes(store: Store, before: float, at_once: bool) -> Iterator[Where]:
     """What to delete, piece by piece: a day of successes, then each signature's failures but for its newest."""
     old: Where = {"signature": None, "started_at": ("<", before)}
-    while (start := _first(store, "outcomes", old, "started_at")) < before:
+    if at_once:
+        yield old
+    while not at_once and (start := _first(store, "outcomes", old, "started_at")) < before:
         end = min(before, start + DAY_S)
         yield {"signature": None, "started_at": ("<", end)}
         old = {"signature": None, "started_at": (">=", end)}

@@ -421,3 +421,66 @@ def test_what_no_database_takes_is_found_as_it_was_stored(store: Store) -> None:
     assert store.get("outcomes", "\ud800") is None
     assert store.sum_by("tallies", ("agent",), ("n",), {"agent": "\udcff"}) == []
     assert store.find("outcomes", {"started_at": (">=", 10**400)}).rows == []
+
+
+def test_who_listens_hears_of_every_write_and_of_nothing_else(store: Store, opener: Opener, tmp_path: Path) -> None:
+    other = opener(tmp_path)
+    changes = store.changes()
+    assert not changes.wait(0.0)
+    for write in (
+        lambda: store.insert_new("outcomes", [ran(1)]),
+        lambda: other.add("tallies", [{"signature": "x", "agent": "a", "hour": 1, "n": 1}]),
+        lambda: other.swap("meta", "m", 0, {}),
+        lambda: store.delete_before("outcomes", "started_at", 9),
+    ):
+        write()
+        assert changes.wait(10.0)
+        assert not changes.wait(0.0)
+    store.find("outcomes")
+
+    def fails() -> None:
+        with store.transaction():
+            store.insert_new("outcomes", [ran(2)])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert not changes.wait(0.1)
+    changes.close()
+    other.close()
+
+
+def test_many_swaps_at_once_write_those_that_were_read_last(store: Store) -> None:
+    store.swap("meta", "a", 0, {"value": 1})
+    store.swap("meta", "b", 0, {"value": 1})
+    rows: list[Row] = [
+        {"name": "a", "revision": 1, "value": 2},
+        {"name": "b", "revision": 7, "value": 2},
+        {"name": "c", "value": 2},
+    ]
+    assert store.swap_many("meta", rows) == 2
+    assert [(row["name"], row["revision"], row["value"]) for row in store.find("meta").rows] == [
+        ("a", 2, 2),
+        ("b", 1, 1),
+        ("c", 1, 2),
+    ]
+    assert store.swap_many("meta", []) == 0
+
+
+def test_what_fits_a_condition_is_deleted_with_its_words(store: Store) -> None:
+    store.insert_new("outcomes", [ran(n, agent="ab"[n % 2]) for n in range(6)])
+    assert store.delete("outcomes", {"agent": "a", "started_at": ("<", 4), "id": ("!=", "o0")}) == 1
+    assert ids(store.find("outcomes").rows) == ["o0", "o1", "o3", "o4", "o5"]
+    store.swap("lessons", "l1", 0, lesson("some words"))
+    assert store.delete("lessons", {"id": "l1"}) == 1
+    assert store.match("lessons", ["some"]) == []
+    with pytest.raises(UsageError, match="name what to delete"):
+        store.delete("outcomes", {})
+    store.compact()
+    assert len(store.find("outcomes").rows) == 5
+
+
+@pytest.mark.parametrize("cursor", ["", "bm9wZQ==", "WzEsMl0=", "MQ==", "W1tbW1tb", "\x00", "é", "e30=" * 500])
+def test_a_cursor_of_anybody_elses_making_is_a_usage_error(store: Store, cursor: str) -> None:
+    with pytest.raises(UsageError, match="cursor"):
+        store.find("outcomes", cursor=cursor)

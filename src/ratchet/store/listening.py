@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ratchet.errors import StoreError
 
 if TYPE_CHECKING:
-    from ratchet.store.postgres_session import Connection, Sessions
+    from ratchet.store.postgres_connections import Connection, Connections
 
 CHANNEL = "ratchet"
 LOOK_S = 0.05
@@ -20,8 +20,8 @@ LOOK_S = 0.05
 class Listening:
     """`ports.Changes` of a Postgres database: every transaction that wrote is told when it commits."""
 
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
         self._connection: Connection | None = self._listened()
 
     def wait(self, timeout_s: float) -> bool:
@@ -31,7 +31,7 @@ class Listening:
             self._connection = self._listened()
             return True
         try:
-            with self._sessions.translated():
+            with self._connections.translated():
                 return bool(list(self._connection.notifies(timeout=max(timeout_s, 0.0), stop_after=1)))
         except StoreError:
             self.close()
@@ -43,8 +43,8 @@ class Listening:
             connection.close()
 
     def _listened(self) -> Connection:
-        connection = self._sessions.connect()
-        with self._sessions.translated():
+        connection = self._connections.connect()
+        with self._connections.translated():
             connection.execute(f"LISTEN {CHANNEL}")
         return connection
 

@@ -23,8 +23,8 @@ from ratchet.store import rows as codec
 from ratchet.store import sql
 from ratchet.store.declaring import Table
 from ratchet.store.listening import CHANNEL, Listening
+from ratchet.store.postgres_connections import OLDEST, Connection, Connections, Held
 from ratchet.store.postgres_layout import BEGIN, layout_of, migrate
-from ratchet.store.postgres_session import OLDEST, Connection, Held, Sessions
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
 from ratchet.store.schema import TABLES
 from ratchet.store.sql import POSTGRES
@@ -47,9 +47,9 @@ class PostgresStore:
 
     def __init__(self, url: str) -> None:
         self._known = False
-        self._sessions = Sessions(url, self._opened)
-        self.shown = self._sessions.shown
-        self._sessions.held()
+        self._connections = Connections(url, self._opened)
+        self.shown = self._connections.shown
+        self._connections.held()
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.shown!r})"
@@ -63,7 +63,7 @@ class PostgresStore:
 
     @contextmanager
     def _transaction(self) -> Generator[None]:
-        held = self._sessions.held()
+        held = self._connections.held()
         if held.depth:
             held.depth += 1
             try:
@@ -71,11 +71,11 @@ class PostgresStore:
             finally:
                 held.depth -= 1
             return
-        held = self._sessions.begin(BEGIN)
+        held = self._connections.begin(BEGIN)
         held.depth, held.wrote = 1, False
         try:
             yield
-            with self._sessions.translated():
+            with self._connections.translated():
                 held.connection.execute(f"NOTIFY {CHANNEL}; COMMIT" if held.wrote else "COMMIT")
         except BaseException:
             # The error that led here is the one to report; a lost connection leaves nothing committed either.
@@ -87,8 +87,8 @@ class PostgresStore:
 
     @contextmanager
     def _writing(self) -> Generator[Held]:
-        with self._transaction(), self._sessions.translated():
-            held = self._sessions.held()
+        with self._transaction(), self._connections.translated():
+            held = self._connections.held()
             yield held
             held.wrote = True
 
@@ -109,7 +109,7 @@ class PostgresStore:
 
     def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
         declared = self._table(table)
-        found = self._sessions.ask(sql.select_key(declared, POSTGRES), _asked_key(declared, key))
+        found = self._connections.ask(sql.select_key(declared, POSTGRES), _asked_key(declared, key))
         return codec.row_of(declared, found[0]) if found else None
 
     def find(
@@ -128,7 +128,7 @@ class PostgresStore:
         ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
         fit = fitted_where(declared, where)
         text, values = sql.select(declared, fit, POSTGRES, order=order, limit=ask, after=after)
-        found = self._sessions.ask(text, values)
+        found = self._connections.ask(text, values)
         width = len(codec.read_names(declared))
         more = limit is not None and len(found) > limit
         if more:
@@ -141,7 +141,7 @@ class PostgresStore:
         declared = self._table(table)
         text, values = sql.group(declared, by, sums, fitted_where(declared, where), POSTGRES)
         names = (*by, *sums)
-        return [dict(zip(names, map(_plain, held), strict=True)) for held in self._sessions.ask(text, values)]
+        return [dict(zip(names, map(_plain, held), strict=True)) for held in self._connections.ask(text, values)]
 
     def add(self, table: str, rows: Sequence[Row]) -> None:
         """Upsert: counters are added, extremes widened, other columns keep what came first."""
@@ -164,7 +164,7 @@ class PostgresStore:
         if not words:
             return []
         text, values = words_index.select(declared, words, fitted_where(declared, where), limit)
-        return [codec.row_of(declared, held) for held in self._sessions.ask(text, values)]
+        return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
@@ -220,18 +220,18 @@ class PostgresStore:
     def compact(self) -> None:
         """Let the server reuse the space, without a lock that anybody would wait for; it gives back what lies at the
         end of its files."""
-        with self._sessions.translated(), closing(self._sessions.connect()) as connection:
+        with self._connections.translated(), closing(self._connections.connect()) as connection:
             connection.execute("SET statement_timeout = 0")
             for table in TABLES:
                 connection.execute(f'VACUUM (ANALYZE) "{table}"')
 
     def changes(self) -> Changes:
         """Tells when anybody writes, by LISTEN on a connection of its own."""
-        return Listening(self._sessions)
+        return Listening(self._connections)
 
     def close(self) -> None:
         """Close the connections of all threads. Safe to call twice; any later use raises StoreError."""
-        self._sessions.close()
+        self._connections.close()
 
     # -- writing -------------------------------------------------------------------------------------------------
 
@@ -258,11 +258,11 @@ class PostgresStore:
             return
         if connection.info.server_version < OLDEST:
             raise StoreError(
-                f"{self._sessions.shown} is Postgres {connection.info.server_version // 10_000}: use 13 up"
+                f"{self._connections.shown} is Postgres {connection.info.server_version // 10_000}: use 13 up"
             )
         if connection.info.parameter_status("server_encoding") != "UTF8":
-            raise StoreError(f"{self._sessions.shown} is not in UTF8: make it with `createdb --encoding=UTF8`")
-        migrate(connection, self._sessions.shown)
+            raise StoreError(f"{self._connections.shown} is not in UTF8: make it with `createdb --encoding=UTF8`")
+        migrate(connection, self._connections.shown)
         self._known = True
 
     def _table(self, name: str) -> Table:
@@ -372,8 +372,8 @@ def _plain(value: Any) -> Any:
 def looked_at(url: str, table: str) -> tuple[str, int, int]:
     """(the server's version, the layout's version or 0, the rows of a table) of a database, which is left as it is.
     Raises StoreError, UsageError."""
-    sessions = Sessions(url)
-    with sessions.translated(), closing(sessions.connect()) as connection:
-        layout = layout_of(connection, sessions.shown)
+    connections = Connections(url)
+    with connections.translated(), closing(connections.connect()) as connection:
+        layout = layout_of(connection, connections.shown)
         row = connection.execute(f'SELECT count(*) FROM "{table}"').fetchone() if layout else None
         return str(connection.info.parameter_status("server_version")), layout, int(str(row[0])) if row else 0

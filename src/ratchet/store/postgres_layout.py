@@ -16,7 +16,7 @@ from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.search import index_of
 
 if TYPE_CHECKING:
-    from ratchet.store.postgres_session import Connection
+    from ratchet.store.postgres_connections import Connection
 
 LOCK = 0x52746368
 """What every writer of this database waits for; the second half of its key is the schema's."""

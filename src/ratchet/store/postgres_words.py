@@ -1,6 +1,6 @@
 """Words of declared text columns in Postgres, ranked by BM25 as SQLite's FTS5 ranks them.
 
-Postgres' own ranking knows nothing of how rare a word is, and its parser takes file names and versions apart by rules
+Postgres' own ranking knows nothing of how rare a word is, and its parser takes file names and numbers apart by rules
 of its own. So each word of a row is a row of `TABLE_words`, cut as FTS5 cuts them: letters, digits and underscores of
 any script, in lower case. The empty word stands in every row and carries the row's length.
 """

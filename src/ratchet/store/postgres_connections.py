@@ -68,7 +68,7 @@ class Held:
     __del__ = close
 
 
-class Sessions:
+class Connections:
     """The connections of one store: one for each thread of each process, opened when first used and again when lost."""
 
     def __init__(self, url: str, opened: Callable[[Connection], None] | None = None) -> None:
@@ -183,6 +183,7 @@ _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
     (refusals.InvalidPassword, "it refused the password: correct the address, or ~/.pgpass"),
     (refusals.InvalidAuthorizationSpecification, "it refused the user: correct the address, or pg_hba.conf"),
     (refusals.InvalidCatalogName, "there is no such database: make it with `createdb`"),
+    (refusals.InvalidSchemaName, "there is no such schema: make it with CREATE SCHEMA, or correct the address"),
     (refusals.InsufficientPrivilege, "the user may not do that: GRANT CREATE, USAGE ON SCHEMA public TO that user"),
     (refusals.TooManyConnections, "it takes no more connections: raise max_connections, or end some clients"),
     (refusals.ReadOnlySqlTransaction, "it is a read-only standby: give the address of the primary"),
