@@ -63,7 +63,8 @@ def _of_library(about: Mapping[str, object]) -> Iterator[BenchTask]:
         for name in programs:
             # Some of these tests make objects of the program: those are no plain calls.
             held = {"library": name, "split": split, "title": tasks.task(name).title, "together": True}
-            yield _task("fix", name, {**held, "instruction": about["instruction"]}, {})
+            shared = {key: about[key] for key in ("instruction", "wall_s") if key in about}
+            yield _task("fix", name, {**held, **shared}, {})
 
 
 def _answer_texts(folder: Path, kind: TaskKind) -> Mapping[str, str]:
