@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -32,6 +32,7 @@ from ratchet.loops.evaluating import Means as Making
 from ratchet.ports import Store
 from ratchet.proposing import Measure
 from ratchet.purse import EpisodePurse
+from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandboxes import Sandboxes
 
 ImportFormat = Literal["auto", "pytest", "humaneval", "command", "inspect"]
@@ -178,6 +179,9 @@ class BenchBook:
         benchmark = self.benchmark(asked.bench)
         tasks = chosen(benchmark, asked.split, asked.tasks)
         agent = agent_of(asked.agent, cwd=asked.cwd, net=asked.net, pass_env=asked.pass_env, readable=asked.readable)
+        missing = next((each for each in agent.pass_env if each not in os.environ), None)
+        if missing is not None:
+            raise UsageError(f"the agent is to get the variable {missing}, which is not set here")
         tree = self._archive.add(files_of(Path(agent.folder))) if agent.folder else ""
         identity = json.dumps([agent.how, agent.argv, agent.target], sort_keys=True)
         held = benchruns.begin(
@@ -234,14 +238,15 @@ class BenchBook:
             guarded = [self._shelf.place(held.name), self._home / "salt"]
             before = fingerprints([*map(str, guarded)]) | memory(store)
             watch = Watch(held.planned, means.told, means.stopping)
+            place = self._emptied(held.id)
             try:
                 making = Making(
                     measure=means.measure or measuring(self._home, guarded=guarded),
                     executor=means.executor or own,
                     parallel=held.parallel,
                     versions=self._archive.folder,
-                    scratch=self._home / "bench" / "scratch",
-                    cancel=self._home / "bench" / "cancel",
+                    scratch=place / "scratch",
+                    cancel=place / "cancel",
                     unsafe=held.unsafe,
                     stopping=watch.stopping,
                     told=watch.told,
@@ -252,6 +257,8 @@ class BenchBook:
             except BaseException:
                 self._end(store, held, purse, "cancelled", "it was cut short", ())
                 raise
+            finally:
+                remove_tree(place)
             changed = differing(before, fingerprints([*map(str, guarded)]) | memory(store))
             return self._end(store, held, purse, *watch.outcome(whole, purse.spent()), changed)
 
@@ -276,6 +283,19 @@ class BenchBook:
             cost_usd=purse.usd_spent(),
             **_summary(evolutions.evaluations(store, held.id)),
         )
+
+    def _emptied(self, run: str) -> Path:
+        """The run's folder for working copies, new; those of runs that were killed are cleared away."""
+        places = self._home / "bench" / "places"
+        for each in places.iterdir() if places.is_dir() else ():
+            if each.name == run:
+                remove_tree(each)
+            else:
+                with suppress(Conflict), self._claimed(each.name):
+                    remove_tree(each)
+        place = places / run
+        (place / "cancel").mkdir(parents=True, mode=0o711)
+        return place
 
     @property
     def _archive(self) -> Archive:

@@ -185,7 +185,8 @@ def test_ctrl_c_once_lets_what_is_under_way_end_and_the_run_goes_on_later(shell:
 def test_ctrl_c_twice_stops_at_once_and_leaves_no_process(shell: Shell) -> None:
     agent = shell.agent("sleeper", knows=1, sleep_s=77)
     process = _started(shell, "run", "--agent", agent, "--bench", "copying", "--parallel", "2")
-    time.sleep(4)
+    _until_begun(shell)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
@@ -194,7 +195,7 @@ def test_ctrl_c_twice_stops_at_once_and_leaves_no_process(shell: Shell) -> None:
     held = json.loads(shell("history", "--json"))[0]
     assert (held["state"], held["runs"]) == ("cancelled", 0)
     assert not [line for line in _command_lines() if str(shell.folder) in line]
-    assert not list((shell.folder / "home" / "bench" / "scratch").iterdir())
+    assert not list((shell.folder / "home" / "bench" / "places").iterdir())
 
 
 def test_a_benchmark_is_shown_without_what_judges_it(shell: Shell) -> None:
@@ -275,9 +276,9 @@ def _started(shell: Shell, *words: str) -> subprocess.Popen[str]:
 
 def _until_begun(shell: Shell) -> None:
     """Wait until something is being measured."""
-    scratch = shell.folder / "home" / "bench" / "scratch"
+    places = shell.folder / "home" / "bench" / "places"
     for _ in range(600):
-        if scratch.is_dir() and any(scratch.iterdir()):
+        if list(places.glob("*/scratch/*")):
             return
         time.sleep(0.05)
     pytest.fail("nothing was begun within 30 s")

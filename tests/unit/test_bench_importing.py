@@ -133,6 +133,7 @@ def test_each_folder_with_tests_is_a_task_with_its_tests_as_graders(tmp_path: Pa
     assert (adding.kind, adding.split, adding.smoke, adding.wall_s) == ("fix", "dev", True, 30.0)
     assert (adding.title, adding.instruction) == ("Adding", "Mend add.")
     assert found["fresh"].kind == "code"
+    assert "test_fresh.py" in found["fresh"].files  # nothing else says what is asked
 
 
 def test_a_flat_folder_has_a_task_for_each_test_file(tmp_path: Path) -> None:
@@ -140,7 +141,11 @@ def test_a_flat_folder_has_a_task_for_each_test_file(tmp_path: Path) -> None:
     found = {each.id: each for each in read_folder(tmp_path, "flat").tasks}
     assert set(found) == {"calc", "more"}
     assert set(found["calc"].graders) == {"test_calc.py", "conftest.py"}
-    assert set(found["calc"].files) == {"calc.py"}
+    assert set(found["calc"].files) == {"calc.py", "test_calc.py", "conftest.py"}  # nothing else says what is asked
+    (tmp_path / "README.md").write_text("Make it add.")
+    told = {each.id: each for each in read_folder(tmp_path, "flat").tasks}
+    assert set(told["calc"].files) == {"calc.py"}
+    assert told["calc"].instruction == "Make it add."
 
 
 @pytest.mark.parametrize(

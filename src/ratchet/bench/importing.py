@@ -22,7 +22,10 @@ from ratchet.errors import NotFound, UsageError
 from ratchet.protection import is_test
 from ratchet.records import Json
 
-INSTRUCTIONS = ("instruction.md", "TASK.md", "task.md", "README.md")
+INSTRUCTIONS = (
+    *("instruction.md", "instructions.md", "prompt.md", "TASK.md", "task.md"),
+    *("instruction.txt", "instructions.txt", "prompt.txt", "README.md"),
+)
 REFERENCES = ("reference", "solution")
 TASK_FILE = "task.toml"
 _TASK_KEYS = ("title", "kind", "split", "instruction", "smoke", "wall_s", "show_tests")
@@ -61,8 +64,8 @@ def name_from(path: Path) -> str:
 
 def read_folder(folder: Path, name: str) -> Benchmark:
     """A benchmark of a folder: each folder in it that holds tests is a task; where none does, each of its own test
-    files is. Tests are graders, which no agent sees; `reference/` or `solution/` holds a right answer; `task.toml`,
-    `instruction.md` or `README.md` say what is asked.
+    files is. `task.toml`, `instruction.md` or `README.md` say what is asked; where nothing does, the tests do, and the
+    agent sees a copy of them. Tests are graders in any case; `reference/` or `solution/` holds a right answer.
 
     Raises NotFound, UsageError.
     """
@@ -126,9 +129,9 @@ def _task_of_folder(folder: Path) -> BenchTask:
         own = {path: text for path, text in own.items() if not path.startswith(f"{top}/")}
     graders = {path: text for path, text in own.items() if _is_grader(path)}
     files = {path: text for path, text in own.items() if path not in graders}
-    if about.said.get("show_tests") is True:
-        files = own
     instruction = about.text("instruction") or next((texts[each] for each in INSTRUCTIONS if each in texts), "")
+    if about.said.get("show_tests", not instruction.strip()) is True:
+        files = own
     return _pytest_task(folder.name, files, graders, reference, instruction, about)
 
 
@@ -141,7 +144,9 @@ def _tasks_of_files(folder: Path) -> Iterator[BenchTask]:
     for path in texts:
         if _is_test_module(path):
             name = PurePosixPath(path).stem.removeprefix("test_").removesuffix("_test")
-            yield _pytest_task(name, plain, {**shared, path: texts[path]}, {}, instruction, _About({}, folder))
+            graders = {**shared, path: texts[path]}
+            files = plain if instruction.strip() else {**plain, **graders}
+            yield _pytest_task(name, files, graders, {}, instruction, _About({}, folder))
 
 
 def _pytest_task(
@@ -152,7 +157,7 @@ def _pytest_task(
     instruction: str,
     about: _About,
 ) -> BenchTask:
-    sources = [path for path in files if path.endswith(".py")]
+    sources = [path for path in files if path.endswith(".py") and path not in graders]
     asked = instruction.strip() or (
         "The tests of this project fail. Change the program so that they pass."
         if sources
