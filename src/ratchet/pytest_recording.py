@@ -65,7 +65,7 @@ class Recording:
             project=self._project,
             context={"phase": call.when},
         )
-        told = self._told(f"{type(error).__name__}: {error}")
+        told = self._told(f"{type(error).__name__}: {error}") or self._told(_as_printed(report, error))
         if told:
             report.sections.append((TITLE, told))
 
@@ -79,3 +79,12 @@ class Recording:
             f"- {each.text[:_SHOWN_CHARS]}  (worked {each.lesson.worked} of {each.lesson.tried} times)"
             for each in found.lessons
         )
+
+
+def _as_printed(report: pytest.TestReport, error: Exception) -> str:
+    """The failure as the output of a run has it, which is what lessons of `ratchet run` were learnt from."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None:
+        return type(error).__name__
+    said = str(crash.message).partition("\n")[0]
+    return f"{crash.path}:{crash.lineno}: {type(error).__name__}\nFAILED {report.nodeid} - {said}"

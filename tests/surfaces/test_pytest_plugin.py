@@ -76,6 +76,14 @@ def test_a_lesson_stands_under_the_traceback_that_it_is_about(home: Path, projec
     assert "ratchet: 2 recorded, advice for 1" in done.stdout
 
 
+def test_what_healed_a_check_stands_under_the_test_that_fails_so_again(home: Path, project: Path) -> None:
+    (project / "test_it.py").write_text("def test_sum():\n    total = 1 - 2\n    assert total == 3\n")
+    checked = run(project).stdout  # what `ratchet run` sees of the failure, and distills its lesson from
+    with ratchet.Ratchet(home=home) as r:
+        r.lessons.add(when=checked, do="arithmetic at sums.py:2: `-` became `+`", project=str(project))
+    assert "- arithmetic at sums.py:2: `-` became `+`" in run(project, "--ratchet").stdout
+
+
 def test_another_home_can_be_named(home: Path, project: Path, tmp_path: Path) -> None:
     run(project, "--ratchet", "--ratchet-home", str(tmp_path / "other"))
     assert not home.exists()

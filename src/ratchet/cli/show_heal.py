@@ -34,7 +34,7 @@ def moment(now: Moment) -> None:
     elif now.what == "recalled":
         for each in now.lessons:
             line = Text("  lesson   ", "cyan").append_text(plain(each.text, 120))
-            out.print(line.append(f"  ({worked(each)})", "dim"))
+            out.print(line.append(f"  ({worked(each)})", "dim"), soft_wrap=True)
     elif now.what == "attempted" and now.attempt is not None:
         _attempt(out, now.attempt)
     elif now.what == "note" and out.is_terminal:
@@ -72,7 +72,8 @@ def episode(held: Episode) -> None:
     if held.first is not None:
         _first(out, held.first)
     for each in held.lessons:
-        out.print(Text("  lesson   ", "cyan").append_text(plain(each.text, 120)).append(f"  ({worked(each)})", "dim"))
+        line = Text("  lesson   ", "cyan").append_text(plain(each.text, 120))
+        out.print(line.append(f"  ({worked(each)})", "dim"), soft_wrap=True)
     for attempt in held.attempts:
         _attempt(out, attempt)
     ended(held)
