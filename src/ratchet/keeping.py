@@ -9,7 +9,7 @@ session still needs is old.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ratchet.errors import UsageError
@@ -71,11 +71,9 @@ class Retention:
         if not dry_run:
             _remember(store, needed, now)
         removed = {
-            "outcomes": sum(
-                _count(store, "outcomes", each, dry_run=dry_run) for each in _old_outcomes(store, needed, dry_run)
-            ),
-            "events": sum(_count(store, "events", each, dry_run=dry_run) for each in _old_events(store, before)),
-            "quarantine": _count(store, "quarantine", {"at": ("<", before)}, dry_run=dry_run),
+            "outcomes": _count(store, "outcomes", _old_outcomes(store, needed, at_once=dry_run), dry_run=dry_run),
+            "events": _count(store, "events", _old_events(store, before), dry_run=dry_run),
+            "quarantine": _count(store, "quarantine", [{"at": ("<", before)}], dry_run=dry_run),
         }
         removed |= _shed_episodes(store, before, dry_run=dry_run)
         if whole and not dry_run:
@@ -99,7 +97,7 @@ def _first(store: Store, table: str, where: Where, column: str) -> float:
     return float("inf") if found is None else float(str(found))
 
 
-def _old_outcomes(store: Store, before: float, at_once: bool) -> Iterator[Where]:
+def _old_outcomes(store: Store, before: float, *, at_once: bool) -> Iterator[Where]:
     """What to delete, piece by piece: a day of successes, then each signature's failures but for its newest."""
     old: Where = {"signature": None, "started_at": ("<", before)}
     if at_once:
@@ -120,10 +118,10 @@ def _old_events(store: Store, before: float) -> Iterator[Where]:
             yield {"noun": row["noun"], "at": ("<", before)}
 
 
-def _count(store: Store, table: str, where: Where, *, dry_run: bool) -> int:
+def _count(store: Store, table: str, pieces: Iterable[Where], *, dry_run: bool) -> int:
     if dry_run:
-        return int(str(store.sum_by(table, (), ("count:*",), where)[0]["count:*"]))
-    return store.delete(table, where)
+        return sum(int(str(store.sum_by(table, (), ("count:*",), where)[0]["count:*"])) for where in pieces)
+    return sum(store.delete(table, where) for where in pieces)
 
 
 def _shed_episodes(store: Store, before: float, *, dry_run: bool) -> dict[str, int]:
@@ -138,7 +136,7 @@ def _shed_episodes(store: Store, before: float, *, dry_run: bool) -> dict[str, i
                     key = (str(row["episode"]), str(row["n"]))
                     light: Row = {name: value for name, value in row.items() if name not in _SHED}
                     store.swap("attempts", key, int(_number(row, "revision")), light)
-        shed["checkpoints"] += _count(store, "checkpoints", whose, dry_run=dry_run)
+        shed["checkpoints"] += _count(store, "checkpoints", [whose], dry_run=dry_run)
     return shed
 
 

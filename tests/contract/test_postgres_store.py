@@ -165,13 +165,17 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(postgres: Databases)
     )
     fresh = Table(name="things", key=("id",), columns=(Column(name="id", type="text"),), words=("id",))
     target = VERSION + 1
+
+    def paint(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        connection.execute("UPDATE outcomes SET colour = 'red'")
+
     with psycopg.connect(url, autocommit=True) as raw:
         postgres_layout.migrate(
             raw,
             "there",
             tables=[wider, fresh],
             version=target,
-            plan={target: lambda connection: connection.execute("UPDATE outcomes SET colour = 'red'") and None},
+            plan={target: paint},
         )
         assert raw.execute("SELECT id, colour FROM outcomes").fetchall() == [("o1", "red")]
         assert raw.execute("SELECT count(*) FROM things_words").fetchone() == (0,)

@@ -15,7 +15,7 @@ from ratchet.knobs.knob import Choice, Range
 from ratchet.knobs.versions import StoredSettings, target_of
 from ratchet.ports import Target
 from ratchet.records import Change, Row, Version
-from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 START = 1_790_000_000.0
 AGENT = "support"
@@ -44,7 +44,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        self.store = SqliteStore(self.home / "ratchet.db")
+        self.store = open_store(self.home)
         self.settings(self.agent).declare()
         self.guard = Guard(self.store, str(self.home), self.target_of)
         self.trials = OpenTrials(str(self.home), self.append)

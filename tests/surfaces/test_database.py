@@ -116,7 +116,8 @@ def test_hooks_know_the_lessons_of_the_database_also_while_it_is_down(
                         "tool_input": {"command": "git push"},
                         "tool_use_id": f"toolu_{n:024}",
                         "error": f"Exit code 128\n{ERROR}\n"
-                        "To push the current branch and set the remote as upstream, use\n\n    git push --set-upstream origin fix-9\n",
+                        "To push the current branch and set the remote as upstream, use\n\n"
+                        "    git push --set-upstream origin fix-9\n",
                         "is_interrupt": False,
                     }
                 ),

@@ -9,9 +9,10 @@ import pytest
 
 from ratchet import credit, deliver, exposure
 from ratchet.effects import Counts
+from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.report import report
-from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 PUSH = ("Bash", "git push", "")
 SESSION = "s-1"
@@ -124,8 +125,8 @@ def test_nothing_known_about_the_step_does_not_count() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    made = SqliteStore(tmp_path / "home" / "ratchet.db")
+def store(tmp_path: Path) -> Iterator[Store]:
+    made = open_store(tmp_path / "home")
     made.insert_new("lessons", [lesson("l-1"), lesson("l-2")])
     yield made
     made.close()
@@ -138,7 +139,7 @@ def lesson(lesson_id: str) -> Row:
     }  # fmt: skip
 
 
-def test_an_ended_session_is_settled_once_and_counts_uses_and_wins(store: SqliteStore) -> None:
+def test_an_ended_session_is_settled_once_and_counts_uses_and_wins(store: Store) -> None:
     store.insert_new("exposures", [shown(1.5, trigger="o-1")])
     store.insert_new("outcomes", [call(1, ok=False), call(2)])
     assert credit.settle(store, now=10.0) == credit.Settled()
@@ -149,7 +150,7 @@ def test_an_ended_session_is_settled_once_and_counts_uses_and_wins(store: Sqlite
     assert credit.pooled(store) == {0.8: Counts(1, 0, 0, 0)}
 
 
-def test_a_session_that_nobody_ended_is_settled_at_its_deadline(store: SqliteStore) -> None:
+def test_a_session_that_nobody_ended_is_settled_at_its_deadline(store: Store) -> None:
     store.insert_new("exposures", [shown(1.5, trigger="o-1", arm="control")])
     store.insert_new("outcomes", [call(1, ok=False)])
     credit.settle(store, now=86_401.0)
@@ -159,7 +160,7 @@ def test_a_session_that_nobody_ended_is_settled_at_its_deadline(store: SqliteSto
     assert (store.get("lessons", "l-1") or {})["uses"] == 0
 
 
-def test_a_unit_that_met_two_lessons_counts_once_in_the_pool_and_for_each_lesson(store: SqliteStore) -> None:
+def test_a_unit_that_met_two_lessons_counts_once_in_the_pool_and_for_each_lesson(store: Store) -> None:
     first = shown(1.5, trigger="o-1")
     store.insert_new("exposures", [first, {**first, "trial": "l-2", "at": 2.5}])
     store.insert_new("outcomes", [call(1, ok=False), call(2)])
@@ -168,7 +169,7 @@ def test_a_unit_that_met_two_lessons_counts_once_in_the_pool_and_for_each_lesson
     assert credit.by_lesson(store) == {"l-1": {0.8: Counts(1, 0, 0, 0)}, "l-2": {0.8: Counts(1, 0, 0, 0)}}
 
 
-def test_what_was_never_attempted_is_settled_and_does_not_count(store: SqliteStore) -> None:
+def test_what_was_never_attempted_is_settled_and_does_not_count(store: Store) -> None:
     store.insert_new("exposures", [shown(0.5, channel="session_start")])
     store.insert_new("outcomes", [other(1)])
     assert credit.settle(store, now=10.0, ended={SESSION}) == credit.Settled(not_attempted=1)
@@ -176,7 +177,7 @@ def test_what_was_never_attempted_is_settled_and_does_not_count(store: SqliteSto
     assert credit.not_attempted(store) == 1
 
 
-def test_a_merged_signature_is_the_same_failure(store: SqliteStore) -> None:
+def test_a_merged_signature_is_the_same_failure(store: Store) -> None:
     store.insert_new("signatures", [{"signature": "v1:near", "pattern": "p-1", "revision": 1}])
     store.insert_new("exposures", [shown(1.5, trigger="o-1")])
     near = call(2, ok=False, failure={"message": "z", "signature": "v1:near"})
@@ -185,7 +186,7 @@ def test_a_merged_signature_is_the_same_failure(store: SqliteStore) -> None:
     assert credit.pooled(store) == {0.8: Counts(0, 1, 0, 0)}
 
 
-def test_a_persons_note_without_a_step_is_judged_by_the_steps_that_failed_so(store: SqliteStore) -> None:
+def test_a_persons_note_without_a_step_is_judged_by_the_steps_that_failed_so(store: Store) -> None:
     note = {**lesson("l-3"), "tool": "", "head": ""}
     store.insert_new("lessons", [note])
     store.insert_new("outcomes", [call(1, ok=False), call(2)])
@@ -194,7 +195,7 @@ def test_a_persons_note_without_a_step_is_judged_by_the_steps_that_failed_so(sto
     assert credit.by_lesson(store) == {"l-3": {0.8: Counts(1, 0, 0, 0)}}
 
 
-def test_units_are_counted_in_the_order_of_their_exposure(store: SqliteStore) -> None:
+def test_units_are_counted_in_the_order_of_their_exposure(store: Store) -> None:
     """A unit whose session still runs holds back those after it: quick verdicts must not be counted first."""
     for number, session in enumerate(("a", "b", "c")):
         row = shown(float(number), channel="session_start", session=session, unit=f"{session}/p-1")
@@ -209,7 +210,7 @@ def test_units_are_counted_in_the_order_of_their_exposure(store: SqliteStore) ->
 # --- other channels, and the report ---------------------------------------------------------------------------------
 
 
-def test_every_channel_obeys_the_coin_and_journals_both_arms(store: SqliteStore, tmp_path: Path) -> None:
+def test_every_channel_obeys_the_coin_and_journals_both_arms(store: Store, tmp_path: Path) -> None:
     journal: list[Row] = []
 
     def keep(row: Row) -> bool:
@@ -230,7 +231,7 @@ def test_every_channel_obeys_the_coin_and_journals_both_arms(store: SqliteStore,
     assert {row["arm"] for row in journal} == {"new", "control"}
 
 
-def test_what_cannot_be_journalled_is_not_shown(store: SqliteStore, tmp_path: Path) -> None:
+def test_what_cannot_be_journalled_is_not_shown(store: Store, tmp_path: Path) -> None:
     got = [
         deliver.obeyed(
             store, tmp_path / "home", str(number), ["l-1"], channel="recall", now=1.0, append=lambda row: False
@@ -240,7 +241,7 @@ def test_what_cannot_be_journalled_is_not_shown(store: SqliteStore, tmp_path: Pa
     assert got == [[]] * 20
 
 
-def test_the_report_shows_the_pool_first_and_says_when_it_knows_too_little(store: SqliteStore) -> None:
+def test_the_report_shows_the_pool_first_and_says_when_it_knows_too_little(store: Store) -> None:
     empty = report(store, withheld_share=0.2)
     assert empty.pooled.verdict == "not enough data yet"
     assert empty.lessons == ()
@@ -257,7 +258,7 @@ def test_the_report_shows_the_pool_first_and_says_when_it_knows_too_little(store
     assert (one.id, one.text, one.counts) == ("l-1", "do", Counts(8, 0, 0, 2))
 
 
-def test_publishing_tells_hooks_the_active_lessons_and_the_share(store: SqliteStore, tmp_path: Path) -> None:
+def test_publishing_tells_hooks_the_active_lessons_and_the_share(store: Store, tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert deliver.publish(store, home, withheld_share=0.3, proven_withheld_share=0.05) == 0.3
     said = exposure.published(str(home))

@@ -15,16 +15,18 @@ from ratchet.analysis.ingest import ingest
 from ratchet.analysis.patterns import current, members, patterns, split
 from ratchet.errors import NotFound, UsageError
 from ratchet.kinds import KINDS, kind_of
+from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.signature import sign, template_of
 from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 TABLES = ("tallies", "sightings", "activity", "recents", "signatures", "patterns")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "ratchet.db")
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path)
     yield opened
     opened.close()
 
@@ -42,11 +44,11 @@ def failure_of(row: Row) -> Row:
     return failure
 
 
-def state(store: SqliteStore) -> dict[str, list[Row]]:
+def state(store: Store) -> dict[str, list[Row]]:
     return {table: store.find(table).rows for table in TABLES}
 
 
-def test_a_failure_is_classified_and_signed_from_its_text(store: SqliteStore) -> None:
+def test_a_failure_is_classified_and_signed_from_its_text(store: Store) -> None:
     text = "Error: connect ECONNREFUSED 127.0.0.1:5432"
     (row,) = ingest(store, [ran(1, text)]).new
     template = template_of(text)
@@ -57,7 +59,7 @@ def test_a_failure_is_classified_and_signed_from_its_text(store: SqliteStore) ->
     assert store.get("outcomes", "o1") == row
 
 
-def test_structure_decides_before_the_text(store: SqliteStore) -> None:
+def test_structure_decides_before_the_text(store: Store) -> None:
     rows = [
         ran(1, "it did not work", failure={"message": "it did not work", "status": 429}),
         ran(2, "bare", failure={"message": "it did not work", "type": "TimeoutError"}),
@@ -68,13 +70,13 @@ def test_structure_decides_before_the_text(store: SqliteStore) -> None:
     assert found == ["rate_limit", "timeout", "wrong_output", "rate_limit"]
 
 
-def test_what_is_signed_already_is_left_as_it_is(store: SqliteStore) -> None:
+def test_what_is_signed_already_is_left_as_it_is(store: Store) -> None:
     signed: Row = {"message": "m", "kind": "timeout", "signature": "v1:given", "template": "given"}
     (row,) = ingest(store, [ran(1, "m", failure=signed)]).new
     assert failure_of(row) == signed
 
 
-def test_a_failure_without_a_text_is_told_apart_by_its_task(store: SqliteStore) -> None:
+def test_a_failure_without_a_text_is_told_apart_by_its_task(store: Store) -> None:
     silent = [ran(n, task=task, ok=False) for n, task in enumerate(("sum", "sum", "sort"))]
     rows = ingest(store, [*silent, ran(4, task="judged", ok=False, score=0.2)]).new
     signatures = [failure_of(row)["signature"] for row in rows]
@@ -82,7 +84,7 @@ def test_a_failure_without_a_text_is_told_apart_by_its_task(store: SqliteStore) 
     assert [failure_of(row)["kind"] for row in rows] == ["other", "other", "other", "wrong_output"]
 
 
-def test_what_is_known_already_changes_nothing(store: SqliteStore) -> None:
+def test_what_is_known_already_changes_nothing(store: Store) -> None:
     rows = [ran(n, "boom" if n % 3 == 0 else None, session=f"s{n % 2}") for n in range(30)]
     assert len(ingest(store, rows).new) == 30
     before = state(store)
@@ -127,7 +129,7 @@ def test_tallies_depend_neither_on_the_batches_nor_on_the_order_of_arrival(
     parts.close()
 
 
-def test_a_failing_batch_leaves_no_tally_behind(store: SqliteStore) -> None:
+def test_a_failing_batch_leaves_no_tally_behind(store: Store) -> None:
     def fails() -> None:
         with store.transaction():
             ingest(store, [ran(1, "boom")])
@@ -140,7 +142,7 @@ def test_a_failing_batch_leaves_no_tally_behind(store: SqliteStore) -> None:
     assert len(patterns(store, now=2.0)) == 1
 
 
-def test_health_reads_the_last_200_outcomes_of_each_agent(store: SqliteStore) -> None:
+def test_health_reads_the_last_200_outcomes_of_each_agent(store: Store) -> None:
     ingest(store, [ran(n, "boom") for n in range(100)])
     ingest(store, [ran(n) for n in range(100, 300)])
     ingest(store, [ran(1000, agent="b"), ran(1001, "boom", agent="b")])
@@ -152,7 +154,7 @@ def test_health_reads_the_last_200_outcomes_of_each_agent(store: SqliteStore) ->
     assert len(recent["outcomes"]) == 200  # type: ignore[arg-type]
 
 
-def test_refusals_cascades_and_interruptions_are_no_failures_of_the_agent(store: SqliteStore) -> None:
+def test_refusals_cascades_and_interruptions_are_no_failures_of_the_agent(store: Store) -> None:
     kinds = ("cascade", "user_denied", "cancelled")
     rows = [ran(n, "x", failure={"message": "x", "kind": kind}) for n, kind in enumerate(kinds)]
     found = ingest(store, [*rows, ran(9)])
@@ -170,7 +172,7 @@ NAMES = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omega"
 NEAR = [f"could not load the plugin {name} since its checksum is wrong" for name in NAMES.split()]
 
 
-def test_near_identical_signatures_are_one_pattern_and_the_merge_is_on_record(store: SqliteStore) -> None:
+def test_near_identical_signatures_are_one_pattern_and_the_merge_is_on_record(store: Store) -> None:
     for number, text in enumerate(NEAR):
         ingest(store, [ran(number, text)])
     (pattern,) = patterns(store, now=100.0)
@@ -182,7 +184,7 @@ def test_near_identical_signatures_are_one_pattern_and_the_merge_is_on_record(st
     assert len(members(store, pattern.id)) == len(NEAR)
 
 
-def test_a_pattern_that_was_merged_away_is_found_under_its_new_id(store: SqliteStore) -> None:
+def test_a_pattern_that_was_merged_away_is_found_under_its_new_id(store: Store) -> None:
     known: set[str] = set()
     for number, text in enumerate(NEAR):
         known |= ingest(store, [ran(number, text)]).patterns
@@ -192,7 +194,7 @@ def test_a_pattern_that_was_merged_away_is_found_under_its_new_id(store: SqliteS
         current(store, "pnobody")
 
 
-def test_a_split_undoes_a_merge_for_good(store: SqliteStore) -> None:
+def test_a_split_undoes_a_merge_for_good(store: Store) -> None:
     ingest(store, [ran(number, text) for number, text in enumerate(NEAR)])
     (whole,) = patterns(store, now=100.0)
     signature = members(store, whole.id)[3]
@@ -206,7 +208,7 @@ def test_a_split_undoes_a_merge_for_good(store: SqliteStore) -> None:
     assert len(store.find("events", {"verb": "split"}).rows) == 1
 
 
-def test_the_signature_that_named_a_pattern_can_be_split_off_too(store: SqliteStore) -> None:
+def test_the_signature_that_named_a_pattern_can_be_split_off_too(store: Store) -> None:
     ingest(store, [ran(number, text) for number, text in enumerate(NEAR)])
     (whole,) = patterns(store, now=100.0)
     own = split(store, whole.id, whole.signature, now=50.0)
@@ -214,7 +216,7 @@ def test_the_signature_that_named_a_pattern_can_be_split_off_too(store: SqliteSt
     assert sorted(each.count for each in patterns(store, now=100.0)) == [1, len(NEAR) - 1]
 
 
-def test_a_split_that_makes_no_sense_is_refused(store: SqliteStore) -> None:
+def test_a_split_that_makes_no_sense_is_refused(store: Store) -> None:
     ingest(store, [ran(1, NEAR[0]), ran(2, "refused")])
     mine, other = patterns(store, now=3.0)
     with pytest.raises(UsageError, match="nothing to split"):
@@ -223,10 +225,10 @@ def test_a_split_that_makes_no_sense_is_refused(store: SqliteStore) -> None:
         split(store, mine.id, other.signature, now=3.0)
 
 
-def test_another_process_groups_on_from_what_the_store_knows(store: SqliteStore, tmp_path: Path) -> None:
+def test_another_process_groups_on_from_what_the_store_knows(store: Store, tmp_path: Path) -> None:
     half = len(NEAR) // 2
     ingest(store, [ran(number, text) for number, text in enumerate(NEAR[:half])])
-    other = SqliteStore(tmp_path / "ratchet.db")
+    other = open_store(tmp_path)
     ingest(other, [ran(50 + number, text) for number, text in enumerate(NEAR[half:])])
     ingest(store, [ran(99, NEAR[0].replace("alpha", "psi"))])
     (pattern,) = patterns(store, now=100.0)
@@ -234,7 +236,7 @@ def test_another_process_groups_on_from_what_the_store_knows(store: SqliteStore,
     other.close()
 
 
-def test_different_kinds_are_never_one_pattern(store: SqliteStore) -> None:
+def test_different_kinds_are_never_one_pattern(store: Store) -> None:
     text = "it did not work"
     first, second = list(KINDS)[:2]
     rows = [ran(n, text, failure={"message": text, "kind": kind}) for n, kind in enumerate((first, second))]

@@ -17,7 +17,7 @@ from ratchet.memory.recall import recall
 from ratchet.ports import Store
 from ratchet.records import Lesson, Row, to_row
 from ratchet.sources.claude_code import ClaudeCode
-from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 NO_UPSTREAM = "fatal: The current branch {0} has no upstream branch."
 PUSH = "Run `git push --set-upstream origin <branch>` instead of `git push`."
@@ -25,7 +25,7 @@ PUSH = "Run `git push --set-upstream origin <branch>` instead of `git push`."
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = SqliteStore(tmp_path / "ratchet.db")
+    opened = open_store(tmp_path)
     yield opened
     opened.close()
 

@@ -15,7 +15,7 @@ from ratchet.analysis.loops import PAUSE_S, SAME_RESULT, TRANSIENT, UNSURE, loop
 from ratchet.analysis.patterns import patterns
 from ratchet.intent import intent
 from ratchet.records import Json, Row
-from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 from ratchet.toolcall import result_mark
 
 Steps = list[Row]
@@ -231,7 +231,7 @@ def test_the_order_of_arrival_does_not_matter(order: list[int]) -> None:
 
 
 def test_a_loop_is_stored_once_as_a_pattern_and_leaves_health_alone(session: Session, tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "ratchet.db")
+    store = open_store(tmp_path)
     for _ in range(3):
         session.bash("pytest -q tests")
     ingest(store, session.rows)

@@ -17,16 +17,18 @@ from ratchet.analysis.patterns import SEVERITY_WEIGHTS, pattern, pattern_count, 
 from ratchet.analysis.trend import Halves, tail, trend
 from ratchet.errors import NotFound
 from ratchet.kinds import KINDS
+from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 DAY_S = 86_400.0
 T0 = 1_700_000_000.0
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "ratchet.db")
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path)
     yield opened
     opened.close()
 
@@ -48,11 +50,11 @@ class History:
             row["failure"] = {"message": error}
         self.rows.append({**row, **fields})
 
-    def into(self, store: SqliteStore) -> None:
+    def into(self, store: Store) -> None:
         ingest(store, self.rows)
 
 
-def test_a_pattern_knows_where_when_and_how_often(store: SqliteStore) -> None:
+def test_a_pattern_knows_where_when_and_how_often(store: Store) -> None:
     history = History()
     history.ran(0, "boom", session="s1", agent="b")
     history.ran(1, "boom", session="s1")
@@ -69,7 +71,7 @@ def test_a_pattern_knows_where_when_and_how_often(store: SqliteStore) -> None:
         pattern(store, "pnobody", now=T0)
 
 
-def test_no_failure_is_no_pattern(store: SqliteStore) -> None:
+def test_no_failure_is_no_pattern(store: Store) -> None:
     assert patterns(store, now=T0) == []
     assert pattern_count(store) == 0
 
@@ -87,7 +89,7 @@ def test_no_failure_is_no_pattern(store: SqliteStore) -> None:
     ],
 )
 def test_three_in_the_window_or_two_sessions_recur(
-    store: SqliteStore, at: tuple[float, ...], sessions: tuple[str, ...], recurs: bool
+    store: Store, at: tuple[float, ...], sessions: tuple[str, ...], recurs: bool
 ) -> None:
     history = History()
     for day, session in zip(at, sessions, strict=True):
@@ -98,7 +100,7 @@ def test_three_in_the_window_or_two_sessions_recur(
         assert [each.recurring for each in patterns(store, now=now)] == [recurs]
 
 
-def test_recurring_ones_come_first_then_those_that_cost_most(store: SqliteStore) -> None:
+def test_recurring_ones_come_first_then_those_that_cost_most(store: Store) -> None:
     history = History()
     history.ran(0, "once but dear", duration_s=9000.0, session="s")
     for number in range(3):
@@ -110,7 +112,7 @@ def test_recurring_ones_come_first_then_those_that_cost_most(store: SqliteStore)
     assert patterns(store, now=T0 + 4 * DAY_S, limit=1) == found[:1]
 
 
-def test_what_came_back_long_ago_stands_below_what_still_does(store: SqliteStore) -> None:
+def test_what_came_back_long_ago_stands_below_what_still_does(store: Store) -> None:
     history = History()
     for day in range(20):
         history.ran(day, "a costly failure of old", session=f"o{day}", duration_s=600)
@@ -123,7 +125,7 @@ def test_what_came_back_long_ago_stands_below_what_still_does(store: SqliteStore
     assert [each.recurring for each in found] == [True, True, False]
 
 
-def test_waste_runs_to_the_resolution_or_is_the_failing_calls_own_time(store: SqliteStore) -> None:
+def test_waste_runs_to_the_resolution_or_is_the_failing_calls_own_time(store: Store) -> None:
     history = History()
     history.ran(0, "boom", duration_s=10.0, tokens=100)
     history.ran(1, "boom", duration_s=10.0, tokens=100)
@@ -159,12 +161,12 @@ def daily(history: History, days: range, error: str, times: int, calls: int = 0)
             history.ran(day + number / (calls + 1))
 
 
-def trends(store: SqliteStore, now: float) -> dict[str, str]:
+def trends(store: Store, now: float) -> dict[str, str]:
     return {each.template: each.trend for each in patterns(store, now=now)}
 
 
 @pytest.mark.parametrize("calls", [0, 40])
-def test_trends_are_told_apart(store: SqliteStore, calls: int) -> None:
+def test_trends_are_told_apart(store: Store, calls: int) -> None:
     history = History()
     daily(history, range(-20, 0), "steady", 3, calls)
     daily(history, range(-20, -7), "rising", 1)
@@ -186,7 +188,7 @@ def test_trends_are_told_apart(store: SqliteStore, calls: int) -> None:
     }
 
 
-def test_an_old_history_has_the_trends_of_its_own_end(store: SqliteStore) -> None:
+def test_an_old_history_has_the_trends_of_its_own_end(store: Store) -> None:
     history = History()
     daily(history, range(-20, 0), "steady", 3, 30)
     daily(history, range(-20, -9), "resolved", 3)
@@ -194,7 +196,7 @@ def test_an_old_history_has_the_trends_of_its_own_end(store: SqliteStore) -> Non
     assert trends(store, T0 + 300 * DAY_S) == {"steady": "steady", "resolved": "resolved"}
 
 
-def test_twice_the_work_with_twice_the_failures_is_steady(store: SqliteStore) -> None:
+def test_twice_the_work_with_twice_the_failures_is_steady(store: Store) -> None:
     history = History()
     daily(history, range(-14, -7), "boom", 3, 30)
     daily(history, range(-7, 0), "boom", 6, 60)
@@ -202,14 +204,14 @@ def test_twice_the_work_with_twice_the_failures_is_steady(store: SqliteStore) ->
     assert trends(store, T0) == {"boom": "steady"}
 
 
-def test_a_history_of_one_hour_is_new(store: SqliteStore) -> None:
+def test_a_history_of_one_hour_is_new(store: Store) -> None:
     history = History()
     history.ran(0, "boom")
     history.into(store)
     assert trends(store, T0 + 60) == {"boom": "new"}
 
 
-def test_a_clock_in_the_future_does_not_resolve_the_rest(store: SqliteStore) -> None:
+def test_a_clock_in_the_future_does_not_resolve_the_rest(store: Store) -> None:
     history = History()
     daily(history, range(-14, 0), "steady", 3, 30)
     history.ran(9000)
@@ -248,7 +250,7 @@ def test_the_chance_of_coincidence_is_the_exact_hypergeometric_one(units: int, d
     assert hypergeometric_tail(units, a, b, k) == pytest.approx(exact, abs=1e-9)
 
 
-def test_patterns_of_two_agents_that_share_their_hours_are_found_and_others_are_not(store: SqliteStore) -> None:
+def test_patterns_of_two_agents_that_share_their_hours_are_found_and_others_are_not(store: Store) -> None:
     random_ = random.Random(4)
     history = History()
     for hour in range(400):
@@ -272,7 +274,7 @@ def test_patterns_of_two_agents_that_share_their_hours_are_found_and_others_are_
     assert correlations(store, pattern="pnobody") == []
 
 
-def test_patterns_that_share_sessions_are_found_too(store: SqliteStore) -> None:
+def test_patterns_that_share_sessions_are_found_too(store: Store) -> None:
     history = History()
     for number in range(60):
         broken = number % 6 == 0
@@ -304,5 +306,5 @@ def test_unrelated_agents_seldom_correlate(tmp_path: Path) -> None:
     assert reported <= 3
 
 
-def test_an_empty_store_has_no_correlations(store: SqliteStore) -> None:
+def test_an_empty_store_has_no_correlations(store: Store) -> None:
     assert correlations(store) == []

@@ -17,6 +17,7 @@ from ratchet.memory.portable import BEGIN, END
 from ratchet.memory.recall import recall
 from ratchet.ports import Store
 from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 WHEN, DO = "fatal: The current branch fix has no upstream branch.", "Run `git push -u origin <branch>`."
 PROJECT = "/w/shop"
@@ -24,7 +25,7 @@ PROJECT = "/w/shop"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = SqliteStore(tmp_path / "ratchet.db")
+    opened = open_store(tmp_path)
     yield opened
     opened.close()
 

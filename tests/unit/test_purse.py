@@ -12,12 +12,12 @@ from ratchet.errors import Refused
 from ratchet.healing import Budget
 from ratchet.ports import Store
 from ratchet.purse import EpisodePurse
-from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    made = SqliteStore(tmp_path / "ratchet.db")
+    made = open_store(tmp_path)
     yield made
     made.close()
 

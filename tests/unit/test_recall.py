@@ -11,9 +11,10 @@ from ratchet.errors import StoreError
 from ratchet.kinds import kind_of
 from ratchet.memory.lessons import add
 from ratchet.memory.recall import Recalled, lesson_of, quoted_names, recall
+from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.signature import sign, template_of
-from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 UPSTREAM = """fatal: The current branch main has no upstream branch.
 To push the current branch and set the remote as upstream, use
@@ -25,13 +26,13 @@ upstream, see 'push.autoSetupRemote' in 'git help config'."""
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "ratchet.db")
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path)
     yield opened
     opened.close()
 
 
-def remember(store: SqliteStore, name: str, when: str, **fields: Json) -> None:
+def remember(store: Store, name: str, when: str, **fields: Json) -> None:
     template = template_of(when)
     row: Row = {
         "id": name,
@@ -49,7 +50,7 @@ def remember(store: SqliteStore, name: str, when: str, **fields: Json) -> None:
     store.insert_new("lessons", [{**row, **fields}])
 
 
-def know(store: SqliteStore, text: str, *, pattern: str) -> None:
+def know(store: Store, text: str, *, pattern: str) -> None:
     template = template_of(text)
     signature = sign(kind_of(text), template)
     store.insert_new("signatures", [{"signature": signature, "template": template, "pattern": pattern, "revision": 1}])
@@ -59,7 +60,7 @@ def names(found: Recalled) -> list[str]:
     return [each.id for each in found.lessons]
 
 
-def test_the_same_failure_with_other_parameters_is_an_exact_match(store: SqliteStore) -> None:
+def test_the_same_failure_with_other_parameters_is_an_exact_match(store: Store) -> None:
     remember(store, "port", "Error: listen EADDRINUSE: address already in use 127.0.0.1:3000")
     found = recall(store, "Error: listen EADDRINUSE: address already in use 10.0.0.7:8081")
     assert [(each.id, each.match, each.score) for each in found.lessons] == [("port", "exact", 1.0)]
@@ -68,7 +69,7 @@ def test_the_same_failure_with_other_parameters_is_an_exact_match(store: SqliteS
     assert found.elapsed_ms > 0
 
 
-def test_a_failure_that_tells_a_secret_finds_what_was_remembered_without_it(store: SqliteStore) -> None:
+def test_a_failure_that_tells_a_secret_finds_what_was_remembered_without_it(store: Store) -> None:
     add(
         store,
         when="login of ann@example.org with password=hunter2secretZ9 refused",
@@ -79,7 +80,7 @@ def test_a_failure_that_tells_a_secret_finds_what_was_remembered_without_it(stor
     assert [(each.text, each.match) for each in found.lessons] == [("ask for access", "exact")]
 
 
-def test_a_persons_short_form_finds_the_whole_error(store: SqliteStore) -> None:
+def test_a_persons_short_form_finds_the_whole_error(store: Store) -> None:
     remember(store, "upstream", UPSTREAM, text="git push --set-upstream origin <branch>")
     remember(store, "repository", "fatal: not a git repository (or any of the parent directories): .git")
     for asked in (
@@ -90,14 +91,14 @@ def test_a_persons_short_form_finds_the_whole_error(store: SqliteStore) -> None:
         assert names(recall(store, asked)) == ["upstream"]
 
 
-def test_a_remembered_line_is_found_in_the_output_of_a_whole_build(store: SqliteStore) -> None:
+def test_a_remembered_line_is_found_in_the_output_of_a_whole_build(store: Store) -> None:
     remember(store, "types", "error TS2339: Property 'email' does not exist on type 'Account'.")
     steps = [f"[{i}/150] building package {i} done in {i * 3} ms" for i in range(150)]
     failure = "src/user.ts(88,17): error TS2339: Property 'name' does not exist on type 'User'."
     assert names(recall(store, "\n".join([*steps, failure, "error Command failed with exit code 2."]))) == ["types"]
 
 
-def test_it_abstains_when_nothing_known_is_similar_enough(store: SqliteStore) -> None:
+def test_it_abstains_when_nothing_known_is_similar_enough(store: Store) -> None:
     remember(store, "start", "Failed to start the volume manager: device is busy")
     found = recall(store, "Failed to stop the volume manager: device is busy")
     assert found.abstained
@@ -105,26 +106,26 @@ def test_it_abstains_when_nothing_known_is_similar_enough(store: SqliteStore) ->
     assert found.searched == 1
 
 
-def test_an_empty_store_abstains_with_nothing_searched(store: SqliteStore) -> None:
+def test_an_empty_store_abstains_with_nothing_searched(store: Store) -> None:
     found = recall(store, "anything at all")
     assert found.abstained
     assert found.searched == 0
 
 
-def test_a_store_that_cannot_be_read_is_an_error_and_no_empty_answer(store: SqliteStore) -> None:
+def test_a_store_that_cannot_be_read_is_an_error_and_no_empty_answer(store: Store) -> None:
     store.close()
     with pytest.raises(StoreError):
         recall(store, "anything at all")
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "1234", "\x00", "?!", "<num>", "\ud800 broken", "語" * 3000])
-def test_a_text_without_words_is_answered_too(store: SqliteStore, text: str) -> None:
+def test_a_text_without_words_is_answered_too(store: Store, text: str) -> None:
     remember(store, "upstream", UPSTREAM)
     assert recall(store, text).abstained
 
 
 @pytest.mark.parametrize("state", ["quarantined", "retired"])
-def test_quarantined_and_retired_lessons_never_come_back(store: SqliteStore, state: str) -> None:
+def test_quarantined_and_retired_lessons_never_come_back(store: Store, state: str) -> None:
     remember(store, "bad", UPSTREAM, state=state, pattern="p1")
     know(store, UPSTREAM, pattern="p1")
     found = recall(store, UPSTREAM)
@@ -132,27 +133,27 @@ def test_quarantined_and_retired_lessons_never_come_back(store: SqliteStore, sta
     assert found.searched == 0
 
 
-def test_candidates_can_be_left_out(store: SqliteStore) -> None:
+def test_candidates_can_be_left_out(store: Store) -> None:
     remember(store, "guess", UPSTREAM, state="candidate")
     assert names(recall(store, UPSTREAM)) == ["guess"]
     assert recall(store, UPSTREAM, states=("active",)).abstained
 
 
-def test_evidence_orders_equal_matches_and_age_does_not(store: SqliteStore) -> None:
+def test_evidence_orders_equal_matches_and_age_does_not(store: Store) -> None:
     remember(store, "new", UPSTREAM, tried=1, worked=1, created_at=9e9, updated_at=9e9)
     remember(store, "proven", UPSTREAM, tried=9, worked=8)
     remember(store, "poor", UPSTREAM, tried=9, worked=1, created_at=9e9, updated_at=9e9)
     assert names(recall(store, UPSTREAM)) == ["proven", "new", "poor"]
 
 
-def test_an_exact_match_comes_before_a_similar_one_with_more_evidence(store: SqliteStore) -> None:
+def test_an_exact_match_comes_before_a_similar_one_with_more_evidence(store: Store) -> None:
     remember(store, "similar", "fatal: The current branch topic has no upstream branch.", tried=50, worked=50)
     remember(store, "exact", UPSTREAM)
     found = recall(store, UPSTREAM)
     assert [(each.id, each.match) for each in found.lessons] == [("exact", "exact"), ("similar", "similar")]
 
 
-def test_lessons_of_the_same_pattern_come_after_the_exact_ones(store: SqliteStore) -> None:
+def test_lessons_of_the_same_pattern_come_after_the_exact_ones(store: Store) -> None:
     remember(store, "exact", UPSTREAM, pattern="p1")
     remember(store, "sibling", "something that reads quite different", pattern="p1")
     know(store, UPSTREAM, pattern="p1")
@@ -162,7 +163,7 @@ def test_lessons_of_the_same_pattern_come_after_the_exact_ones(store: SqliteStor
     ]
 
 
-def test_of_lessons_with_one_signature_those_that_name_the_same_come_first(store: SqliteStore) -> None:
+def test_of_lessons_with_one_signature_those_that_name_the_same_come_first(store: Store) -> None:
     for module in ("requests", "yaml", "numpy"):
         when = f"ModuleNotFoundError: No module named '{module}'"
         remember(store, module, when, names=[*quoted_names(when)], tried=9, worked=len(module))
@@ -170,14 +171,14 @@ def test_of_lessons_with_one_signature_those_that_name_the_same_come_first(store
     assert names(recall(store, "ModuleNotFoundError: No module named 'attrs'")) == ["requests", "numpy", "yaml"]
 
 
-def test_at_most_as_many_as_asked_come_back(store: SqliteStore) -> None:
+def test_at_most_as_many_as_asked_come_back(store: Store) -> None:
     for number in range(9):
         remember(store, f"l{number}", UPSTREAM)
     assert names(recall(store, UPSTREAM, limit=3)) == ["l0", "l1", "l2"]
     assert recall(store, UPSTREAM, limit=0).lessons == ()
 
 
-def test_a_project_sees_its_own_lessons_and_global_ones_only(store: SqliteStore) -> None:
+def test_a_project_sees_its_own_lessons_and_global_ones_only(store: Store) -> None:
     remember(store, "own", UPSTREAM, scope="project", projects=["/home/ann/shop"])
     remember(store, "others", UPSTREAM, scope="project", projects=["/home/ann/api"])
     remember(store, "all", UPSTREAM)
@@ -185,20 +186,20 @@ def test_a_project_sees_its_own_lessons_and_global_ones_only(store: SqliteStore)
     assert names(recall(store, UPSTREAM)) == ["all", "others", "own"]
 
 
-def test_a_project_is_its_folders_below_and_above_too(store: SqliteStore) -> None:
+def test_a_project_is_its_folders_below_and_above_too(store: Store) -> None:
     remember(store, "root", UPSTREAM, scope="project", projects=["/srv/shop"])
     assert names(recall(store, UPSTREAM, project="/srv/shop/web")) == ["root"]
     assert recall(store, UPSTREAM, project="/srv/shopping").abstained
 
 
-def test_lessons_of_many_other_projects_do_not_hide_ones_own(store: SqliteStore) -> None:
+def test_lessons_of_many_other_projects_do_not_hide_ones_own(store: Store) -> None:
     for number in range(100):
         remember(store, f"other{number}", UPSTREAM, scope="project", projects=[f"/p{number}"])
     remember(store, "own", UPSTREAM + "\nexit status 128", scope="project", projects=["/mine"])
     assert names(recall(store, UPSTREAM, project="/mine")) == ["own"]
 
 
-def test_the_advice_comes_back_verbatim(store: SqliteStore) -> None:
+def test_the_advice_comes_back_verbatim(store: Store) -> None:
     advice = "git push --set-upstream origin <branch>\n\t# “exactly” so "
     remember(store, "upstream", UPSTREAM, text=advice, evidence=["o1", "o2"], provenance="mined", example="git push")
     found = recall(store, UPSTREAM).lessons[0]

@@ -28,14 +28,14 @@ from ratchet.knobs.versions import StoredSettings
 from ratchet.ports import Store
 from ratchet.records import Version
 from ratchet.runs import enclosing
-from ratchet.store.sqlite import SqliteStore
+from ratchet.testing.stores import open_store
 
 KNOBS = {"model": Choice("large", "small"), "timeout_s": Range(1, 60, default=30), "rate": Range(0.0, 1.0)}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    opened = SqliteStore(tmp_path / "ratchet.db")
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path)
     yield opened
     opened.close()
 
@@ -169,7 +169,7 @@ def test_what_a_knob_of_ones_own_raises_is_a_refusal(home: Path) -> None:
         ratchet.settings("reporter", pages=Even(1))
 
 
-def test_what_was_set_is_in_force_with_who_and_why(store: SqliteStore) -> None:
+def test_what_was_set_is_in_force_with_who_and_why(store: Store) -> None:
     s = handle(store)
     assert (s.current().version, s.current().timeout_s, s.current()["model"]) == (0, 30, "large")
     version = s.set(timeout_s=45, who="mara", why="slow upstream")
@@ -180,7 +180,7 @@ def test_what_was_set_is_in_force_with_who_and_why(store: SqliteStore) -> None:
     assert (event["verb"], event["who"], event["version"]) == ("changed", "mara", 1)
 
 
-def test_a_refused_change_changes_nothing(store: SqliteStore) -> None:
+def test_a_refused_change_changes_nothing(store: Store) -> None:
     s = handle(store)
     for values in ({"timeout_s": 61}, {"timeout_s": 45, "model": "huge"}, {"nothing": 1}):
         with pytest.raises(UsageError):
@@ -189,7 +189,7 @@ def test_a_refused_change_changes_nothing(store: SqliteStore) -> None:
     assert s.history() == []
 
 
-def test_of_two_who_change_at_once_the_second_is_told(store: SqliteStore) -> None:
+def test_of_two_who_change_at_once_the_second_is_told(store: Store) -> None:
     s = handle(store)
     s.set(timeout_s=45, expected=0)
     with pytest.raises(Conflict, match="version 1"):
@@ -197,12 +197,12 @@ def test_of_two_who_change_at_once_the_second_is_told(store: SqliteStore) -> Non
     assert s.current().timeout_s == 45
 
 
-def test_setting_what_is_set_makes_no_version(store: SqliteStore) -> None:
+def test_setting_what_is_set_makes_no_version(store: Store) -> None:
     s = handle(store)
     assert s.set(timeout_s=45) == s.set(timeout_s=45)
 
 
-def test_reverting_brings_back_what_was_before_and_keeps_history(store: SqliteStore) -> None:
+def test_reverting_brings_back_what_was_before_and_keeps_history(store: Store) -> None:
     s = handle(store)
     s.set(timeout_s=45)
     s.set(timeout_s=50, model="small")
@@ -214,20 +214,18 @@ def test_reverting_brings_back_what_was_before_and_keeps_history(store: SqliteSt
         s.revert(to=9)
 
 
-def test_nothing_to_revert_is_said(store: SqliteStore) -> None:
+def test_nothing_to_revert_is_said(store: Store) -> None:
     with pytest.raises(UsageError, match="never changed"):
         handle(store).revert()
 
 
-def test_secrets_in_a_reason_are_not_kept(store: SqliteStore) -> None:
+def test_secrets_in_a_reason_are_not_kept(store: Store) -> None:
     s = handle(store)
     s.set(timeout_s=45, why="Authorization: Bearer abcdefghijklmnop0123456789")
     assert "abcdefghijklmnop" not in s.history()[0].why
 
 
-def test_a_value_out_of_newer_bounds_falls_back_to_the_default(
-    store: SqliteStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_value_out_of_newer_bounds_falls_back_to_the_default(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     handle(store).set(timeout_s=60)
     live = Live(lambda work, every_s: Background(work, 0, name="none"))
     narrower = AgentSettings(
@@ -237,7 +235,7 @@ def test_a_value_out_of_newer_bounds_falls_back_to_the_default(
     assert "value_refused" in caplog.text
 
 
-def test_threads_that_change_at_once_each_get_a_version(store: SqliteStore) -> None:
+def test_threads_that_change_at_once_each_get_a_version(store: Store) -> None:
     s = handle(store)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: s.set(timeout_s=n), range(1, 41)))
@@ -246,7 +244,7 @@ def test_threads_that_change_at_once_each_get_a_version(store: SqliteStore) -> N
     assert StoredSettings(store, "bot").current().number == 40
 
 
-def test_a_draft_is_not_in_force_until_it_is_applied(store: SqliteStore) -> None:
+def test_a_draft_is_not_in_force_until_it_is_applied(store: Store) -> None:
     s = handle(store)
     s.set(timeout_s=45)
     stored = s.stored()
@@ -262,7 +260,7 @@ def test_a_draft_is_not_in_force_until_it_is_applied(store: SqliteStore) -> None
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_change_elsewhere_arrives_with_the_next_refresh(store: SqliteStore) -> None:
+def test_a_change_elsewhere_arrives_with_the_next_refresh(store: Store) -> None:
     live = Live(lambda work, every_s: Background(work, 0, name="none"))
     s = handle(store, live)
     assert s.current().timeout_s == 30
@@ -293,7 +291,7 @@ def test_a_running_process_follows_a_change_of_another(home: Path) -> None:
 
 
 def test_a_store_that_is_down_neither_raises_nor_changes_what_counts(
-    store: SqliteStore, caplog: pytest.LogCaptureFixture
+    store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     live = Live(lambda work, every_s: Background(work, 0, name="none"))
     down = False
@@ -345,7 +343,7 @@ def test_a_forked_child_reads_and_changes_settings(home: Path) -> None:
 
 
 @pytest.fixture
-def trial(store: SqliteStore, home: Path) -> Iterator[tuple[ratchet.Ratchet, AgentSettings, Arms]]:
+def trial(store: Store, home: Path) -> Iterator[tuple[ratchet.Ratchet, AgentSettings, Arms]]:
     """A recorder, settings whose timeout_s is 30 in the old arm and 55 in the new one, and who tosses the coin."""
     live = Live(lambda work, every_s: Background(work, 0, name="none"))
     s = handle(store, live)
