@@ -52,7 +52,10 @@ async def form(request: Request) -> dict[str, str]:
         raise Problem(415, "media-type", f"a form is due, not {kind[:80] or 'nothing'}", "Use the page's own form.")
     if len(body) > _FORM_BYTES:
         raise Problem(413, "too-large", "this form is too large", "Use the page's own form.")
-    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50)
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50)
+    except ValueError as error:
+        raise Problem(422, "invalid", f"this form cannot be read: {error}", "Use the page's own form.") from error
     return {name: values[0] for name, values in fields.items()}
 
 

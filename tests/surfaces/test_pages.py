@@ -1,0 +1,156 @@
+"""The pages without a browser: long lists, hostile texts, and who may see them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratchet import episodes, learning
+from ratchet.healing import Attempt, Budget, Task
+from ratchet.runtime import Runtime
+
+pytest.importorskip("fastapi")
+
+from starlette.testclient import TestClient
+
+from ratchet.api.app import create
+from ratchet.api.serving import Serving
+
+HTML = {"accept": "text/html"}
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> {{ 7*7 }}"
+
+
+@pytest.fixture
+def runtime(home: Path) -> Iterator[Runtime]:
+    with Runtime.open(home=home) as opened:
+        yield opened
+
+
+def browser(runtime: Runtime, **serving: Any) -> TestClient:
+    return TestClient(create(runtime, Serving(workers=0, **serving)), base_url="http://localhost")
+
+
+def test_ten_thousand_patterns_are_shown_a_part_at_a_time(runtime: Runtime) -> None:
+    words = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(10_000)]
+    letters = str.maketrans("0123456789", "ghijklmnop")
+    rows = [
+        {
+            "id": f"o{number}",
+            "agent": "a",
+            "ok": False,
+            "started_at": time.time() - number,
+            "session": f"s{number}",
+            "failure": {"message": f"{w[:9]} {w[9:20]} {w[20:31]} {w[31:40]} {w[40:52]}".translate(letters)},
+        }
+        for number, w in enumerate(words)
+    ]
+    for start in range(0, len(rows), 2_000):
+        learning.take(runtime.store, rows[start : start + 2_000])  # type: ignore[arg-type]
+    client = browser(runtime)
+    seen: list[str] = []
+    address = "/ui/patterns"
+    first = client.get(address, headers=HTML).text
+    assert f"{runtime.pattern_count():,} patterns" in first
+    assert runtime.pattern_count() > 9_900
+    for _ in range(3):
+        page = client.get(address, headers=HTML).text
+        seen += re.findall(r'href="/ui/patterns/(p[0-9a-f]+)"', page)
+        (address,) = set(re.findall(r'hx-get="(/ui/patterns\?from=\d+)"', page)) - {address}
+    assert (len(seen), len(set(seen))) == (300, 300)
+    assert len(first) < 200_000
+
+
+def test_an_episode_of_two_thousand_steps_has_a_node_for_each(runtime: Runtime, tmp_path: Path) -> None:
+    task = Task(id="t1", check=("false",), folder=str(tmp_path))
+    held = episodes.begin(runtime.store, task, Budget(attempts=2_000), solver="s", asked="s", seed=0)
+    with runtime.store.transaction():
+        for n in range(1, 2_001):
+            made = Attempt(episode=held.id, n=n, status="failed", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" * 20)
+            episodes.keep(runtime.store, made, "failed")
+    page = browser(runtime).get(f"/ui/episodes/{held.id}", headers=HTML).text
+    assert page.count('class="node bad"') == 2_001  # the start, too
+    assert page.count('class="attempt bad"') == 100
+    assert f"/ui/episodes/{held.id}?from=100" in page
+
+
+def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
+    runtime.record(HOSTILE[:60], task=HOSTILE, error=HOSTILE, session=HOSTILE[:40])
+    lesson = runtime.lessons.add(when=HOSTILE, do=HOSTILE, scope="global", state="active")
+    client = browser(runtime)
+    pattern = runtime.patterns()[0].id
+    for path in ("/", "/ui/patterns", f"/ui/patterns/{pattern}", "/ui/lessons", f"/ui/lessons/{lesson.id}", "/ui/live"):
+        answer = client.get(path, headers=HTML)
+        assert answer.status_code == 200
+        assert "<script>alert" not in answer.text
+        assert "<img" not in answer.text
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+
+
+def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
+    client = browser(runtime)
+    for path in (
+        "/",
+        "/ui/patterns",
+        "/ui/lessons",
+        "/ui/trials",
+        "/ui/proposals",
+        "/ui/episodes",
+        "/ui/evolve",
+        "/ui/bench",
+    ):
+        assert "<code>ratchet " in client.get(path, headers=HTML).text, path
+
+
+def test_what_is_not_there_is_a_page_for_eyes_and_a_problem_for_programs(runtime: Runtime) -> None:
+    client = browser(runtime)
+    for path in (
+        "/ui/patterns/p0",
+        "/ui/lessons/l0",
+        "/ui/trials/t0",
+        "/ui/episodes/ep0",
+        "/ui/evolve/e0",
+        "/ui/bench/b0",
+    ):
+        page = client.get(path, headers=HTML)
+        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8"), path
+        assert 'role="alert"' in page.text
+        problem = client.get(path)
+        assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
+
+
+def test_a_page_asks_for_the_token_and_a_login_leads_only_to_our_own_pages(runtime: Runtime) -> None:
+    with browser(runtime, token="the-token-of-this-run") as client:
+        asked = client.get("/ui/lessons", headers=HTML)
+        assert (asked.status_code, 'name="token"' in asked.text) == (401, True)
+        wrong = client.post("/ui/login", data={"token": "guess", "to": "/"}, headers=HTML)
+        assert wrong.status_code == 401
+        for to, led in (("/ui/lessons", "/ui/lessons"), ("//evil.example", "/"), ("https://evil.example", "/")):
+            given = {"token": "the-token-of-this-run", "to": to}
+            answer = client.post("/ui/login", data=given, headers=HTML, follow_redirects=False)
+            assert (answer.status_code, answer.headers["location"]) == (303, led)
+        assert client.get("/ui/lessons", headers=HTML).status_code == 200
+        client.post("/ui/logout", headers=HTML)
+        assert client.get("/ui/lessons", headers=HTML).status_code == 401
+
+
+@pytest.mark.parametrize("body", [b"\xff" * 10, b"a&" * 5_000, b"x" * 20_000], ids=["bytes", "many", "large"])
+def test_a_form_that_is_none_breaks_nothing(runtime: Runtime, body: bytes) -> None:
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    answer = browser(runtime).post("/ui/login", content=body, headers=kind)
+    assert answer.status_code in (401, 413, 422)
+
+
+def test_only_files_that_ship_are_served(runtime: Runtime) -> None:
+    client = browser(runtime)
+    for name in ("app.js", "app.css", "icon.svg", "vendor/htmx-2.0.11.min.js", "vendor/LICENSES.md"):
+        assert client.get(f"/ui/static/{name}").status_code == 200, name
+    for name in ("../rendering.py", "..%2frendering.py", "/etc/passwd", "vendor", "", "app.js/"):
+        assert client.get(f"/ui/static/{name}").status_code == 404, name
