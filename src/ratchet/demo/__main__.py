@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         print(f"  ratchet evolve --agent {folder} --bench repair --proposer model")
     else:
         print(f"an agent with three weaknesses: {folder} (its README.md says which)")
-        print(f"  ratchet evolve --agent {folder} --bench core --proposer script:{IDEAS}")
+        print(f"  ratchet evolve --agent {folder} --bench quick --proposer script:{IDEAS}")
     return 0
 
 

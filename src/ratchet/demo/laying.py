@@ -21,12 +21,12 @@ OWN = Path(__file__).parent / "prompts"
 SOLVER_PROMPTS = ("repair", "rewrite", "summarise")
 
 
-def lay_out(folder: Path, benchmark: Benchmark | None = None) -> Path:
-    """Write the demo's agent into a new folder, with answers to all tasks of the benchmark (`core` unless given);
-    return it. Raises UsageError where there is something."""
+def lay_out(folder: Path, *benchmarks: Benchmark) -> Path:
+    """Write the demo's agent into a new folder, with answers to all tasks of the benchmarks (`core` and `quick` unless
+    given); return it. Raises UsageError where there is something."""
     _copied(AGENT, folder)
-    tasks = (benchmark or shipped("core")).tasks
-    memory = {_key(task): _answer(task) for task in tasks}
+    known = benchmarks or (shipped("core"), shipped("quick"))
+    memory = {_key(task): _answer(task) for benchmark in known for task in benchmark.tasks}
     (folder / "memory.json").write_text(json.dumps(memory, indent=0, sort_keys=True), encoding="utf-8")
     return folder
 

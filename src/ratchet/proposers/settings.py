@@ -64,7 +64,7 @@ class SettingsProposer:
             return nothing("every value within reach of every setting was tried")
         merits = _merits(job, now)
         order = _shuffled(searched, job.seed)
-        best = min(moves, key=lambda move: (-_merit(move, merits), move.step, order[move.name], move.upwards))
+        best = min(moves, key=lambda move: (-_merit(move, merits), move.step, order[move.name], -move.upwards))
         return _proposed(best, now, merits)
 
 
