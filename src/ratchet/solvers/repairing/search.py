@@ -115,9 +115,11 @@ class Search:
         """The root, and now and then the most promising of the others; later the other way round."""
         if not self._states:
             return None
-        if self._fruitful in self._states:
-            return self._fruitful  # what else passes is likeliest beside what did
         root, others = self._states[0], self._states[1:]
+        if self._fruitful in self._states and (self.tried % _BRANCH_EVERY == 0 or root.marks):
+            return self._fruitful  # what else passes is likely beside what did
+        if self.patches and not root.marks:
+            return root  # one edit is likelier to be right than two
         if self._states[0].marks:
             others = self._states
         turn = self.tried % _BRANCH_EVERY
