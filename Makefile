@@ -7,13 +7,21 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 BENCH  := .venv/.bench
 
-.PHONY: demo test check bench soak docs clean
+.PHONY: demo test test-postgres check bench soak docs clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+# The same tests on a Postgres: that of RATCHET_TEST_POSTGRES, else one that is started for them.
+test-postgres: $(READY)
+	RATCHET_TEST_STORE=postgres $(BIN)/python -m pytest -q $(ON_POSTGRES)
+
+UNITS := credit ingest patterns recall portable purse loops settings lessons keeping client
+ON_POSTGRES := $(UNITS:%=tests/unit/test_%.py) tests/loops/test_guard.py tests/loops/test_improve.py \
+  tests/loops/test_live.py tests/loops/test_global.py tests/loops/test_heal.py tests/surfaces/test_command_line.py
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -25,7 +33,7 @@ check: $(READY)
 bench: $(BENCH)
 	@for script in $(BENCHMARKS) page; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
-BENCHMARKS := hot_path store hook grouping recall classification report guard guard_call guard_live sandbox
+BENCHMARKS := hot_path store hook grouping recall classification report guard guard_call guard_live sandbox postgres
 
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak --soak

@@ -50,11 +50,13 @@ class Config:
     """A folder of your own prompts (`repair.md`, `propose.md`, ...), each used instead of the one of that name that
     comes along. Not from a project's file."""
     database_url: str = field(default="", repr=False)  # its password must not stand in a log
-    """The address of a Postgres database that is used instead of the home's own file:
-    `postgresql://USER:PASSWORD@HOST/DATABASE`. Shown without its password. Not from a project's file."""
+    """A Postgres database instead of the home's own file: `postgresql://USER:PASSWORD@HOST/DATABASE`.
+
+    Shown without its password. Not from a project's file."""
     retention_days: float = 0.0
-    """How long outcomes, events and what was kept of attempts stay; 0 keeps all. Tallies, lessons, trials and patterns
-    with an example of each always stay. 0, or 1 to 36,500."""
+    """Days for which outcomes, events and diffs of attempts stay (1 to 36,500); 0 keeps all.
+
+    Tallies, lessons, trials, and patterns with an example of each always stay."""
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)

@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
             began = time.monotonic()
             try:
                 drained = runtime.drain()
+                runtime.retention.when_due()
             except RatchetError as error:
                 if str(error) != down:
                     log.warning("drain.failed %s", error)

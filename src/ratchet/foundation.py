@@ -37,6 +37,8 @@ class Foundation:
         self._draining = threading.Lock()  # two threads that drain at once would read the same lines
         self.mirror = stores.Mirror(config)
         """The lessons of a shared store, for this home's hooks."""
+        self.retention = Retention(lambda: self.store, config.retention_days)
+        """How long things are kept."""
         self.patience_s: float | None = None
         """How long a reading operation moves what was recorded before it reads; None: to the end."""
         self.targets = Targets(lambda: self.store)
@@ -94,11 +96,6 @@ class Foundation:
         """Create the home and an empty store; return the home."""
         _ = self.store
         return self.home
-
-    @property
-    def retention(self) -> Retention:
-        """How long things are kept."""
-        return Retention(lambda: self.store, self.config.retention_days)
 
     @property
     def settings(self) -> SettingsBook:

@@ -42,16 +42,15 @@ class Retention:
     def __init__(self, store: Callable[[], Store], days: float) -> None:
         self._store = store
         self._days = days
+        self._due_at = 0.0
 
     def when_due(self, *, now: float | None = None) -> Compacted | None:
         """Once a day, what the policy says; None where it says nothing or was followed today. Raises StoreError."""
-        if not self._days:
-            return None
         now = time.time() if now is None else now
-        held = self._store().get("meta", RETENTION) or {}
-        if now - _number(held, "at") < DAY_S:
+        if not self._days or now < self._due_at:
             return None
-        return self.compact(now=now)
+        self._due_at = _number(self._store().get("meta", RETENTION) or {}, "at") + DAY_S
+        return self.compact(now=now) if now >= self._due_at else None
 
     def compact(
         self, days: float | None = None, *, dry_run: bool = False, whole: bool = False, now: float | None = None
