@@ -1,8 +1,8 @@
-"""The rows of many outcomes at once: the same as `recorder.row_of` makes of each, in half the time.
+"""The rows of many outcomes at once: the same as `recorder.row_of` makes of each, in a third of the time.
 
 What makes one row slow is that each of its texts is searched for secrets. Of a batch all texts are searched together:
-where nothing is found in them, nothing is in any. A batch that holds a secret, and an outcome that says more than the
-usual, takes the ordinary way.
+where nothing is found in them, nothing is in any; and names that came before are known. A batch that holds a secret,
+and an outcome that says more than the usual, takes the ordinary way.
 """
 
 from __future__ import annotations
@@ -11,89 +11,118 @@ import time
 from collections.abc import Mapping, Sequence
 
 from ratchet.coin import outcome_id, uuid7
+from ratchet.journal import line_of
 from ratchet.recorder import row_of
 from ratchet.records import Json, Row
 from ratchet.redaction import LABEL, LIMIT, nothing_to_hide
 
-_NAME, _TEXT, _AMOUNT, _COUNT, _FLAG, _MOMENT = range(6)
-_USUAL = {
-    "task": _TEXT,
-    "error": _TEXT,
-    **dict.fromkeys(("agent", "session", "thread", "unit", "project", "source", "model"), _NAME),
-    **dict.fromkeys(("duration_s", "first_item_s", "cost_usd"), _AMOUNT),
-    "tokens": _COUNT,
-    "ok": _FLAG,
-    "started_at": _MOMENT,
-    "id": _NAME,
+_NAMES = ("agent", "session", "model", "project", "source", "thread", "unit")
+_AMOUNTS = ("duration_s", "first_item_s", "cost_usd", "started_at")
+_KINDS: dict[str, type] = {
+    **dict.fromkeys((*_NAMES, "task", "error", "id"), str),
+    **dict.fromkeys(_AMOUNTS, float),
+    "tokens": int,
+    "ok": bool,
 }
+_USUAL = frozenset(_KINDS)
+_NUMBERS = {float, int}
 _LATEST = 1e11  # Unix seconds, as the recorder has it
-_MOST = 2**53  # an amount beyond it is no measurement
+_MOST = 2.0**53  # an amount beyond it is no measurement
+_FIRST: Row = {"r": "outcome", "id": "", "agent": "", "ok": True, "started_at": 0.0, "source": "python"}
+_REMEMBERED = 8_192  # texts known to hold no secret: the same names and tasks come with every batch
+_SHORT = 80  # characters; longer texts seldom come again
+_harmless: set[str] = set()
+Item = Mapping[str, object]
 
 
-def rows_of(items: Sequence[Mapping[str, object]]) -> list[Row]:
+def rows_of(items: Sequence[Item]) -> list[Row]:
     """A row for each item: `agent`, and the keywords of `record`. Never raises for what an item says."""
-    texts: set[str] = set()
-    now = time.time()
-    usual = [_usual(item, texts, now) for item in items]
-    if not nothing_to_hide(texts):
-        usual = [None] * len(items)
-    return [_ordinary(item) if row is None else row for item, row in zip(items, usual, strict=True)]
+    usual = [item for item in items if _is_usual(item)]
+    rows = usual_rows(usual)
+    if rows is None:
+        return [_ordinary(item) for item in items]
+    made = iter(rows)
+    return [next(made) if _is_usual(item) else _ordinary(item) for item in items]
 
 
-def _ordinary(item: Mapping[str, object]) -> Row:
+def usual_rows(items: object) -> list[Row] | None:
+    """The rows of items that are all usual, of whatever shape they come; None where one of them is not."""
+    if not isinstance(items, list) or not all(isinstance(item, dict) and _is_usual(item) for item in items):
+        return None
+    return _rows(items) if _fit(items) else None
+
+
+def lines_of(rows: Sequence[Row]) -> bytes:
+    """The journal's lines of these rows. Written by pydantic's encoder where it is installed: the standard library's
+    takes four times as long."""
+    try:
+        from pydantic_core import to_json
+    except ImportError:
+        return b"".join(map(line_of, rows))
+    try:
+        return b"\n".join(map(to_json, rows)) + b"\n"
+    except ValueError:  # half a character, which ours replaces
+        return b"".join(map(line_of, rows))
+
+
+def _ordinary(item: Item) -> Row:
     given = dict(item)
     agent = given.pop("agent", "")
     return row_of(agent, given)  # type: ignore[arg-type]  # whatever it is: the recorder names what it cannot use
 
 
-def _usual(item: Mapping[str, object], texts: set[str], now: float) -> Row | None:
-    """The row of an item that says nothing but the usual, its texts added to `texts`; None for any other."""
-    row: Row = {"r": "outcome", "id": "", "agent": "", "ok": True, "started_at": now, "source": "python"}
-    for name, value in item.items():
-        if value is None:
-            continue
-        kind = _USUAL.get(name)
-        if kind is None:
-            return None
-        if kind <= _TEXT:
-            if type(value) is not str or len(value) > (LABEL if kind == _NAME else LIMIT):
-                return None
-            if value:
-                row[name] = value
-        elif kind == _FLAG:
-            if type(value) is not bool:
-                return None
-            row[name] = value
-        elif (type(value) is float or type(value) is int) and 0 <= value < _MOST:
-            row[name] = value if kind == _COUNT else float(value)
-            if kind == _COUNT and type(value) is not int:
-                return None
-        else:
-            return None
-    return _finished(item, row, texts)
+def _is_usual(item: Item) -> bool:
+    """Whether it says nothing but the usual, and all of what it names."""
+    said = item.values()
+    return item.keys() <= _USUAL and None not in said and "" not in said and "agent" in item
 
 
-def _finished(item: Mapping[str, object], row: Row, texts: set[str]) -> Row | None:
-    """The row with what follows from several fields."""
-    error: Json = row.pop("error", None)
-    moment = item.get("started_at")
-    if not row["agent"] or float(row["started_at"]) >= _LATEST:  # type: ignore[arg-type]  # a number, set above
-        return None
-    if error is not None or item.get("error") is not None:
-        if not error or item.get("ok"):  # a success with an error to tell, or one without words
-            return None
-        row["ok"] = False
-        row["failure"] = {"message": error}
-        texts.add(error)  # type: ignore[arg-type]  # a text, as all that is checked above
-    if moment is None:
-        row["started_at"] = row["started_at"] - row.get("duration_s", 0.0)  # type: ignore[operator]
-    for name in _TEXTS:
-        value = row.get(name)
-        if value is not None:
-            texts.add(value)  # type: ignore[arg-type]
-    key = row["id"]
-    row["id"] = outcome_id(row["source"], row.get("session", ""), key) if key else uuid7()  # type: ignore[arg-type]
-    return row
+def _fit(items: Sequence[Item]) -> bool:
+    """Whether all values may stand as they are: looked at field by field, not item by item."""
+    texts: set[str] = set()
+    for name in set().union(*items):
+        column = [item[name] for item in items if name in item]
+        kind = _KINDS[name]
+        kinds = set(map(type, column))
+        if kinds != {kind} and not (kind is float and kinds <= _NUMBERS):
+            return False
+        if kind is str:
+            held = set(column)
+            if max(map(len, held)) > (LIMIT if name in ("task", "error") else LABEL):  # type: ignore[arg-type]
+                return False
+            if name != "id":  # is hashed
+                texts |= held  # type: ignore[arg-type]
+        elif kind is not bool:
+            most = _LATEST if name == "started_at" else _MOST
+            if not all(0 <= value < most for value in column):  # type: ignore[operator]
+                return False
+    if any(item.get("ok") for item in items if "error" in item):  # a success with an error to tell
+        return False
+    return _harbour_nothing(texts)
 
 
-_TEXTS = ("agent", "task", "session", "model", "project", "source", "thread", "unit")
+def _harbour_nothing(texts: set[str]) -> bool:
+    unknown = texts - _harmless
+    if not nothing_to_hide(unknown):
+        return False
+    if len(_harmless) > _REMEMBERED:
+        _harmless.clear()
+    _harmless.update(text for text in unknown if len(text) <= _SHORT)
+    return True
+
+
+def _rows(items: Sequence[Item]) -> list[Row]:
+    now = time.time()
+    rows: list[Row] = []
+    for item in items:
+        row: Row = {**_FIRST, **item}  # type: ignore[dict-item]  # JSON, as `_fit` saw
+        error: Json = row.pop("error", None)
+        if error is not None:
+            row["ok"] = False
+            row["failure"] = {"message": error}
+        if "started_at" not in item:
+            row["started_at"] = now - row.get("duration_s", 0.0)  # type: ignore[operator]
+        key = row["id"]
+        row["id"] = outcome_id(row["source"], row.get("session", ""), key) if key else uuid7()  # type: ignore[arg-type]
+        rows.append(row)
+    return rows

@@ -20,7 +20,7 @@ from ratchet.coin import uuid7
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ratchet.records import Row
 
@@ -71,19 +71,15 @@ class Journal:
     def append(self, row: Row) -> bool:
         """Write one record; True once it is in the operating system's hands. Never raises, never waits."""
         try:
-            line = _line(row)
+            line = line_of(row)
         except (ValueError, TypeError, RecursionError) as error:
             return self._lose(f"a record could not be encoded: {error}")
         return self._kept(line, 1)
 
-    def extend(self, rows: Sequence[Row]) -> bool:
-        """Write many records with one write; False when not all of them are kept (then give all of them again: a
-        reader tells them by their ids). Never raises, never waits."""
-        try:
-            lines = b"".join(map(_line, rows))
-        except (ValueError, TypeError, RecursionError) as error:
-            return self._lose(f"{len(rows)} records could not be encoded: {error}", len(rows))
-        return self._kept(lines, len(rows))
+    def extend(self, lines: bytes, records: int) -> bool:
+        """Write many records, a line each, with one write; False when not all of them are kept (then give all of them
+        again: a reader tells them by their ids). Never raises, never waits."""
+        return self._kept(lines, records)
 
     def _kept(self, lines: bytes, records: int) -> bool:
         with self._lock:
@@ -172,7 +168,8 @@ class Journal:
         self.append({"r": "lost", "count": lost, "reason": why, "at": time.time()})
 
 
-def _line(row: Row) -> bytes:
+def line_of(row: Row) -> bytes:
+    """A record as it stands in a segment."""
     text = wire.written(row)
     try:
         return text.encode() + b"\n"

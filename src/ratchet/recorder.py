@@ -15,7 +15,7 @@ from ratchet.redaction import clean, redact_json, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Unpack
 
     from ratchet.records import Fields, Json, Row
@@ -60,10 +60,10 @@ class Recorder:
         """Write a row that is redacted already (an exposure); True once it will survive this process."""
         return self._journal.append(row)
 
-    def extend(self, rows: Sequence[Row]) -> bool:
-        """Write rows of `batch.rows_of`, or others that are redacted already; True once all of them will survive this
+    def extend(self, lines: bytes, records: int) -> bool:
+        """Write the lines of many rows that are redacted already (`batch`); True once all of them will survive this
         process."""
-        return self._journal.extend(rows)
+        return self._journal.extend(lines, records)
 
     def close(self) -> None:
         """Let go of the journal's segment. A later record begins another."""

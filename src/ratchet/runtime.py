@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import inf
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from ratchet import credit, deliver, installing, learning, registry
+from ratchet import batch, credit, deliver, installing, learning, registry
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.analysis.health import Health, health
-from ratchet.batch import rows_of as rows_of_batch
 from ratchet.drain import Drained, drain
 from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
@@ -35,7 +34,7 @@ from ratchet.overview import Overview, look
 from ratchet.paging import rows_of
 from ratchet.patternview import PatternDetail, detail
 from ratchet.ports import Progress, Proposer, Store
-from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, outcome_of
+from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, Row, outcome_of
 from ratchet.redaction import label
 from ratchet.report import Report, report
 from ratchet.settingsfile import Installed, InstallScope
@@ -208,11 +207,11 @@ class Runtime(Foundation):
         """Record one outcome (see `Ratchet.record`); return its id. Never raises."""
         return self.recorder.record(agent, **given)
 
-    def record_all(self, items: Sequence[Mapping[str, object]]) -> list[str] | None:
-        """Record many outcomes at once, each an `agent` and the keywords of `record`; their ids, or None when they
-        could not all be written down: then record the same again, what was kept counts once."""
-        rows = rows_of_batch(items)
-        return [str(row["id"]) for row in rows] if self.recorder.extend(rows) else None
+    def record_rows(self, rows: Sequence[Row]) -> list[str] | None:
+        """Record many outcomes at once, as `batch` made their rows; their ids, or None when they could not all be
+        written down: then record the same again, what was kept counts once."""
+        kept = self.recorder.extend(batch.lines_of(rows), len(rows)) if rows else True
+        return [str(row["id"]) for row in rows] if kept else None
 
     def learn(self, paths: Iterable[str | PathLike[str]] = (), *, progress: Progress = unwatched) -> Learned:
         """Read histories: files and folders, or the usual homes of Claude Code and Codex. Raises UsageError for a path

@@ -53,7 +53,7 @@ async def _keep(held: Served) -> None:
 async def _started(held: Served) -> Process:
     command = [sys.executable, "-m", "ratchet.draining", str(held.runtime.home), str(held.serving.drain_s)]
     environ = {name: value for name, value in os.environ.items() if name != SERVE_TOKEN}
-    return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=environ)
+    return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=environ, start_new_session=True)
 
 
 async def _end(process: Process) -> None:

@@ -138,6 +138,11 @@ def invalid_of(errors: Sequence[Mapping[str, object]]) -> Problem:
     )
 
 
+def unreadable(error: ValueError) -> Problem:
+    """A body that is no JSON. What was sent is not repeated."""
+    return Problem(422, "invalid", f"body: no JSON: {error}", "Send a JSON body; GET /openapi.json tells which.")
+
+
 SCHEMA: dict[str, object] = {
     "type": "object",
     "title": "Problem",

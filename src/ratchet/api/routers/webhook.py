@@ -17,6 +17,7 @@ from ratchet.api.answers import answer
 from ratchet.api.problems import invalid_of
 from ratchet.api.routers.outcomes import keep
 from ratchet.api.serving import Operations, Served, Shared
+from ratchet.batch import rows_of
 from ratchet.classification import classify
 from ratchet.records import Json
 from ratchet.shapes import Shape
@@ -53,7 +54,7 @@ def _kept(held: Served, body: bytes) -> Shape:
     except ValidationError as error:
         raise invalid_of(cast("list[dict[str, Any]]", error.errors(include_input=False, include_url=False))) from error
     item = outcome_of(said)
-    outcome_id = keep(held, [item])[0]
+    outcome_id = keep(held, rows_of([item]))[0]
     issues: list[Json] = []
     error_text = item.get("error")
     if isinstance(error_text, str):

@@ -1,0 +1,334 @@
+"""Tasks over HTTP: queued, run in the sandbox by lease, followed, taken back, and never run twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from ratchet import queueing
+from ratchet.queueing import Work
+from ratchet.runtime import Runtime
+from surfaces.api_client import bearer, client, runtime_of
+from surfaces.serving import serving
+
+ENDS_S = 90.0
+UNDER_WAY = ("queued", "running")
+MENDS = "command:python mend.py"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project whose check fails for a wrong operator, and a program that mends it, as a coding agent would."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "basket.py").write_text("def total(prices):\n    return sum(prices) - 1\n")
+    (folder / "check.py").write_text("from basket import total\n\nassert total([1, 2]) == 3, total([1, 2])\n")
+    mend = "import pathlib\n\nhere = pathlib.Path('basket.py')\nhere.write_text(here.read_text().replace(' - 1', ''))\n"
+    (folder / "mend.py").write_text(mend)
+    return folder
+
+
+@pytest.fixture
+def working(home: Path) -> Iterator[TestClient]:
+    with client(home, workers=1) as held:
+        yield held
+
+
+def asked(project: Path, **more: Any) -> dict[str, Any]:
+    usual = {"instruction": "mend it", "check": "python check.py", "dir": str(project), "solver": MENDS}
+    return {**usual, **more}
+
+
+def until_ended(held: TestClient | httpx.Client, task_id: str) -> dict[str, Any]:
+    give_up = time.monotonic() + ENDS_S
+    while time.monotonic() < give_up:
+        found: dict[str, Any] = held.get(f"/v1/tasks/{task_id}").json()
+        if found["status"] not in UNDER_WAY:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"task {task_id} did not end: {found}")
+
+
+def test_a_task_is_healed_in_a_copy_and_tells_its_story(working: TestClient, project: Path) -> None:
+    before = (project / "basket.py").read_text()
+    answer = working.post("/v1/tasks", json=asked(project))
+    assert answer.status_code == 202
+    task_id = answer.json()["id"]
+    assert answer.headers["location"] == f"/v1/tasks/{task_id}"
+    found = until_ended(working, task_id)
+    assert found["status"] == "passed", found
+    assert "+    return sum(prices)" in found["result"]["diff"]
+    assert (project / "basket.py").read_text() == before
+
+    told = working.get(f"/v1/tasks/{task_id}/timeline").json()
+    assert [each["colour"] for each in told["nodes"]][-1] == "green"
+    assert told["nodes"][-1]["diff"]
+    verbs = [(each["noun"], each["verb"]) for each in told["events"]]
+    assert verbs[0] == ("task", "queued")
+    assert ("episode", "started") in verbs
+    assert verbs[-1] == ("task", "ended")
+
+    points = working.get(f"/v1/tasks/{task_id}/checkpoints").json()
+    assert points[0]["attempt"] == 0
+    assert points[-1]["paths"] == ["basket.py"]
+    breaker = working.get(f"/v1/tasks/{task_id}/circuit-breaker").json()
+    assert breaker["state"] == "closed"
+    assert [each["id"] for each in working.get("/v1/tasks?status=passed").json()["items"]] == [task_id]
+
+
+def test_a_task_that_ended_is_taken_back_and_goes_on(working: TestClient, project: Path) -> None:
+    task_id = working.post("/v1/tasks", json=asked(project)).json()["id"]
+    until_ended(working, task_id)
+    back = working.post(f"/v1/tasks/{task_id}/checkpoints/0/restore")
+    assert back.status_code == 200
+    assert back.json()["status"] == "cancelled"
+    assert back.json()["result"]["attempts"] == []
+    again = working.post(f"/v1/tasks/{task_id}/retry")
+    assert again.status_code == 202
+    found = until_ended(working, task_id)
+    assert found["status"] == "passed"
+    assert found["episode"] == back.json()["episode"]
+
+
+def test_checkpoints_that_there_are_not_cannot_be_restored(working: TestClient, project: Path) -> None:
+    task_id = working.post("/v1/tasks", json=asked(project)).json()["id"]
+    until_ended(working, task_id)
+    for name in ("99", "x", "-1", "1e3", "٣"):
+        assert working.post(f"/v1/tasks/{task_id}/checkpoints/{name}/restore").status_code == 404, name
+
+
+def test_an_ended_task_that_is_retried_runs_a_new_episode(working: TestClient, project: Path) -> None:
+    task_id = working.post("/v1/tasks", json=asked(project)).json()["id"]
+    first = until_ended(working, task_id)["episode"]
+    assert working.post(f"/v1/tasks/{task_id}/retry").status_code == 202
+    assert until_ended(working, task_id)["episode"] != first
+
+
+def test_a_task_that_waits_is_cancelled_at_once(home: Path, project: Path) -> None:
+    with client(home, workers=0) as held:
+        task_id = held.post("/v1/tasks", json=asked(project)).json()["id"]
+        assert held.post(f"/v1/tasks/{task_id}/retry").status_code == 409
+        assert held.post(f"/v1/tasks/{task_id}/checkpoints/0/restore").status_code == 409
+        assert held.post(f"/v1/tasks/{task_id}/cancel").json()["status"] == "cancelled"
+        assert held.post(f"/v1/tasks/{task_id}/cancel").status_code == 409
+        assert held.get(f"/v1/tasks/{task_id}/checkpoints").json() == []
+        assert held.get(f"/v1/tasks/{task_id}/circuit-breaker").json()["count"] == 0
+
+
+def test_a_task_that_runs_is_cancelled_within_seconds(working: TestClient, project: Path) -> None:
+    (project / "check.py").write_text("import time\n\ntime.sleep(60)\n")
+    task_id = working.post("/v1/tasks", json=asked(project)).json()["id"]
+    until_running(working, task_id)
+    began = time.monotonic()
+    assert working.post(f"/v1/tasks/{task_id}/cancel").status_code == 202
+    assert until_ended(working, task_id)["status"] == "cancelled"
+    assert time.monotonic() - began < 30
+
+
+def until_running(held: TestClient | httpx.Client, task_id: str) -> None:
+    give_up = time.monotonic() + ENDS_S
+    while held.get(f"/v1/tasks/{task_id}").json()["result"] is None:
+        assert time.monotonic() < give_up, "it never began"
+        time.sleep(0.05)
+
+
+def test_what_makes_no_sense_is_refused_before_it_is_queued(working: TestClient, project: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    wrong = (
+        {"dir": str(tmp_path / "nowhere")},
+        {"dir": "relative"},
+        {"dir": str(empty), "check": None},
+        {"solver": "os:system"},
+        {"solver": "no-such-solver"},
+        {"check": ""},
+        {"check": "'"},
+        {"attempts": 0},
+        {"budget_s": -1},
+        {"unknown": 1},
+    )
+    for each in wrong:
+        answer = working.post("/v1/tasks", json=asked(project) | each)
+        assert answer.status_code == 422, each
+        assert answer.json()["remedy"]
+    assert working.get("/v1/tasks").json()["items"] == []
+
+
+def test_a_task_without_a_check_takes_the_project_s_own(working: TestClient, project: Path) -> None:
+    (project / "test_basket.py").write_text(
+        "from basket import total\n\n\ndef test_total():\n    assert total([5]) == 5\n"
+    )
+    found = working.post("/v1/tasks", json={"dir": str(project), "solver": MENDS}).json()
+    assert found["check"][-2:] == ["pytest", "-q"]
+    assert until_ended(working, found["id"])["status"] == "passed"
+
+
+def test_tasks_start_below_the_roots_only(home: Path, project: Path, tmp_path: Path) -> None:
+    with client(home, roots=(project,)) as held:
+        assert held.post("/v1/tasks", json=asked(project)).status_code == 202
+        assert held.post("/v1/tasks", json=asked(tmp_path)).status_code == 422
+        assert held.post("/v1/tasks", json=asked(project / "..")).status_code == 422
+
+
+def test_the_instruction_is_never_run(working: TestClient, project: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    text = f"touch {mark}; $(touch {mark}) `touch {mark}`"
+    task_id = working.post("/v1/tasks", json=asked(project, instruction=text)).json()["id"]
+    until_ended(working, task_id)
+    assert not mark.exists()
+
+
+def test_a_check_runs_in_the_sandbox_only(working: TestClient, project: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    task_id = working.post("/v1/tasks", json=asked(project, check=f"touch {mark}; false")).json()["id"]
+    until_ended(working, task_id)
+    assert not mark.exists()
+
+
+def test_secrets_of_a_project_are_in_no_answer(working: TestClient, project: Path) -> None:
+    secret = "sk-proj-" + "aB3" * 16
+    (project / "basket.py").write_text(f'KEY = "{secret}"\n\ndef total(prices):\n    return sum(prices) - 1\n')
+    task_id = working.post("/v1/tasks", json=asked(project, instruction=f"use {secret}")).json()["id"]
+    until_ended(working, task_id)
+    for path in ("", "/timeline", "/checkpoints", "/circuit-breaker"):
+        assert secret not in working.get(f"/v1/tasks/{task_id}{path}").text, path
+    assert secret not in working.get("/v1/tasks").text
+
+
+def test_an_episode_of_the_command_line_is_a_task_too(working: TestClient, project: Path) -> None:
+    from ratchet.episodebook import Asked
+
+    held = runtime_of(working).episodes.run(Asked(check=("python", "check.py"), folder=project, solver=MENDS))
+    assert working.get(f"/v1/tasks/{held.id}").json()["status"] == "passed"
+    assert working.get(f"/v1/tasks/{held.id}/timeline").json()["nodes"]
+    assert working.post(f"/v1/tasks/{held.id}/checkpoints/0/restore").status_code == 200
+
+
+def test_memory_is_compared_fairly_and_leaves_nothing_behind(
+    working: TestClient, project: Path, tmp_path: Path
+) -> None:
+    tasks = tmp_path / "tasks"
+    shutil.copytree(project, tasks / "one")
+    shutil.copytree(project, tasks / "two")
+    body = {"dir": str(tasks), "check": "python check.py", "solver": MENDS, "attempts": 2}
+    answer = working.post("/v1/tasks/ab-comparison", json=body)
+    assert answer.status_code == 202
+    found = until_ended(working, answer.json()["id"])
+    assert found["status"] == "done", found
+    arms = found["comparison"]["arms"]
+    assert {name: arm["runs"] for name, arm in arms.items()} == {"none": 2, "shuffled": 2, "memory": 2}
+    assert len(found["comparison"]["ratios"]) == 3
+    assert runtime_of(working).lessons.list() == []
+
+
+def test_a_stream_tells_a_task_from_its_beginning_and_ends_with_it(home: Path, project: Path) -> None:
+    with serving(home, "--workers", "1") as server, httpx.Client(base_url=server.url, timeout=ENDS_S) as held:
+        task_id = held.post("/v1/tasks", json=asked(project)).json()["id"]
+        told = events_of(held, f"/v1/tasks/{task_id}/sse")
+        names = [(each["event"], json.loads(each["data"]).get("verb")) for each in told if "data" in each]
+        assert names[0] == ("task", "queued")
+        assert ("attempt", "passed") in names
+        assert ("task", "ended") in names
+        assert names[-1][0] == "end"
+        ids = [each["id"] for each in told if "id" in each]
+        assert len(ids) == len(set(ids))
+        # Who comes back gets what was missed, and what has ended ends at once.
+        rest = events_of(held, f"/v1/tasks/{task_id}/sse", {"Last-Event-ID": ids[2]})
+        assert [each["id"] for each in rest if "id" in each] == ids[3:]
+
+
+def events_of(held: httpx.Client, path: str, headers: dict[str, str] | None = None) -> list[dict[str, str]]:
+    """The events of a stream, to its end."""
+    found: list[dict[str, str]] = [{}]
+    with held.stream("GET", path, headers=headers or {}) as stream:
+        assert stream.status_code == 200
+        for line in stream.iter_lines():
+            name, _, value = line.partition(": ")
+            if not line:
+                found.append({})
+            elif name:
+                found[-1][name] = value
+    return [each for each in found if each]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_another_server_goes_on_with_the_task_of_one_that_ended(home: Path, project: Path, number: int) -> None:
+    """By kill -9 once its lease ends, and at once when it was asked to end."""
+    waits = "import time\nfrom basket import total\n\ntime.sleep(2)\nassert total([5]) == 5\n"
+    (project / "check.py").write_text(waits)
+    with serving(home, "--workers", "1") as one, httpx.Client(base_url=one.url, timeout=ENDS_S) as held:
+        task_id = held.post("/v1/tasks", json=asked(project)).json()["id"]
+        until_running(held, task_id)
+        one.end(number)
+    with serving(home, "--workers", "1") as two, httpx.Client(base_url=two.url, timeout=ENDS_S) as held:
+        found = until_ended(held, task_id)
+        assert found["status"] == "passed", found
+        assert len(held.get(f"/v1/tasks/{task_id}/timeline").json()["nodes"]) == 1
+    with Runtime.open(home=home) as runtime:
+        assert [each.id for each in runtime.episodes.list()] == [found["episode"]]
+
+
+def test_each_task_is_claimed_once_however_many_want_it(home: Path, tmp_path: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        store = runtime.store
+        ids = {queueing.add(store, Work(folder=str(tmp_path), check=("true",))).id for _ in range(40)}
+        claimed: list[str] = []
+
+        def work(server: str) -> None:
+            while (task := queueing.claim(store, server)) is not None:
+                claimed.append(task.id)
+                queueing.end(store, task, "passed")
+
+        threads = [threading.Thread(target=work, args=(f"s{n}",)) for n in range(6)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert sorted(claimed) == sorted(ids)
+
+
+def test_a_lease_that_ended_hands_the_task_and_its_episode_on(home: Path, tmp_path: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        store = runtime.store
+        task = queueing.add(store, Work(folder=str(tmp_path), check=("true",)))
+        one = queueing.claim(store, "one", lease_s=0.05)
+        assert one is not None
+        time.sleep(0.1)
+        two = queueing.claim(store, "two")
+        assert two is not None
+        assert two.episode == one.episode
+        assert queueing.renew(store, one) is None
+        assert not queueing.end(store, one, "failed")
+        assert queueing.end(store, two, "passed")
+        assert queueing.show(store, task.id).state == "passed"
+
+
+def test_a_task_that_kills_its_servers_is_given_up(home: Path, tmp_path: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        task = queueing.add(runtime.store, Work(folder=str(tmp_path), check=("true",)))
+        for _ in range(queueing.MOST_CLAIMS):
+            assert queueing.claim(runtime.store, "one", lease_s=-1.0) is not None
+        assert queueing.claim(runtime.store, "one") is None
+        found = queueing.show(runtime.store, task.id)
+        assert found.state == "error"
+        assert "retry" in found.reason
+
+
+def test_starting_a_task_needs_the_scope_run_and_so_does_no_other_thing(home: Path, project: Path) -> None:
+    with client(home) as held:
+        book = runtime_of(held).tokens
+        run = bearer(book.add("runner", ["run"]))
+        task_id = held.post("/v1/tasks", json=asked(project), headers=run).json()["id"]
+        found = held.get(f"/v1/tasks/{task_id}", headers=run).json()
+        assert found["by"] == "runner"
+        assert held.get("/v1/patterns", headers=run).status_code == 403
