@@ -54,6 +54,17 @@ def test_a_shipped_task_is_fixed_and_its_files_are_as_they_were(sandbox: Sandbox
     assert {each.name: each.read_text() for each in folder.glob("*.py")} == dict(task.project)
 
 
+def test_after_a_patch_of_two_edits_one_of_one_edit_is_still_found(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {
+        "last.py": "def last(n, k):\n    if n == 1:\n        return 0\n    return (last(n - 1, k) + 1) % n\n",
+        "test_last.py": "from last import last\n\n\ndef test_one():\n    assert last(1, 5) == 0\n\n\n"
+        "def test_two():\n    assert last(5, 2) == 2\n\n\ndef test_three():\n    assert last(7, 3) == 3\n",
+    }
+    found = searched(sandbox, written(tmp_path / "p", files))
+    assert len(found.patches[0]["marks"]) == 1  # type: ignore[arg-type]
+    assert b"+ k) % n" in files_of(found.patches[0])["last.py"]
+
+
 def test_what_lies_above_the_project_and_may_not_be_read_is_no_obstacle(tmp_path: Path) -> None:
     found = probe(Landlock(), quick=True)
     if not found.works:

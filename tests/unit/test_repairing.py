@@ -102,6 +102,21 @@ def test_windows_line_ends_and_a_declared_encoding_survive() -> None:
         ("def f(a):\n    try:\n        g()\n    except KeyError:\n        pass\n",
          "def f(a):\n    try:\n        g()\n    except (KeyError, IndexError):\n        pass\n"),
         ("def f(a):\n    if len(a) == 0:\n        return a\n", "def f(a):\n    if len(a) <= 1:\n        return a\n"),
+        ("def f(a, b, c):\n    return max(a, b + c)\n", "def f(a, b, c):\n    return max(b, a + c)\n"),
+        ("def f(a, b):\n    for k in b:\n        a[k] = b[k]\n",
+         "def f(a, b):\n    for k in b:\n        a[k] = f(a[k], b[k])\n"),
+        ("def f(a, s):\n    if a[0] not in s:\n        g(a)\n",
+         "def f(a, s):\n    if a[0] not in s:\n        s.add(a[0])\n        g(a)\n"),
+        ("def f(a):\n    if a[0] == 1:\n        f(a)\n",
+         "def f(a):\n    if a[0] == 1:\n        a[0] = 0\n        f(a)\n"),
+        ("def f(a):\n    yield a\n    f(a)\n", "def f(a):\n    yield a\n    yield from f(a)\n"),
+        ("def f(a):\n    if a.n:\n        a = a.n\n", "def f(a):\n    while a.n:\n        a = a.n\n"),
+        ("def f(a):\n    b = [0] * 10\n    return b[a // 3]\n",
+         "def f(a):\n    b = [0] * 10\n    return b[a // 3 % 10]\n"),
+        ("def f(s, a):\n    return s.slots[s.at + a] or len(s.slots)\n",
+         "def f(s, a):\n    return s.slots[(s.at + a) % len(s.slots)] or len(s.slots)\n"),
+        ("def f(a):\n    m, n = 0, 1\n", "def f(a):\n    m, n = 0, float('inf')\n"),
+        ("def f(n, k):\n    return f(n - 1, k) + 1\n", "def f(n, k):\n    return f(n - 1, k) + k\n"),
     ],
 )  # fmt: skip
 def test_a_fault_of_its_class_is_one_edit_away(wrong: str, right: str) -> None:
@@ -207,6 +222,22 @@ def test_the_placebo_tells_every_success_of_another_class() -> None:
     told = shuffled(memos)
     assert len(told) == len(memos)
     assert all(one.note != other.note for one, other in zip(memos, told, strict=True))
+
+
+class Chain:
+    """Shows its address, as most objects do."""
+
+    def __init__(self, value: int, rest: Chain | None = None) -> None:
+        self.value, self.rest = value, rest
+
+
+def test_objects_are_changed_by_their_fields() -> None:
+    seen = set()
+    for seed in range(1, 60):
+        (chain,) = changed([Chain(1, Chain(2))], seed)
+        seen.add((chain.value, chain.rest.value))
+    assert {a for a, _ in seen} > {1}
+    assert {b for _, b in seen} > {2}
 
 
 def test_a_patch_from_inside_can_only_name_python_files_of_the_project() -> None:
