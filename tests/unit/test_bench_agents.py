@@ -161,3 +161,11 @@ def test_a_virtual_environment_belongs_to_no_version(tmp_path: Path) -> None:
     agent = agent_of(str(folder), cwd=tmp_path)
     assert agent.argv == (str(folder / ".venv/bin/python"), "{agent}/agent.py")
     assert str(folder / ".venv") in agent.readable
+
+
+def test_a_program_that_is_installed_somewhere_is_no_folder_of_the_agent(tmp_path: Path) -> None:
+    (tmp_path / "tool" / "bin").mkdir(parents=True)
+    (tmp_path / "tool" / "bin" / "agent").write_text("")
+    agent = agent_of(f"{tmp_path}/tool/bin/agent --fast", cwd=tmp_path)
+    assert (agent.folder, agent.readable) == ("", (str(tmp_path / "tool"),))
+    assert agent.argv == (str(tmp_path / "tool" / "bin" / "agent"), "--fast")

@@ -34,6 +34,7 @@ _KNOB_KEYS = ("type", "default", "options", "low", "high", "integer")
 _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/homebrew", "/nix", "/etc", "/dev", "/proc", "/sys")
 _SHARED = ("/tmp", "/var/tmp", "/", "/home", "/root", "/opt", "/srv", "/var", "/mnt", "/data")  # noqa: S108
+_PROGRAMS = ("bin", "sbin", "shims", "Scripts")
 _BESIDE = (".venv", "venv", "env", "node_modules")
 _EXAMPLE = f'write {FILE_NAME} there, such as:  command = "python {{agent}}/agent.py"  changes = ["*.md", "*.py"]'
 
@@ -270,6 +271,9 @@ def _of_command(argv: tuple[str, ...], cwd: Path) -> Agent:
         path = Path(os.path.normpath(cwd / Path(word).expanduser()))
         if word.startswith(("-", "{")) or (at == 0 and "/" not in word) or not path.is_file() or _is_system(path):
             made.append(word)
+        elif at == 0 and path.parent.name in _PROGRAMS:
+            made.append(str(path))
+            readable += _installation(path)
         elif not folder and not _is_shared(path.parent):
             folder = str(path.parent.resolve())
             made.append(f"{{agent}}/{path.name}")
@@ -279,6 +283,14 @@ def _of_command(argv: tuple[str, ...], cwd: Path) -> Agent:
             readable.append(str(path))
             made.append(str(path))
     return Agent(how="command", argv=tuple(made), folder=folder, readable=tuple(readable))
+
+
+def _installation(program: Path) -> list[str]:
+    """What a program stands on: the folder that its own one lies in, and a virtual environment's Python."""
+    whole = program.parent.parent
+    if _is_shared(whole):
+        return [str(program)]
+    return [str(whole), *_base_of(whole)]
 
 
 def _is_system(path: Path) -> bool:
