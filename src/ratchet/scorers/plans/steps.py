@@ -34,8 +34,8 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
 Values: TypeAlias = Mapping[str, Json]
 
 
-class _Impossible(Exception):  # noqa: N818  (an answer, not a fault)
-    pass
+class Impossible(Exception):  # noqa: N818  (an answer, not a fault)
+    """A step cannot be taken; says why."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class _World:
             return self.state[name]
         if name in self.table:
             return self.table[name]
-        raise _Impossible(f"there is no {name}")
+        raise Impossible(f"there is no {name}")
 
     def value(self, said: Json, bound: Mapping[str, str]) -> Json:
         if not isinstance(said, str):
@@ -74,9 +74,7 @@ def check(spec: Values, answer: Json) -> Found:
         raise BadAnswer("the plan is no list of steps, each a list of an action and its arguments (texts)")
     if len(answer) > _MOST_STEPS:
         raise BadAnswer(f"the plan has more than {_MOST_STEPS:,} steps", "wrong_output")
-    table = spec.get("table", {})
-    assert isinstance(table, dict)
-    world = _World(dict(part(spec, "state", dict)), table)
+    world = _world(spec, part(spec, "state", dict))
     goals: list[list[Json]] = part(spec, "goals", list)
     done_before = sum(world.holds(goal, {}) for goal in goals)
     cost, kept = 0.0, 0
@@ -84,10 +82,11 @@ def check(spec: Values, answer: Json) -> Found:
     for number, step in enumerate(answer, 1):
         assert isinstance(step, list)
         try:
-            cost += _take(world, spec, [str(word) for word in step])
-        except _Impossible as error:
+            world.state, price = taken(spec, world.state, [str(word) for word in step])
+        except Impossible as error:
             faults.append(f"step {number}, {shown(step)}: {error}")
             break
+        cost += price
         kept += 1
     missed = [goal for goal in goals if not world.holds(goal, {})]
     faults += [f"in the end {goal[0]} is {shown(world.of(str(goal[0])))}, not {goal[1]} {goal[2]}" for goal in missed]
@@ -101,24 +100,25 @@ def check(spec: Values, answer: Json) -> Found:
     )
 
 
-def _take(world: _World, spec: Values, step: Sequence[str]) -> float:
-    """Take one step; its cost. Raises _Impossible, with nothing changed that matters."""
+def taken(spec: Values, state: Values, step: Sequence[str]) -> tuple[dict[str, Json], float]:
+    """The state after one step, and the step's cost. Raises Impossible."""
+    world = _world(spec, state)
     actions = part(spec, "actions", dict)
     if step[0] not in actions:
-        raise _Impossible(f"there is no action {step[0]!r}")
+        raise Impossible(f"there is no action {step[0]!r}")
     action = actions[step[0]]
     parameters = action.get("parameters", {})
     if len(parameters) != len(step) - 1:
-        raise _Impossible(f"it takes {len(parameters)} arguments")
+        raise Impossible(f"it takes {len(parameters)} arguments")
     bound = dict(zip(parameters, step[1:], strict=True))
     for name, argument in bound.items():
         if argument not in parameters[name]:
-            raise _Impossible(f"{argument!r} is no {name}")
+            raise Impossible(f"{argument!r} is no {name}")
     for condition in action.get("needs", []):
         if not world.holds(condition, bound):
             name, sign, said = condition
             name = _filled(str(name), bound)
-            raise _Impossible(f"{name} is {shown(world.of(name))}, not {sign} {world.value(said, bound)}")
+            raise Impossible(f"{name} is {shown(world.of(name))}, not {sign} {world.value(said, bound)}")
     cost = _number(world.value(action.get("cost", 1), bound))
     changes = [(_filled(name, bound), world.value(said, bound)) for name, said in action.get("sets", [])]
     changes += [
@@ -131,8 +131,20 @@ def _take(world: _World, spec: Values, step: Sequence[str]) -> float:
     for conditions in never:
         assert isinstance(conditions, list)
         if all(world.holds(condition, {}) for condition in conditions if isinstance(condition, list)):
-            raise _Impossible("after it holds what never may: " + " and ".join(map(_said, conditions)))
-    return cost
+            raise Impossible("after it holds what never may: " + " and ".join(map(_said, conditions)))
+    return world.state, cost
+
+
+def reached(spec: Values, state: Values) -> bool:
+    """Whether every goal holds."""
+    goals: list[list[Json]] = part(spec, "goals", list)
+    return all(_world(spec, state).holds(goal, {}) for goal in goals)
+
+
+def _world(spec: Values, state: Values) -> _World:
+    table = spec.get("table", {})
+    assert isinstance(table, dict)
+    return _World(dict(state), table)
 
 
 def _said(condition: Json) -> str:
@@ -151,5 +163,5 @@ def _filled(text: str, bound: Mapping[str, str]) -> str:
 
 def _number(value: Json) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _Impossible(f"{shown(value)} is no number")
+        raise Impossible(f"{shown(value)} is no number")
     return value
