@@ -28,7 +28,8 @@ def why_stop(attempts: Sequence[Attempt], budget: Budget, *, spent: str = "", ca
     if opened(attempts, budget.breaker):
         return "breaker", f"{budget.breaker} attempts ended with the same failure and the same files"
     if len(attempts) >= budget.attempts:
-        return "failed", f"{len(attempts)} attempts did not pass"
+        tried = len(attempts)
+        return "failed", f"{tried} attempts did not pass" if tried > 1 else "the one attempt did not pass"
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ratchet.breaker import opened, why_stop
 from ratchet.healing import Attempt, AttemptStatus, Budget
 from ratchet.signature import sign, template_of
@@ -46,3 +48,9 @@ def test_stops_come_in_this_order_passed_cancelled_budget_no_progress_breaker_at
 def test_a_solver_that_cannot_work_at_all_ends_it_and_a_refused_patch_does_not() -> None:
     assert why_stop([tried(1, status="refused", state="")], Budget())[0] == "refused"  # type: ignore[index]
     assert why_stop([tried(1, status="refused", state="s1")], Budget()) is None
+
+
+@pytest.mark.parametrize(("tries", "said"), [(1, "the one attempt did not pass"), (2, "2 attempts did not pass")])
+def test_the_end_of_the_attempts_says_how_many_there_were(tries: int, said: str) -> None:
+    attempts = [tried(n, state=f"s{n}") for n in range(1, tries + 1)]
+    assert why_stop(attempts, Budget(attempts=tries)) == ("failed", said)

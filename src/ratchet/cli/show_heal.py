@@ -121,7 +121,7 @@ def _head(out: Console, held: Episode) -> None:
     budget = held.budget
     said = (
         f"  check `{shlex.join(held.task.check)}` in {held.task.folder}; solver {held.solver}; at most "
-        f"{budget.attempts} attempts, {budget.usd:.2f} USD, {budget.seconds:g} s"
+        f"{number(budget.attempts, 'attempt')}, {budget.usd:.2f} USD, {budget.seconds:g} s"
     )
     out.print(plain(said, 400), style="dim", soft_wrap=True)
 
