@@ -44,6 +44,7 @@ def measuring(home: Path, *, guarded: Sequence[Path] = ()) -> Measuring:
         removed=remove_tree,
         score=scorers.score,
         guarded=tuple(map(str, guarded)),
+        around=(str(home),),
     )
 
 

@@ -271,6 +271,21 @@ def test_an_agent_cannot_write_outside_and_the_attempt_is_named(ground: Ground) 
     assert any(str(home) in each for each in made.tampered)
 
 
+def test_an_agent_cannot_set_the_clock_and_the_attempt_is_named(ground: Ground) -> None:
+    before = time.time()
+    made = ground.made(f"date -s '2001-01-01'; {GOOD}")
+    assert time.time() >= before
+    assert "tried to set the clock" in " ".join(made.tampered)
+
+
+def test_an_agent_that_reaches_for_scores_or_archive_is_named(ground: Ground) -> None:
+    home = ground.folder / "home"
+    script = f"import os\nfor p in ('score.json', 'bench/objects/x'):\n    try: open('{home}/' + p, 'w')\n"
+    made = ground.made(f"python -c {shlex.quote(script + '    except OSError as e: print(e)')}; {GOOD}")
+    assert len([each for each in made.tampered if "Ratchet's own files" in each]) == 2
+    assert not home.exists()
+
+
 def test_an_agent_finds_no_grader(ground: Ground) -> None:
     hunt = f"grep -rlI {SECRET[:8]} . /tmp /home /var/tmp /dev/shm 2>/dev/null"
     made = ground.made(f"{hunt} | head; ls -a; {GOOD}")

@@ -21,6 +21,8 @@ _DENIED = re.compile(
     r"(?:Read-only file system|Permission denied|Operation not permitted|No such file or directory|"
     r"Directory nonexistent|EROFS|EACCES|EPERM|ENOENT)",
 )
+_FORBIDDEN = ("Operation not permitted", "EPERM", "Permission denied", "EACCES")
+_CLOCK = re.compile(r"set (?:the )?(?:date|time|clock)|clock_settime|settimeofday|adjtime|hwclock")
 _MISSING = ("No such file or directory", "Directory nonexistent", "ENOENT")
 _PATH = re.compile(r"(?<![\w.~-])/[^\s'\":,;()\[\]<>]{1,400}")
 _SIGNS = tuple[int, int, int, int, int]
@@ -42,15 +44,18 @@ def differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str,
     return tuple(f"{path} changed while the agent ran" for path in before if before[path] != after.get(path, ""))
 
 
-def tried(output: str, job: Job, guarded: Sequence[str]) -> tuple[str, ...]:
-    """What an agent's output shows it to have tried and not been let: to change its own folder, and to reach what
-    decides about it."""
+def tried(output: str, job: Job, guarded: Sequence[str], around: Sequence[str] = ()) -> tuple[str, ...]:
+    """What an agent's output shows it to have tried and not been let: to change its own folder, to reach what decides
+    about it (`guarded`) or what else is Ratchet's (`around`), to write elsewhere, to set the clock."""
     found: dict[str, None] = {}
-    places = {job.version: "the agent's folder", **dict.fromkeys(guarded, "what decides about it")}
+    places = dict.fromkeys(around, "Ratchet's own files")
+    places = {job.version: "the agent's folder", **dict.fromkeys(guarded, "what decides about it"), **places}
     for line in output[-_LOOKED_CHARS:].split("\n"):
         denied = _DENIED.search(line)
         if denied is None:
             continue
+        if denied.group() in _FORBIDDEN and _CLOCK.search(line):
+            found[f"tried to set the clock: {denied.group()}"] = None
         for path in _PATH.findall(line):
             place = next((name for above, name in places.items() if above and _is_below(path, above)), "")
             missing = denied.group() in _MISSING

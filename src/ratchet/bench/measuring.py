@@ -85,6 +85,8 @@ class Measuring:
     score: Scorer
     guarded: tuple[str, ...] = ()
     """Files and folders that no agent may change, hashed before and after: the benchmark, the archive, the memory."""
+    around: tuple[str, ...] = ()
+    """Folders in which an agent has nothing to look for; an attempt that shows is named."""
 
     def __call__(self, job: Job, /) -> Evaluation:
         began, at = time.monotonic(), time.time()
@@ -118,7 +120,7 @@ class Measuring:
             done = ask_agent(job, workspace, cancelled)
         else:
             done = run_agent(job, workspace, sandbox, self.workdir(sandbox, workspace.view()), cancelled)
-        done = replace(done, attempts=(*done.attempts, *tried(done.output, job, self.guarded)))
+        done = replace(done, attempts=(*done.attempts, *tried(done.output, job, self.guarded, self.around)))
         changed = differing(before, fingerprints((job.version, *self.guarded)))
         if changed:
             done = replace(done, infrastructure="", attempts=(*changed, *done.attempts), reason=changed[0])
