@@ -27,7 +27,7 @@ _START = (
 )
 CHOICE = 400  # candidates after the first that passes, at most
 _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and judge
-_LONGEST_S = 600.0
+_LONGEST_S = 1_200.0
 _JUDGED = 4  # patches shown to the full check
 _REMEMBERED = 200  # successes that count for the order
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from .child import InChild, Job
 from .tracing import Tracer
 
-_SMALLEST_S = 0.15  # most mutants of a loop never end: our figure in docs/explanation/repair.md
+_SMALLEST_S = 0.1  # of CPU; most mutants of a loop never end, and what works is rarely slower than all that failed
 _TIMES = 5.0
 _READ = 65_536
 _KEPT = 8_000_000  # bytes of what one child says
