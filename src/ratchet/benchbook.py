@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from math import sqrt
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -86,6 +87,14 @@ class Compared:
     paired: Paired
     noise: Paired | None = None
     noise_run: str = ""
+
+    @property
+    def noise_floor(self) -> float | None:
+        """What nothing but chance shows on so many pairs, in points: half the 95 % interval of the agent against
+        itself, which shrinks with the root of the number of pairs."""
+        if self.noise is None or not self.noise.gain.n or not self.paired.gain.n:
+            return None
+        return self.noise.gain.half_width * sqrt(self.noise.gain.n / self.paired.gain.n)
 
 
 class BenchBook:

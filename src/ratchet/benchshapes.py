@@ -132,7 +132,7 @@ def compared(found: Compared) -> Shape:
         "first": run(found.first),
         "second": run(found.second),
         **pairs(found.paired),
-        "noise_floor": None if found.noise is None else round(found.noise.gain.half_width, 6),
+        "noise_floor": None if found.noise_floor is None else round(found.noise_floor, 6),
         "noise_run": found.noise_run,
     }
 

@@ -173,6 +173,7 @@ def test_an_agent_against_itself_uses_other_seeds_and_shows_the_noise(book: Benc
     other = book.run(asked, BenchMeans(measure=measure))
     compared = book.compare(other.id, other.id)
     assert compared.noise_run == ended.id
+    assert compared.noise_floor == pytest.approx(noise.gain.half_width * 3**0.5)  # of 18 pairs, for 6
     with pytest.raises(UsageError):
         book.noise(other.id)
 

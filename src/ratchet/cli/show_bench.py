@@ -152,10 +152,10 @@ def compared(found: Compared) -> None:
     )
     _left_out(out, pairs)
     out.print(cannot_see(pairs), soft_wrap=True)
-    if found.noise is not None:
-        floor = found.noise.gain.half_width
+    floor = found.noise_floor
+    if floor is not None:
         side = "within" if abs(pairs.gain.mean) <= floor else "beyond"
-        said = f"noise floor of this benchmark: +-{100 * floor:.1f} points (A/A run {found.noise_run}); "
+        said = f"noise floor on so many pairs: +-{100 * floor:.1f} points (A/A run {found.noise_run}); "
         out.print(f"{said}the difference is {side} it", soft_wrap=True)
     else:
         out.print("noise floor: not measured here; `ratchet bench run --aa` measures it", style="dim")
