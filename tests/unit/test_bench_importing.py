@@ -166,6 +166,12 @@ def test_a_bad_task_file_is_refused_by_its_path(tmp_path: Path, toml: str, said:
     assert "task.toml" in str(error.value)
 
 
+def test_a_test_that_is_no_python_is_refused_with_its_line(tmp_path: Path) -> None:
+    task_folder(tmp_path / "one", test_x_py="def test_x():\n    assert (\n")
+    with pytest.raises(UsageError, match=r"one/test_x\.py:\d+"):
+        read_folder(tmp_path, "mine")
+
+
 def test_a_folder_without_tests_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no pytest tests"):
         read_folder(tmp_path, "mine")

@@ -146,7 +146,7 @@ def _tasks_of_files(folder: Path) -> Iterator[BenchTask]:
             name = PurePosixPath(path).stem.removeprefix("test_").removesuffix("_test")
             graders = {**shared, path: texts[path]}
             files = plain if instruction.strip() else {**plain, **graders}
-            yield _pytest_task(name, files, graders, {}, instruction, _About({}, folder))
+            yield _pytest_task(name, files, graders, {}, instruction, _About({}, folder / TASK_FILE))
 
 
 def _pytest_task(
@@ -157,6 +157,9 @@ def _pytest_task(
     instruction: str,
     about: _About,
 ) -> BenchTask:
+    for path, text in graders.items():
+        if path.endswith(".py"):
+            _check_parses(text, str(about.path.parent / path))
     sources = [path for path in files if path.endswith(".py") and path not in graders]
     asked = instruction.strip() or (
         "The tests of this project fail. Change the program so that they pass."
@@ -285,11 +288,15 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
 
 
 def _check_parses(text: str, where: str) -> None:
+    """Raise UsageError where a test is no Python. A file is named with its line, a line of JSON as it is."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape in somebody's test is no reason to refuse it
             ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except SyntaxError as error:
+        at = f":{error.lineno}" if where.endswith(".py") else ""
+        raise UsageError(f"{where}{at}: test is no Python: {error.msg}") from error
+    except (ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"{where}: test is no Python: {error}") from error
 
 

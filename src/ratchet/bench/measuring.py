@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,7 @@ from ratchet.signature import sign, template_of
 AGAIN_AFTER_S = 0.5
 OUTPUT_CHARS = 6_000
 _REASON_CHARS = 500
+_ATTEMPT_CHARS = 300
 _LOOK_S = 0.05
 _FREE_BYTES = 33_554_432
 """Less free space than this on the disk of the working copies, and what fails there is the machine's fault."""
@@ -149,7 +150,7 @@ class Measuring:
 
 def _of_score(job: Job, done: Done, scored: Scored) -> Evaluation:
     made = _begun(job, done, scored.output)
-    made = replace(made, tampered=tuple(dict.fromkeys((*made.tampered, *scored.tampered))))
+    made = replace(made, tampered=_named_once(made.tampered, scored.tampered))
     if scored.unmeasured:
         return replace(made, result="unmeasured", reason=_line(scored.reason))
     score = min(1.0, max(0.0, scored.score))
@@ -196,7 +197,7 @@ def _begun(job: Job, done: Done, scorer_output: str) -> Evaluation:
         tokens=done.account.tokens,
         killed=done.killed,
         isolation=done.isolation,
-        tampered=(*done.attempts, *forged),
+        tampered=_named_once(done.attempts, forged),
     )
 
 
@@ -227,6 +228,10 @@ def _waited(seconds: float, cancelled: Callable[[], bool]) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until and not cancelled():
         time.sleep(_LOOK_S)
+
+
+def _named_once(*attempts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(clean(each, _ATTEMPT_CHARS) for found in attempts for each in found))
 
 
 def _line(text: str) -> str:

@@ -8,12 +8,13 @@ from typing import cast, get_args
 import click
 
 from ratchet import benchshapes
-from ratchet.benchbook import BenchAsked, BenchMeans, ImportFormat
+from ratchet.benchbook import BenchAsked, BenchBook, BenchMeans, ImportFormat
 from ratchet.benchground import ExecutorName
 from ratchet.benching import Split
 from ratchet.benchruns import BenchRun
 from ratchet.cli import show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.reach import Reach, reach_options
 from ratchet.cli.stopping import draining
 from ratchet.errors import BackendError, NotFound, UsageError
 
@@ -83,10 +84,7 @@ def show_one(name: str, task_id: str, evaluations: bool, command_home: Path | No
 @click.option("--budget-s", type=click.FloatRange(0, min_open=True), help="Seconds for all of it.  [default: a day]")
 @click.option("--aa", is_flag=True, help="The agent against itself, with other seeds: prints the noise floor.")
 @click.option("--resume", metavar="ID", help="Go on with a run that was stopped, killed, or out of budget.")
-@click.option("--net", type=click.Choice(["none", "host"]), help="Whether the agent reaches the network.")
-@click.option("--pass-env", "pass_env", multiple=True, metavar="NAME", help="A variable that the agent gets to see.")
-@click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read.")
-@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record.")
+@reach_options
 @home_option
 @json_option
 def run(
@@ -102,10 +100,7 @@ def run(
     budget_s: float | None,
     aa: bool,
     resume: str | None,
-    net: str | None,
-    pass_env: tuple[str, ...],
-    readable: tuple[Path, ...],
-    unsafe: bool,
+    reach: Reach,
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -140,15 +135,20 @@ def run(
                 usd=10.0 if budget_usd is None else budget_usd,
                 seconds=86_400.0 if budget_s is None else budget_s,
                 aa=aa,
-                net="host" if net == "host" else "none" if net == "none" else None,
-                pass_env=pass_env,
-                readable=readable,
-                unsafe=unsafe,
+                net=reach.net,
+                pass_env=reach.pass_env,
+                readable=reach.readable,
+                unsafe=reach.unsafe,
                 cwd=Path.cwd(),
             )
             ended = book.run(asked, means)
-    held, found = book.figures(ended.id)
-    noise = book.noise(ended.id) if ended.aa else None
+    _tell(book, ended.id, as_json=as_json)
+
+
+def _tell(book: BenchBook, run: str, *, as_json: bool) -> None:
+    """Show how a run ended, and end the command as it did."""
+    held, found = book.figures(run)
+    noise = book.noise(run) if held.aa else None
     if as_json:
         show.as_json(benchshapes.measured(held, found, noise))
     else:
