@@ -21,7 +21,7 @@ from typing import Any, Protocol
 sys.path.insert(0, str(Path(__file__).parent))
 
 from evolve_loop import cost, looped
-from evolve_rules import Ran, bench, best_of_n, gepa_runs, greedy, one_standard_error, raced, three_examples
+from evolve_rules import Ran, bench, best_of_n, gepa_runs, greedy, one_standard_error, raced, shortened, three_examples
 from figures import Figure, publish
 from guard_search import FDR, score
 from ratchet.loops.racing import Race, draw, levels
@@ -34,6 +34,8 @@ RULES: dict[str, Callable[..., Ran | None]] = {
 }
 GOALS = ((1, 36_000, 0.88), (8, 26_000, 0.86))
 AA_PROPOSALS = 20
+
+__all__ = ["against_itself", "bench", "greedy", "measured", "raced", "shortened"]
 
 
 def world_of(seed: int) -> dict[str, Ran | float | None]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from evolve_rules import FDR, Bench, Ran, bench
-from guard_search import Agent, score
+from evolve_rules import Bench, Ran, bench, shortened
+from guard_search import FDR, PROPOSALS, Agent, score
 from ratchet.benching import Agent as AgentUnderTest
 from ratchet.benching import Benchmark, BenchTask, Evaluation
 from ratchet.evolveasked import EvolveAsked, EvolveMeans
@@ -78,9 +78,9 @@ class InOrder:
         return Proposed(status="proposed", hypothesis=f"proposal {n}")
 
 
-def looped(seed: int, *, at_once: int, kind: str = "") -> tuple[Ran, Evolution]:
+def looped(seed: int, *, at_once: int, kind: str = "", proposals: int = PROPOSALS) -> tuple[Ran, Evolution]:
     """One world through the whole loop."""
-    on = _bench(seed, kind)
+    on = shortened(_bench(seed, kind), proposals)
     tasks = [_task("gate", n) for n in range(len(on.agent))] + [_task("sealed", n) for n in range(len(on.sealed))]
     with TemporaryDirectory() as folder, Runtime.open(home=Path(folder, "home")) as runtime:
         agent = Path(folder, "agent")
@@ -132,7 +132,7 @@ def _task(split: str, n: int) -> BenchTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """CPU and wall milliseconds of the loop an evaluation that itself costs nothing, and seconds to list all of them."""
+    """CPU and wall milliseconds of the loop for an evaluation that costs nothing itself, and seconds to list them."""
 
     evaluations: int
     cpu_ms: float
@@ -153,12 +153,12 @@ class Same:
 
 
 def cost(evaluations: int = 10_000) -> Cost:
-    """A run of at least so many evaluations, in one thread."""
+    """A run of about so many evaluations, in one thread: each proposal takes some 300 until it is given up."""
     with TemporaryDirectory() as folder, Runtime.open(home=Path(folder, "home")) as runtime:
         asked = EvolveAsked(
             agent=synthetic_agent(Path(folder, "agent"), {"*": 0.5}),
             benchmark=synthetic_benchmark(gate=60),
-            proposals=max(4, evaluations // 300),  # each takes some 400 evaluations to be given up
+            proposals=max(4, evaluations // 300),
         )
         wall, cpu = time.perf_counter(), time.process_time()
         means = EvolveMeans(proposer=Same(), measure=SyntheticMeasure(), unsafe=True)

@@ -1,7 +1,7 @@
 """One run of 200 proposals by several rules of acceptance, in the same world (`guard_search`), each told in full.
 
-Ratchet's rule is the code of its loop (`ratchet.loops.racing`): draws, races, levels, and what waits is raced first.
-The others are the rules in use: keep whatever scores higher (greedy), whatever scores higher by a standard error, GEPA's
+Ratchet's rule is the code of its loop (`ratchet.loops.racing`): draws, races, levels; what waits is raced first. The
+others are the rules in use: keep whatever scores higher (greedy), whatever scores higher by a standard error, GEPA's
 minibatch of three, and GEPA 0.1.4 itself.
 
 What a run claims in the end is compared with the truth: Ratchet measures its winner again on sealed tasks, which no
@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from math import sqrt
 from random import Random
 
@@ -55,6 +56,11 @@ def bench(seed: int, kind: str = "") -> Bench:
     chance = Random(f"sealed{seed}{kind}")
     sealed, _ = world(chance, helping=0.0)
     return Bench(seed, agent, tuple(proposals), sealed, tuple(_alike(chance, each) for each in proposals))
+
+
+def shortened(on: Bench, proposals: int) -> Bench:
+    """The same world with the first so many proposals only."""
+    return replace(on, proposals=on.proposals[:proposals], on_sealed=on.on_sealed[:proposals])
 
 
 def _alike(chance: Random, proposal: Proposal) -> Proposal:
@@ -185,8 +191,7 @@ def gepa_runs(on: Bench) -> Ran | None:
     improvement, then all tasks): its adapter measures by coin, and its reflection hands out the same proposals in the
     same order. A candidate is the list of proposals applied. None where it is not installed."""
     try:
-        import gepa
-        from gepa.core.adapter import EvaluationBatch
+        gepa, adapter = import_module("gepa"), import_module("gepa.core.adapter")
     except ImportError:
         return None
     chance = Random(f"gepa{on.seed}")
@@ -207,7 +212,7 @@ def gepa_runs(on: Bench) -> Ran | None:
             agent = version(candidate["applied"])
             state["runs"] += len(batch)
             scores = [float(chance.random() < agent[task]) for task in batch]
-            return EvaluationBatch(outputs=batch, scores=scores, trajectories=batch if capture_traces else None)
+            return adapter.EvaluationBatch(outputs=batch, scores=scores, trajectories=batch if capture_traces else None)
 
         def make_reflective_dataset(self, *_: object) -> dict[str, list[dict[str, str]]]:
             return {"applied": [{}]}

@@ -25,50 +25,36 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             del sys.modules[name]
 
 
-def means(benchmark: Any, worlds: int, *, at_once: int, kind: str = "") -> tuple[float, float, float, float]:
-    """Share of false keeps, share of runs that kept anything, runs used, and true gain, in the mean."""
-    ran = [benchmark.raced(benchmark.bench(seed, kind), at_once=at_once) for seed in range(worlds)]
-    return (
-        sum(each.false / each.kept if each.kept else 0.0 for each in ran) / worlds,
-        sum(each.kept > 0 for each in ran) / worlds,
-        sum(each.runs for each in ran) / worlds,
-        sum(each.gain for each in ran) / worlds,
-    )
-
-
 @pytest.mark.parametrize(("at_once", "most", "least"), [(1, 36_000, 0.88), (8, 26_000, 0.86)])
-def test_few_false_keeps_at_little_cost_and_little_gain_left_behind(
+def test_few_false_keeps_at_little_cost_and_true_claims(
     benchmark: Any, at_once: int, most: float, least: float
 ) -> None:
-    false_share, _, runs, gain = means(benchmark, WORLDS, at_once=at_once)
-    greedy = [benchmark.greedy(benchmark.bench(seed)) for seed in range(WORLDS)]
-    assert false_share <= 0.10
-    assert runs <= most
-    assert gain >= least * sum(each.gain for each in greedy) / WORLDS
+    worlds = [benchmark.bench(seed) for seed in range(WORLDS)]
+    ran = [benchmark.raced(each, at_once=at_once) for each in worlds]
+    greedy = [benchmark.greedy(each) for each in worlds]
+    assert sum(each.false / each.kept if each.kept else 0.0 for each in ran) / WORLDS <= 0.10
+    assert sum(each.runs for each in ran) / WORLDS <= most
+    assert sum(each.gain for each in ran) >= least * sum(each.gain for each in greedy)
+    assert abs(sum(each.claimed - each.truth for each in ran) / WORLDS) <= 0.01
     assert sum(each.false / each.kept for each in greedy) / WORLDS > 0.4
 
 
 def test_where_nothing_helps_hardly_any_run_keeps_anything(benchmark: Any) -> None:
-    _, keeping, _, _ = means(benchmark, WORLDS, at_once=8, kind="idle")
-    assert keeping <= 0.10
+    ran = [benchmark.raced(benchmark.bench(seed, "idle"), at_once=8) for seed in range(WORLDS)]
+    assert sum(each.kept > 0 for each in ran) <= 0.10 * WORLDS
 
 
 def test_identical_proposals_are_hardly_ever_kept(benchmark: Any) -> None:
     assert sum(benchmark.against_itself(seed) for seed in range(40)) <= 4
 
 
-def test_what_is_claimed_is_true_in_the_mean(benchmark: Any) -> None:
-    ran = [benchmark.raced(benchmark.bench(seed), at_once=8) for seed in range(WORLDS)]
-    assert abs(sum(each.claimed - each.truth for each in ran) / WORLDS) <= 0.01
-
-
 def test_a_world_through_the_whole_loop_ends_as_the_races_alone_would(benchmark: Any) -> None:
-    ran, ended = import_module("evolve_loop").looped(3, at_once=8)
-    alone = benchmark.raced(benchmark.bench(3), at_once=8)
+    ran, ended = import_module("evolve_loop").looped(3, at_once=8, proposals=48)
+    alone = benchmark.raced(benchmark.shortened(benchmark.bench(3), 48), at_once=8)
     assert ended.state == "ended"
     assert ran.false <= 1
     assert ran.gain >= 0.7 * alone.gain
-    assert 0.7 * alone.runs <= ran.runs <= 1.4 * alone.runs
+    assert 0.6 * alone.runs <= ran.runs <= 1.6 * alone.runs
 
 
 @pytest.mark.soak
