@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ratchet.analysis.health import Health, health
@@ -10,6 +12,7 @@ from ratchet.effects import Effect
 from ratchet.ports import Store
 from ratchet.records import Json, Pattern, Row
 
+KEPT_S = 60.0
 _HOUR_S = 3_600
 
 
@@ -107,6 +110,33 @@ def look(
         effect=effect,
         saved=saved(store, effect),
     )
+
+
+class Glance:
+    """The last look, as long as nothing has happened since: a page that many people keep open costs one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: tuple[tuple[Json, ...], float, Overview] | None = None
+
+    def at(self, store: Store, look: Callable[[], Overview]) -> Overview:
+        """What a look says now. At most `KEPT_S` old: what ages by itself (a trend, a deadline) is looked at again."""
+        mark = _mark(store)
+        with self._lock:
+            if self._seen is not None and self._seen[0] == mark and time.monotonic() - self._seen[1] < KEPT_S:
+                return self._seen[2]
+        found = look()
+        with self._lock:
+            self._seen = (mark, time.monotonic(), found)
+        return found
+
+
+def _mark(store: Store) -> tuple[Json, ...]:
+    """Changes with every outcome and every event."""
+    totals = store.sum_by("activity", (), ("calls", "failures", "excused"))
+    newest = store.find("events", order=("-at", "-id"), limit=1).rows
+    counted = totals[0] if totals else {}
+    return (*(counted.get(name) for name in ("calls", "failures", "excused")), newest[0]["id"] if newest else None)
 
 
 def _int(row: Row, name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from ratchet.api.access import Access
 from ratchet.api.feed import Feed
 from ratchet.api.meter import Meter
+from ratchet.overview import Glance
 from ratchet.runtime import Runtime
 from ratchet.taskworkers import TaskWorkers
 
@@ -51,6 +52,7 @@ class Served:
     feed: Feed
     meter: Meter
     workers: TaskWorkers | None = None
+    glance: Glance = field(default_factory=Glance)
 
     def wake_workers(self) -> None:
         """A task waits: begin with it at once, if it can be here."""

@@ -8,7 +8,7 @@ from fastapi import Request
 from starlette.responses import FileResponse, Response
 
 from ratchet.api.problems import Problem
-from ratchet.api.serving import Operations
+from ratchet.api.serving import Operations, Shared
 from ratchet.api.ui import asking
 from ratchet.api.ui.asking import READS
 from ratchet.api.ui.charts import over_time
@@ -20,9 +20,10 @@ _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
 
 
 @router.get("/", dependencies=[READS])
-def overview(request: Request, runtime: Operations) -> Response:
+def overview(request: Request, held: Shared) -> Response:
     """Health over time, what is rising, what was saved."""
-    seen = runtime.overview()
+    held.runtime.drain()
+    seen = held.glance.at(held.runtime.store, held.runtime.overview)
     agents = sorted(seen.health.agents.items(), key=lambda each: (each[1], each[0]))
     chart = over_time([(each.at, each.calls, each.rate) for each in seen.spans], line="Success", place=2, shares=True)
     return drawn(
