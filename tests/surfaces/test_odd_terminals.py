@@ -121,3 +121,22 @@ def test_no_line_of_an_answer_commands_the_terminal(run: Runner, tmp_path: Path)
     for said in shown:
         assert said
         assert all(character.isprintable() or character == "\n" for character in said), said
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "words", ["health --json", "classify x", "sandbox exec --workdir . --unsafe-no-sandbox --stdin -- cat"]
+)
+def test_a_closed_stream_is_an_empty_one(run: Runner, tmp_path: Path, words: str, closed: str) -> None:
+    run("record", "agent", "--error", "it broke")
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m ratchet {words} {closed}"],
+        cwd=tmp_path,
+        env={**os.environ, "RATCHET_HOME": str(tmp_path / "r"), "HOME": str(tmp_path.parent)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

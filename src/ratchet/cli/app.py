@@ -122,6 +122,7 @@ def opened(command_home: Path | None = None) -> Runtime:
 
 def run() -> None:
     """Run one command; a known error is one line on stderr and its own exit code."""
+    _have_all_streams()
     _speak_all_alphabets()
     try:
         code = cli.main(prog_name="ratchet", standalone_mode=False)
@@ -149,6 +150,15 @@ def run() -> None:
         _hush()
         code = _say(explained(error), BackendError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _have_all_streams() -> None:
+    """A stream that the caller has closed is an empty one: nothing else may come to lie at its number, where a program
+    that is started would take it for its own."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest free number: the closed one, where it is still free
+            setattr(sys, name, os.fdopen(opened, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def _speak_all_alphabets() -> None:
