@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratchet.analysis.health import health
+from ratchet.analysis.health import health, recent
 from ratchet.analysis.ingest import ingest
 from ratchet.analysis.patterns import current, members, patterns, split
 from ratchet.errors import NotFound, UsageError
@@ -150,8 +150,17 @@ def test_health_reads_the_last_200_outcomes_of_each_agent(store: Store) -> None:
     assert found.agents["a"] == 1.0
     assert 0.4 < found.agents["b"] < 0.6
     assert health(store, agent="b").agents == {"b": found.agents["b"]}
-    (recent, _) = store.find("recents", order=("agent",)).rows
-    assert len(recent["outcomes"]) == 200  # type: ignore[arg-type]
+    (held, _) = store.find("recents", order=("agent",)).rows
+    assert [name for _, name, _ in recent(held)] == [f"o{n}" for n in range(100, 300)]
+
+
+def test_last_outcomes_that_were_kept_as_lists_are_read_and_go_on(store: Store) -> None:
+    kept: Row = {"outcomes": [[0.5, "before", 0], [7.5, "later", 1]]}
+    store.swap("recents", "a", 0, kept)
+    assert health(store).agents["a"] > 0.4
+    ingest(store, [ran(n) for n in range(3)])
+    (held,) = store.find("recents").rows
+    assert recent(held) == [[0.0, "o0", 1], [0.5, "before", 0], [1.0, "o1", 1], [2.0, "o2", 1], [7.5, "later", 1]]
 
 
 def test_refusals_cascades_and_interruptions_are_no_failures_of_the_agent(store: Store) -> None:

@@ -27,22 +27,48 @@ def keep_recent(store: Store, ran: Mapping[str, Iterable[Ran]]) -> None:
     rows: list[Row] = []
     for agent, new in ran.items():
         known = held.get(agent, {})
-        merged = sorted([*_outcomes(known), *new], key=_when)[-RECENT:]
-        rows.append({"agent": agent, "revision": known.get("revision", 0), "outcomes": [*merged]})
+        lines = _merged(_lines(known), sorted(new, key=_when))
+        rows.append({"agent": agent, "revision": known.get("revision", 0), "outcomes": "\n".join(lines)})
     if store.swap_many("recents", rows) < len(rows):
         raise Conflict("an agent's last outcomes changed while new ones were added; try again")
+
+
+def recent(row: Row) -> list[Ran]:
+    """The outcomes in a row of `recents`, oldest first."""
+    return [_ran(line) for line in _lines(row)]
 
 
 def health(store: Store, *, agent: str | None = None) -> Health:
     """Health of every agent and overall (or of one agent), from its last outcomes: never scans history."""
     where = None if agent is None else {"agent": agent}
     rows = store.find("recents", where, order=("agent",)).rows
-    return health_of({str(row["agent"]): [bool(ran[2]) for ran in _outcomes(row)] for row in rows})
+    return health_of({str(row["agent"]): [bool(ran[2]) for ran in recent(row)] for row in rows})
 
 
-def _outcomes(row: Row) -> list[Ran]:
+def _merged(held: list[str], new: list[Ran]) -> list[str]:
+    """Lines in order. What is new is nearly always the newest, too: then no line that is held needs to be read, which
+    is most of what this costs (200 numbers to text and back, for every agent and batch)."""
+    if held and new and _when(new[0]) < _when(_ran(held[-1])):
+        new = sorted([*map(_ran, held), *new], key=_when)
+        held = []
+    return [*held, *map(_line, new)][-RECENT:]
+
+
+def _line(ran: Ran) -> str:
+    at, name, ok = ran
+    return f"{ok} {at!r} {name}".replace("\n", " ")
+
+
+def _ran(line: str) -> Ran:
+    ok, at, name = line.split(" ", 2)
+    return [float(at), name, int(ok)]
+
+
+def _lines(row: Row) -> list[str]:
     held = row.get("outcomes")
-    return [ran for ran in held if isinstance(ran, list)] if isinstance(held, list) else []
+    if isinstance(held, list):  # as it was kept before lines were
+        return [_line(ran) for ran in held if isinstance(ran, list)]
+    return held.split("\n") if isinstance(held, str) and held else []
 
 
-__all__ = ["Health", "Ran", "health", "keep_recent"]
+__all__ = ["Health", "Ran", "health", "keep_recent", "recent"]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from ratchet import arms, edits, trialgate
+from ratchet.analysis.health import recent
 from ratchet.errors import BackendError, Conflict, NotFound, RatchetError, Refused
 from ratchet.guard import blocks
 from ratchet.guard.evidence import Evidence, count, evidence
@@ -179,12 +180,7 @@ class Guard:
     def _has_recovered(self, held: Trial) -> bool:
         """Whether enough of the agent's last calls since the pause succeeded."""
         row = self._store.get("recents", held.change.agent) or {}
-        ran = row.get("outcomes")
-        since = (
-            [each for each in ran if isinstance(each, list) and _at(each) > held.paused_at]
-            if isinstance(ran, list)
-            else []
-        )
+        since = [each for each in recent(row) if _at(each) > held.paused_at]
         return sum(1 for each in since[-trialgate.OUTAGE_STREAK :] if each[2]) >= RESUME_AFTER
 
     def _rebased(self, held: Trial, now: float) -> Trial | None:

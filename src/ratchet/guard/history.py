@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ratchet.analysis.health import recent
 from ratchet.coin import CALL
 from ratchet.ports import Store
 from ratchet.records import Json, Metric, Row, UnitKind
@@ -27,8 +28,7 @@ class History:
 def history(store: Store, agent: str, *, now: float) -> History:
     """What the gate and the ramp want to know. All of it gives power only, never validity."""
     row = store.get("recents", agent) or {}
-    held = row.get("outcomes")
-    ran = [each for each in held if isinstance(each, list)] if isinstance(held, list) else []
+    ran = recent(row)
     sample = [found for each in ran[-_SAMPLE:] if (found := store.get("outcomes", str(each[1]))) is not None]
     return History(
         before=(sum(1 for each in ran if each[2]), len(ran)),

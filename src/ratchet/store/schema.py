@@ -119,7 +119,7 @@ _TABLES = (
         clustered=True,
         body=False,
     ),
-    # One row per agent: its last outcomes, oldest first, in the body's `outcomes` as [started_at, id, ok].
+    # One row per agent: its last outcomes, oldest first, in the body's `outcomes`, a line each: 1 or 0, started_at, id.
     Table(name="recents", key=("agent",), columns=(*text("agent"), *_REVISION)),
     # What was learnt.
     Table(
