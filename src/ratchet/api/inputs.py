@@ -102,6 +102,21 @@ class Search(Strict):
     )
 
 
+class ExportedLesson(TypedDict, total=False):
+    """A lesson of an export. Its state, counts and id are not taken over."""
+
+    __pydantic_config__ = ConfigDict(extra="allow", strict=True)  # type: ignore[misc]
+
+    when: Required[Text]
+    do: Required[Text]
+    example: Text | None
+    kind: Text | None
+    tool: Text | None
+    head: Text | None
+    scope: Text | None
+    provenance: Text | None
+
+
 class NewLesson(Strict):
     """When an error like `when` occurs, do `do`, word for word."""
 

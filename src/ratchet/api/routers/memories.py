@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from fastapi import APIRouter, Depends, Request
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from ratchet import shapes
 from ratchet.api import inputs, outputs
 from ratchet.api.access import Needs
-from ratchet.api.answers import answer, tagged
-from ratchet.api.problems import Problem
+from ratchet.api.answers import MEDIA_TYPE, answer, tagged
+from ratchet.api.problems import Problem, invalid_of
 from ratchet.api.serving import Operations
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"])
@@ -18,12 +22,22 @@ READS = Depends(Needs("read"))
 WRITES = Depends(Needs("write"))
 
 LINES = "application/x-ndjson"
-_LINES_BODY = {
+_TAKEN = {
     "requestBody": {
         "required": True,
-        "content": {LINES: {"schema": {"type": "string", "description": "What /v1/memories/export gave."}}},
+        "content": {
+            LINES: {"schema": {"type": "string", "description": "What /v1/memories/export gave."}},
+            MEDIA_TYPE: {
+                "schema": {
+                    "type": "array",
+                    "maxItems": 10_000,
+                    "items": {"$ref": "#/components/schemas/ExportedLesson"},
+                }
+            },
+        },
     }
 }
+_exported = TypeAdapter(list[inputs.ExportedLesson])
 
 
 @router.post("/search", response_model=outputs.Recalled, dependencies=[READS])
@@ -56,9 +70,22 @@ def export(runtime: Operations) -> Response:
     return Response(runtime.lessons.export().encode("utf-8", "backslashreplace"), media_type=LINES, headers=headers)
 
 
-@router.post("/import", response_model=outputs.Imported, openapi_extra=_LINES_BODY, dependencies=[WRITES])
+@router.post("/import", response_model=outputs.Imported, openapi_extra=_TAKEN, dependencies=[WRITES])
 async def take(request: Request, runtime: Operations) -> Response:
-    """Take lessons of an export, as candidates whatever they claim to be: somebody else's evidence is not ours."""
+    """Take lessons of an export, as candidates whatever they claim to be: somebody else's evidence is not ours.
+
+    The lines of an export, or the same as a JSON array. A lesson that cannot be taken is told of, and costs itself.
+    """
     body = await request.body()
-    found = await run_in_threadpool(runtime.lessons.take, body, name="an upload")
-    return answer(shapes.imported(found))
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    lines = _lines(body) if kind == MEDIA_TYPE else body
+    return answer(shapes.imported(await run_in_threadpool(runtime.lessons.take, lines, name="an upload")))
+
+
+def _lines(body: bytes) -> bytes:
+    """The lines of a JSON array of lessons."""
+    try:
+        lessons = _exported.validate_json(body)
+    except ValidationError as error:
+        raise invalid_of(cast("list[dict[str, Any]]", error.errors(include_input=False, include_url=False))) from error
+    return b"\n".join(map(to_json, lessons))
