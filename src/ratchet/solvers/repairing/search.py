@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ _DEPTH = 3
 # Candidates after the first that passes, to have something to choose from: as many as it took, and this many at least;
 # few where memory speaks for the edit. The right one is often only the second or third that passes.
 _MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 4
+_CHOICE_SHARE = 0.25  # of the time that is left then
 # Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
 # Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
 DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned"})
@@ -80,6 +82,7 @@ class Search:
         self._cut_short: list[Patch] = []
         self._fruitful: State | None = None
         self._until = wanted.candidates
+        self._ends_at = server.deadline
 
     def run(self) -> str:
         """Search to the end; "" if something was tried, else why not."""
@@ -97,7 +100,7 @@ class Search:
         if not root.programs:
             return "the failing tests run no Python file that may be changed"
         self.calls = root.calls
-        while self.tried < self._until and not self._server.out_of_time():
+        while self.tried < self._until and not self._out_of_time():
             state = self._next_state()
             if state is None:
                 break
@@ -232,6 +235,9 @@ class Search:
     def _found(self, patch: Patch) -> None:
         if patch.key in self._wanted.skip:
             return
+        if not self.patches:
+            now = time.monotonic()
+            self._ends_at = now + max(0.0, self._server.deadline - now) * _CHOICE_SHARE
         if all(_is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
         self.patches.append(patch)
@@ -241,7 +247,12 @@ class Search:
         """How many candidates there are still to be, after this one."""
         if trust(self._wanted.memory) > 0.5 and patch.foretold > _KNOWN * patch.plain:
             return min(self._wanted.choice, _MORE_IF_KNOWN)
-        return self._wanted.choice if _is_doubtful(patch) else min(self._wanted.choice, max(_MORE_AT_LEAST, self.tried))
+        # One failing test says little of what is right.
+        weak = _is_doubtful(patch) or len(self.first.failing) == 1
+        return self._wanted.choice if weak else min(self._wanted.choice, max(_MORE_AT_LEAST, self.tried))
+
+    def _out_of_time(self) -> bool:
+        return self._server.out_of_time() or time.monotonic() > self._ends_at
 
     def _keep_if_better(self, state: State, new: State) -> None:
         """Whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
