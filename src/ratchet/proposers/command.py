@@ -6,6 +6,8 @@ It works in the sandbox, in a copy of the agent's files. It finds what is known 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ratchet.codingagent import CodingAgent, Errand
 from ratchet.prompts import Prompts
 from ratchet.proposers.answers import fixed, outcome, said_in
@@ -13,6 +15,7 @@ from ratchet.proposers.evidence import told
 from ratchet.proposing import ProposalJob, Proposed, ProposerOptions
 
 _ROOM = 24_000  # characters of evidence
+_MOST_S = 3_600.0  # longest run of an agent: one that hangs must not take the whole run's time
 
 
 class CommandProposer:
@@ -43,7 +46,7 @@ class CommandProposer:
                 stdin=text,
                 workspace=job.workspace,
                 sandbox=job.sandbox,
-                limits=job.limits,
+                limits=replace(job.limits, wall_s=min(job.limits.wall_s, _MOST_S)),
                 purse=job.purse,
             )
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from ratchet.proposers.evidence import row_of
 from ratchet.proposing import ProposalJob, Proposed, ProposerOptions
 
 _PYTHON = ("python", "-B")
+_MOST_S = 600.0
+"""Longest run of a script: one that hangs must not take the whole run's time."""
 # What the function prints is no answer. Modules of the agent's folder must not stand in for those imported here.
 _CALL = """
 import os, sys
@@ -60,7 +63,7 @@ class ScriptProposer:
                 stdin=evidence,
                 workspace=job.workspace,
                 sandbox=job.sandbox,
-                limits=job.limits,
+                limits=replace(job.limits, wall_s=min(job.limits.wall_s, _MOST_S)),
                 purse=job.purse,
             )
         )
