@@ -10,9 +10,12 @@ from ratchet.errors import BackendError
 from ratchet.learning import row_of
 from ratchet.recorder import Recorder
 from ratchet.records import Outcome, Quarantined, Row
-from ratchet.sources import otlp_logs
+from ratchet.sources import otlp_logs, otlp_wire
 from ratchet.sources.otlp import Traces
-from ratchet.sources.otlp_wire import JSON, Signal, answered, decoded
+from ratchet.sources.otlp_wire import Signal, answered, decoded
+
+JSON, PROTOBUF = otlp_wire.JSON, otlp_wire.PROTOBUF
+"""The content types of OTLP/HTTP."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

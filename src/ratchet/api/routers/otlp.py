@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ratchet.api.access import Needs
 from ratchet.api.problems import said
 from ratchet.api.serving import Operations
-from ratchet.sources.otlp_wire import JSON, PROTOBUF, Signal
+from ratchet.intake import JSON, PROTOBUF
 
 router = APIRouter(prefix="/v1", tags=["otlp"], dependencies=[Depends(Needs("write"))])
 
@@ -31,7 +31,7 @@ _ANSWER: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _taken(signal: Signal, request: Request, runtime: Operations) -> Response:
+async def _taken(signal: Literal["traces", "logs", "metrics"], request: Request, runtime: Operations) -> Response:
     body = await request.body()
     received = await run_in_threadpool(
         runtime.intake.otlp,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import cast, get_args
 
 from fastapi import Request
 from starlette.responses import Response
@@ -11,10 +11,10 @@ from ratchet.api.serving import Operations
 from ratchet.api.ui import asking
 from ratchet.api.ui.asking import READS, WRITES, Start, back, here, part
 from ratchet.api.ui.rendering import drawn
-from ratchet.memory.lessons import STATES
 from ratchet.records import LessonState
 
 router = asking.router()
+STATES: tuple[LessonState, ...] = get_args(LessonState)
 
 
 @router.get("/ui/lessons", dependencies=[READS])
