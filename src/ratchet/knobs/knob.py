@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
+from math import ceil, floor, isfinite
 
 from ratchet import edits
 from ratchet.errors import UsageError
@@ -100,7 +100,7 @@ class Range(Knob):
         if not self.integer:
             return bounded
         whole = round(bounded)
-        return whole if self.low <= whole <= self.high else int(bounded)
+        return next((each for each in (whole, floor(bounded)) if self.low <= each <= self.high), ceil(bounded))
 
     def described(self) -> Row:
         return {**super().described(), "low": self.low, "high": self.high, "integer": self.integer}

@@ -162,9 +162,10 @@ def _points(knob: Range, now: Json) -> Iterator[tuple[int, float]]:
 def _along(knob: Range, here: float, share: float) -> float:
     """The point that lies a share of the range away."""
     if knob.low > 0 and knob.high / knob.low >= _WIDE and here > 0:
-        point = exp(log(here) + share * (log(knob.high) - log(knob.low)))
+        low, high = log(knob.low), log(knob.high)
+        point = exp(min(high, log(here) + share * (high - low)))
     else:
-        point = here + share * (knob.high - knob.low)
+        point = here + share * knob.high - share * knob.low  # (the width itself may be beyond every float)
     bounded = min(max(point, knob.low), knob.high)
     return bounded if bounded in (knob.low, knob.high) else float(f"{bounded:.{_DIGITS}g}")
 
