@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +44,21 @@ def test_a_sandbox_holds_the_abuse_and_lets_honest_work_pass(sandbox: Sandbox, c
     if case.needs & LACKS.get(sandbox.name, frozenset()):
         pytest.skip(f"{sandbox.name} has no namespaces, which this case needs")
     assert problems(sandbox, case, open_folder) == []
+
+
+def test_the_folder_of_the_script_that_runs_ratchet_is_not_shown(sandbox: Sandbox, open_folder: Path) -> None:
+    script, work = open_folder / "app" / "agent.py", open_folder / "work"
+    for folder in (script.parent, work):
+        folder.mkdir(mode=0o755)
+    (script.parent / ".env").write_text("KEY=secret\n")
+    script.write_text(
+        f"from pathlib import Path\nfrom {type(sandbox).__module__} import {type(sandbox).__name__} as Sandbox\n"
+        "from ratchet.confinement import Command, View\n"
+        f"command = Command(argv=('cat', {str(script.parent / '.env')!r}), view=View(folder=Path({str(work)!r})))\n"
+        "ran = Sandbox().run(command)\nprint(ran.exit_code, ran.stdout.decode())\n"
+    )
+    done = subprocess.run([sys.executable, script], cwd="/", capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
 
 
 def test_the_suite_has_fifty_cases_at_least_each_with_its_control() -> None:

@@ -27,7 +27,8 @@ class Interpreter:
 def own() -> Interpreter:
     """The interpreter that runs Ratchet, with its packages."""
     found = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
-    found += [each for each in sys.path if each and os.path.isdir(each) and _is_package_folder(each)]
+    importable = _named_for_packages()
+    found += [each for each in sys.path if each and os.path.abspath(each) in importable and _is_package_folder(each)]
     links = list(_chain(sys.executable))
     environ = []
     if sys.prefix != sys.base_prefix:
@@ -81,9 +82,24 @@ def _base_of(venv: Path) -> str | None:
     return prefix if library and foreign and not _holds_secrets(prefix) else None
 
 
+def _named_for_packages() -> set[str]:
+    """Folders from which any `python` of this installation would import: those for packages, those that their .pth
+    files name (packages under development), and those of PYTHONPATH. Not the folder of the script that runs, nor what a
+    program has put on its path: there lie a person's own files."""
+    places = site.getsitepackages()
+    if site.ENABLE_USER_SITE:
+        places.append(site.getusersitepackages())
+    named = [*places, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    for place in places:
+        for each in sorted(Path(place).glob("*.pth")):
+            lines = each.read_text(encoding="utf-8", errors="replace").splitlines()
+            named += [os.path.join(place, line.rstrip()) for line in lines if not line.startswith(("#", "import "))]
+    return {os.path.abspath(each) for each in named}
+
+
 def _is_package_folder(path: str) -> bool:
-    """Folders that Python imports from, but not a working directory that is merely on the path."""
-    return os.path.realpath(path) != os.path.realpath(os.getcwd()) and not _holds_secrets(path)
+    """Not a working directory that is merely on the path, nor a home."""
+    return os.path.isdir(path) and os.path.realpath(path) != os.path.realpath(os.getcwd()) and not _holds_secrets(path)
 
 
 def _holds_secrets(path: str) -> bool:
