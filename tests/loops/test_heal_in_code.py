@@ -324,7 +324,7 @@ def test_the_repair_solver_heals_without_a_model(tmp_path: Path) -> None:
         home = ratchet.Ratchet(home={home!r})
 
 
-        @home.heal(check=lambda value, values: value == values[-1], solver="repair")
+        @home.heal(check=lambda value, values: value == values[-1], solver="repair", budget_s=600)
         def last(values):
             return values[len(values)]
     """)
