@@ -220,6 +220,13 @@ def test_a_broken_sandbox_and_a_full_disk_are_no_wrong_answers(ground: Ground) -
         assert list((ground.folder / "scratch").iterdir()) == []
 
 
+@pytest.mark.parametrize("path", ["../out.txt", "/etc/motd", "a/../../b"])
+def test_a_task_whose_files_lead_outside_is_not_laid(over: Ground, path: str) -> None:
+    made = over.measure(replace(over.job(), task=replace(TASK, files={path: "x"})))
+    assert made.result == "unmeasured"
+    assert "no path within task" in made.reason
+
+
 # -- cancelling --------------------------------------------------------------------------------------------------------
 
 

@@ -138,6 +138,8 @@ class Measuring:
         project = place / "task"
         project.mkdir()
         for path, text in task.files.items():
+            if path.startswith("/") or ".." in path.split("/"):
+                raise Refused(f"{path!r} is no path within task {task.id}: give one relative to its folder")
             target = project / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8", errors="surrogateescape")

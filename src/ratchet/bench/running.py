@@ -135,7 +135,7 @@ def _state(workspace: Workspace, start: str) -> str:
     """A name for what the files hold while the agent is at work; a new one where they cannot be read just now."""
     try:
         return state_of(workspace.diff(start))
-    except (Refused, NotFound, OSError):
+    except (Refused, NotFound, OSError, ValueError):
         return os.urandom(8).hex()
 
 
