@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import cast
 
 from ratchet import healshapes
@@ -42,10 +43,10 @@ def queued(task: QueuedTask) -> Shape:
 def detail(found: TaskDetail) -> Shape:
     """A task with its episode as far as it has come, secrets of the project's files taken out."""
     shape: Shape = queued(found.task) if found.task is not None else _of_episode(found)
-    shape["result"] = None if found.episode is None else _redacted(healshapes.detail(found.episode))
+    shape["result"] = None if found.episode is None else redacted(healshapes.detail(found.episode))
     compared = found.task is not None and found.task.work.kind == "compare"
     shape["comparison"] = (
-        _redacted(dict(found.task.result)) if compared and found.task is not None and found.task.result else None
+        redacted(dict(found.task.result)) if compared and found.task is not None and found.task.result else None
     )
     return shape
 
@@ -86,7 +87,7 @@ def timeline(found: TaskDetail, events: Sequence[Row]) -> Shape:
 
 def _node(each: Attempt) -> Shape:
     return {
-        **_redacted(healshapes.attempt(each)),
+        **redacted(healshapes.attempt(each)),
         "colour": _COLOURS.get(each.status, "red"),
         "confidence": round(each.score, 4),
         "diff": redact(each.diff),
@@ -123,8 +124,9 @@ def breaker(found: Breaker) -> Shape:
     }
 
 
-def _redacted(shape: Shape) -> Shape:
-    """The shape with secrets out of all its texts, whole otherwise: a diff is cut nowhere."""
+def redacted(shape: Shape) -> Shape:
+    """The shape with secrets out of all its texts, whole otherwise: a diff is cut nowhere. Numbers that no JSON has
+    become null."""
     return cast("Shape", _without_secrets(shape))
 
 
@@ -135,4 +137,4 @@ def _without_secrets(value: Json) -> Json:
         return [_without_secrets(each) for each in value]
     if isinstance(value, dict):
         return {name: _without_secrets(each) for name, each in value.items()}
-    return value
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -341,3 +341,110 @@ class Breaker(BaseModel):
     limit: int
     signature: str
     reason: str
+
+
+class Benchmark(BaseModel):
+    name: str
+    title: str
+    hash: str
+    tasks: int
+    kinds: dict[str, int]
+    splits: dict[str, int]
+    smoke: int
+
+
+class BenchTask(BaseModel):
+    id: str
+    title: str
+    kind: str
+    split: str
+    scorer: str
+    instruction: str
+
+
+class BenchmarkDetail(Benchmark):
+    task_list: list[BenchTask]
+
+
+class Interval(BaseModel):
+    """A mean with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+class BenchRun(BaseModel):
+    """One run of an agent on a benchmark."""
+
+    id: str
+    benchmark: str
+    agent: str
+    state: str
+    score: Interval | None
+    runs: int
+    unmeasured: int
+    cost_usd: float
+    started_at: float
+
+
+class BenchRunPage(Page):
+    items: list[BenchRun]
+
+
+class BenchComparison(BaseModel):
+    first: dict[str, Any]
+    second: dict[str, Any]
+
+
+class Evaluation(BaseModel):
+    """One run of one task by one version of an agent."""
+
+    task: str
+    seed: int
+    candidate: str
+
+
+class EvaluationPage(Page):
+    items: list[Evaluation]
+
+
+class Evolution(BaseModel):
+    """One search for a better version of an agent. `report` is what came of it on sealed tasks."""
+
+    id: str
+    state: str
+    reason: str
+    benchmark: str
+    proposer: str
+    incumbent: str
+    runs: int
+    cost_usd: float
+    report: dict[str, Any] | None
+
+
+class EvolutionPage(Page):
+    items: list[Evolution]
+
+
+class Candidate(BaseModel):
+    """One version of an agent's archive."""
+
+    n: int
+    id: str
+    state: str
+    parent: str
+    hypothesis: str
+    e_value: float | None
+    pairs: int
+
+
+class EvolutionDetail(Evolution):
+    candidates: list[Candidate]
+
+
+class EvolutionTree(BaseModel):
+    id: str
+    incumbent: str
+    root: dict[str, Any]

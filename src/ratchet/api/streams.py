@@ -23,10 +23,19 @@ RETRY_MS = 2_000
 """How long a browser waits before it comes back."""
 _FAREWELL_S = 2.0  # for a stream to end by itself, which the feed makes it do at once
 
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string"},
+        "data": {"type": "string"},
+        "retry": {"type": "integer"},
+    },
+}
 STREAM: dict[int | str, dict[str, object]] = {
     200: {
         "description": "Events as they happen: `id`, `event` (its noun) and `data` (JSON) each",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"schema": _EVENT}},
     }
 }
 

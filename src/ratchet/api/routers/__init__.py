@@ -5,7 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from ratchet.api.routers import (
+    bench,
     events,
+    evolve,
     health,
     lessons,
     memories,
@@ -32,6 +34,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     proposals.router,
     settings.router,
     tasks.router,
+    bench.router,
+    evolve.router,
     events.router,
     metrics.router,
 )
