@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.bench.measuring import Measuring
+from ratchet.bench.running import limits_of
 from ratchet.benchground import executing, measuring
 from ratchet.benching import Agent, BenchTask, Evaluation
 from ratchet.errors import SandboxError
@@ -194,6 +195,14 @@ def test_an_agent_that_goes_round_in_circles_is_ended_and_named(ground: Ground) 
     made = ground.made(loop, seconds=60)
     assert (made.result, made.killed, made.kind) == ("failed", "looping", "loop_detected")
     assert made.wall_s < 15
+
+
+def test_an_agent_with_nothing_to_wait_for_may_be_still_for_a_shorter_time(over: Ground) -> None:
+    job = over.job(seconds=600)
+    long = replace(job, task=replace(TASK, wall_s=500))
+    assert limits_of(long).idle_s == 30
+    assert limits_of(replace(long, agent=replace(job.agent, net="host"))).idle_s == 180
+    assert limits_of(job).idle_s == limits_of(job).wall_s == TASK.wall_s
 
 
 # -- what the machine does wrong ---------------------------------------------------------------------------------------

@@ -23,9 +23,7 @@ class Reach:
 
 _OPTIONS = (
     click.option("--net", type=click.Choice(["none", "host"]), help="Whether the agent reaches the network."),
-    click.option(
-        "--pass-env", "pass_env", multiple=True, metavar="NAME", help="A variable that the agent gets."
-    ),
+    click.option("--pass-env", "pass_env", multiple=True, metavar="NAME", help="A variable that the agent gets."),
     click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read."),
     click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record."),
 )
