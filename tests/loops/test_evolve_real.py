@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ import pytest
 from ratchet.bench.agents import agent_of
 from ratchet.bench.shipped import shipped
 from ratchet.benchground import measuring
-from ratchet.benching import Agent, Benchmark
+from ratchet.benching import Benchmark
 from ratchet.demo.laying import IDEAS, lay_out, lay_out_prompts
 from ratchet.evolveasked import EvolveAsked
 from ratchet.evolving import Candidate, Evolution
@@ -191,11 +190,3 @@ def test_the_prompts_of_ratchets_own_solver_are_measured_and_changed_like_any_ag
         assert result == "passed"
         assert cost_usd > 0
         assert score(worse)[0] != "passed"
-
-
-def test_an_agent_of_the_demo_is_laid_out_once(place: Path) -> None:
-    folder = lay_out(place / "agent", shipped("quick"))
-    made: Agent = agent_of(str(folder), cwd=place)
-    assert made.changes == ("prompts/*.md", "agent.py", "reading.py")
-    assert made.knobs["most_calls"]["default"] == 2
-    assert os.listdir(folder / "prompts") == ["rules.md"]
