@@ -15,6 +15,7 @@ from ratchet.archive import Archive
 from ratchet.benchbook import BenchBook
 from ratchet.benchground import executing, files_of, measuring
 from ratchet.benching import Benchmark, Evaluation
+from ratchet.benchshelf import BenchShelf
 from ratchet.confinement import FileChange, Limits
 from ratchet.declaration import declared
 from ratchet.episodebook import Landing
@@ -176,6 +177,7 @@ class EvolveBook:
         budget = Budget(usd=share * held.usd, seconds=share * held.seconds)
         purse = EpisodePurse(store, held.id, budget, used_s=held.duration_s, cancelled=means.stopping)
         chosen = means.executor
+        guarded = [BenchShelf(self._home).place(held.benchmark), self._home / "salt"]
         with executing(chosen, held.parallel) if isinstance(chosen, str) else nullcontext(chosen) as executor:
             ground = Ground(
                 store=store,
@@ -186,7 +188,7 @@ class EvolveBook:
                 benchmark=benchmark,
                 purse=purse,
                 means=Measuring(
-                    measure=means.measure or measuring(self._home),
+                    measure=means.measure or measuring(self._home, guarded=guarded),
                     executor=executor,
                     parallel=held.parallel,
                     versions=archive.folder,

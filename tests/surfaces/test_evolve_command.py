@@ -1,0 +1,128 @@
+"""`ratchet evolve` as a shell and a script see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ratchet.bench.agents import agent_of
+from ratchet.evolveasked import EvolveAsked, EvolveMeans
+from ratchet.proposing import ProposalJob, Proposed
+from ratchet.runtime import Runtime
+from ratchet.testing.evolving import (
+    SKILLS,
+    ScriptedProposer,
+    SyntheticMeasure,
+    skills_text,
+    synthetic_agent,
+    synthetic_benchmark,
+)
+
+DECLARATION = """command = "true"
+changes = ["skills.json"]
+
+[knobs.tries]
+type = "range"
+low = 1
+high = 9
+integer = true
+"""
+
+
+def good(job: ProposalJob) -> Proposed:
+    job.workspace.write(SKILLS, skills_text({"*": 1.0}).encode())
+    return Proposed(status="proposed", hypothesis="always right", settings={"tries": 4})
+
+
+class Shell:
+    """Runs `ratchet` beside an agent, with a home and a benchmark of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        synthetic_agent(folder / "agent", {"*": 0.0})
+        self.skills, self.declaration = folder / "agent" / SKILLS, folder / "agent" / "ratchet-agent.toml"
+        self.declaration.write_text(DECLARATION)
+
+    def ratchet(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environ = {
+            "HOME": str(self.folder),
+            "RATCHET_HOME": str(self.folder / "home"),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "COLUMNS": "160",
+        }
+        return subprocess.run(
+            ["ratchet", *words], cwd=self.folder, env=environ, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    def told(self, done: subprocess.CompletedProcess[str], code: int = 0) -> str:
+        assert done.returncode == code, done.stderr + done.stdout
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    return Shell(tmp_path_factory.mktemp("evolve"))
+
+
+@pytest.fixture(scope="module")
+def run(shell: Shell) -> str:
+    """A run that kept something, made with an agent of known truth; its id."""
+    with Runtime.open(home=shell.folder / "home") as runtime:
+        asked = EvolveAsked(
+            agent=agent_of("agent", cwd=shell.folder),
+            benchmark=synthetic_benchmark(),
+            proposer="settings",
+            proposals=2,
+        )
+        proposer = ScriptedProposer([{"agent.py": "x = 1\n"}, good])
+        means = EvolveMeans(proposer=proposer, measure=SyntheticMeasure(), unsafe=True)
+        return runtime.evolutions.run(asked, means).id
+
+
+def test_a_run_is_listed_shown_and_drawn_as_a_tree(shell: Shell, run: str) -> None:
+    (listed,) = json.loads(shell.told(shell.ratchet("evolve", "list", "--json")))
+    assert listed["id"] == run
+    shown = json.loads(shell.told(shell.ratchet("evolve", "show", run, "--json")))
+    assert [each["state"] for each in shown["candidates"]] == ["baseline", "screened_out", "kept"]
+    assert "agent.py" in shown["candidates"][1]["reason"]
+    assert '+"*": 1.0' in shown["candidates"][2]["diff"]
+    drawn = json.loads(shell.told(shell.ratchet("evolve", "tree", run, "--json")))
+    assert [each["n"] for each in drawn["root"]["children"]] == [1, 2]
+    for words in (("list",), ("show", run, "--diffs"), ("tree", run)):
+        assert "always right" in shell.told(shell.ratchet("evolve", *words)) or words == ("list",)
+    assert "+100.0 points" in shell.told(shell.ratchet("evolve", "show", run))
+
+
+def test_the_result_is_a_patch_and_applied_only_when_told_so(shell: Shell, run: str) -> None:
+    patch = shell.told(shell.ratchet("evolve", "apply", run))
+    assert '+"*": 1.0' in patch
+    assert "+tries = 4" in patch
+    assert json.loads(shell.skills.read_text()) == {"*": 0.0}
+    assert f"ratchet evolve revert {run}" in shell.told(shell.ratchet("evolve", "apply", run, "--apply"))
+    assert json.loads(shell.skills.read_text()) == {"*": 1.0}
+    assert shell.declaration.read_text().startswith(DECLARATION)
+    shell.told(shell.ratchet("evolve", "revert", run))
+    assert json.loads(shell.skills.read_text()) == {"*": 0.0}
+    assert shell.declaration.read_text() == DECLARATION
+
+
+def test_wrong_calls_are_one_line_with_the_remedy(shell: Shell, run: str) -> None:
+    for words, code, said in (
+        (("evolve",), 2, "--agent"),
+        (("evolve", "--agent", "agent"), 2, "--proposer"),
+        (("evolve", "--agent", "agent", "--proposer", "nobody"), 2, "nobody"),
+        (("evolve", "--agent", "agent", "--bench", "none", "--proposer", "settings"), 3, "none"),
+        (("evolve", "show", "ev0"), 3, "ratchet evolve list"),
+        (("evolve", "--resume", run), 5, "has ended"),
+        (("evolve", "revert", run), 5, "not applied"),
+        (("evolve", "apply", run, "--apply", "--branch", "x"), 2, "one of"),
+    ):
+        done = shell.ratchet(*words)
+        assert done.returncode == code, (words, done.stderr)
+        assert said in done.stderr
+        assert len(done.stderr.strip().split("\n")) == 1
