@@ -70,8 +70,8 @@ def _weak(weak: WeakTask, room: int) -> str:
     head = f"## {task.id} ({task.kind}): score {weak.score:.2f} over {weak.runs} runs"
     parts = [head, quoted(cap(task.instruction, max(_LEAST, room // 2)))]
     for run in weak.examples[:1]:
-        said = output_excerpt(run.output, max(_LEAST, room // 3))
-        parts.append(f"What it did there: {run.result}, {_line(run.reason)}" + (f"\n{quoted(said)}" if said else ""))
+        said = (_line(run.reason), output_excerpt(run.output, max(_LEAST, room // 3)))
+        parts.append(f"What it did there: {run.result}\n{quoted(chr(10).join(filter(None, said)))}")
     return "\n".join(parts)
 
 
@@ -92,9 +92,8 @@ def _tried(tried: Sequence[Candidate], room: int) -> str:
 
 def _try(one: Candidate, room: int) -> str:
     gain = f", {100 * one.mean:+.1f} points over {one.pairs} pairs" if one.pairs else ""
-    head = f"## Proposal {one.n}: {one.state}{gain}. {_line(one.reason)}"
-    diff = cap(one.diff, room)
-    return f"{head}\n{quoted(_line(one.hypothesis) + (chr(10) + diff if diff else ''))}"
+    parts = (_line(one.hypothesis), f"Decision: {_line(one.reason)}", cap(one.diff, room))
+    return f"## Proposal {one.n}: {one.state}{gain}\n{quoted(chr(10).join(filter(None, parts)))}"
 
 
 def _line(text: str) -> str:
