@@ -1,0 +1,214 @@
+"""Live streams of a real server: ids, resumption, heartbeats, many listeners, and an end that comes in time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from ratchet.api.feed import Feed
+from ratchet.errors import StoreError
+from ratchet.records import Row
+from surfaces.serving import Server, refused, serving
+
+WAITS_S = 60.0
+LESSON = {"when": "fatal: the remote end hung up unexpectedly", "do": "git gc"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("streams") / "home", "--workers", "0") as held:
+        yield held
+
+
+def listen(server: Server, headers: dict[str, str] | None = None, path: str = "/v1/events/sse") -> socket.socket:
+    """An open stream, its headers read."""
+    host, port = server.url.removeprefix("http://").split(":")
+    place = socket.create_connection((host, int(port)), timeout=WAITS_S)
+    more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    place.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n{more}\r\n".encode())
+    seen = b""
+    while b"\r\n\r\n" not in seen:
+        seen += place.recv(1)
+    assert b" 200 " in seen.split(b"\r\n")[0] + b" "
+    return place
+
+
+def until(place: socket.socket, wanted: str) -> str:
+    """What the stream says until it says this."""
+    seen = ""
+    while wanted not in seen:
+        part = place.recv(65_536).decode()
+        assert part, f"the stream ended: {seen}"
+        seen += part
+    return seen
+
+
+def test_a_change_reaches_every_listener_with_its_id(server: Server) -> None:
+    places = [listen(server) for _ in range(20)]
+    made = httpx.post(f"{server.url}/v1/lessons", json=LESSON | {"do": "git gc --auto"}).json()
+    for place in places:
+        told = until(place, made["id"])
+        assert "event: lesson" in told
+        assert "\nid: " in told.replace("\r", "")
+        place.close()
+
+
+def test_outcomes_that_arrive_are_told_by_their_number(server: Server) -> None:
+    place = listen(server)
+    httpx.post(f"{server.url}/v1/outcomes", json=[{"agent": "a"}] * 3)
+    assert '"count":3' in until(place, "stored")
+    place.close()
+
+
+def test_who_comes_back_gets_what_was_missed_and_nothing_twice(server: Server) -> None:
+    place = listen(server)
+    first = httpx.post(f"{server.url}/v1/lessons", json=LESSON | {"do": "one"}).json()["id"]
+    told = until(place, first)
+    last = [line for line in told.replace("\r", "").splitlines() if line.startswith("id: ")][-1].removeprefix("id: ")
+    place.close()
+    missed = [httpx.post(f"{server.url}/v1/lessons", json=LESSON | {"do": f"more {n}"}).json()["id"] for n in range(3)]
+    back = listen(server, {"Last-Event-ID": last})
+    told = until(back, missed[-1])
+    assert [told.count(f'"{each}"') for each in missed] == [1, 1, 1]
+    assert f'"{first}"' not in told
+    back.close()
+
+
+def test_a_stream_of_one_noun_tells_of_no_other(server: Server) -> None:
+    place = listen(server, path="/v1/events/sse?noun=trial&noun=lesson")
+    httpx.post(f"{server.url}/v1/outcomes", json={"agent": "a"})
+    made = httpx.post(f"{server.url}/v1/lessons", json=LESSON | {"do": "only this"}).json()["id"]
+    assert "event: outcome" not in until(place, made)
+    place.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_ends_in_time_with_open_streams_and_ends_them_in_order(home: Path, number: int) -> None:
+    with serving(home) as server:
+        places = [listen(server) for _ in range(10)]
+        assert server.end(number) < 10
+        assert server.process.returncode == 0
+        for place in places:
+            rest = b""
+            while part := place.recv(65_536):
+                rest += part
+            assert rest.endswith(b"0\r\n\r\n"), "cut off instead of ended"
+            place.close()
+
+
+def test_a_server_says_where_it_is_where_its_tokens_are_and_how_to_stop_it(home: Path) -> None:
+    with serving(home, "--token", "t0ken-by-hand") as server:
+        assert server.url in server.said
+        assert str(home) in server.said
+        assert "Authorization: Bearer" in server.said
+        assert f"kill {server.pid}" in server.said
+        assert "t0ken-by-hand" not in server.said
+        assert httpx.get(f"{server.url}/health").status_code == 401
+        assert httpx.get(f"{server.url}/health", headers={"Authorization": "Bearer t0ken-by-hand"}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_a_server_for_others_does_not_start_without_a_token(home: Path, host: str) -> None:
+    done = refused(home, "--host", host)
+    assert done.returncode == 5
+    assert "ratchet token add" in done.stderr
+
+
+def test_a_port_that_is_taken_is_said(home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = refused(home, "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 2
+    assert "--port" in done.stderr
+
+
+def test_the_log_is_json_where_it_is_asked_for_and_hides_secrets(home: Path) -> None:
+    secret = "sk-proj-" + "aB3" * 16
+    with serving(home, "--log", "json", "--log-level", "info") as server:
+        httpx.get(f"{server.url}/v1/patterns/{secret}?key={secret}")
+        server.end()
+    (log,) = home.parent.glob("serve-*.log")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    asked = next(each for each in lines if each["event"] == "request.served")
+    assert (asked["status"], asked["method"]) == (404, "GET")
+    assert secret not in log.read_text()
+
+
+class Timeline:
+    """Events that a feed reads; down while `why` is set."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.why = ""
+
+    def add(self, name: str, at: float | None = None) -> None:
+        self.rows.append({"id": name, "at": time.time() if at is None else at, "noun": "lesson", "verb": "added"})
+
+    def __call__(self, since: float) -> list[Row]:
+        if self.why:
+            raise StoreError(self.why)
+        return [row for row in self.rows if float(str(row["at"])) >= since]
+
+
+def test_an_event_whose_transaction_ended_late_is_told_all_the_same() -> None:
+    async def run() -> list[str]:
+        timeline = Timeline()
+        timeline.add("before")
+        feed = Feed(timeline, poll_s=0.01)
+        async with feed.listen() as listener:
+            timeline.add("new")
+            got = [await listener.queue.get()]
+            timeline.add("late", time.time() - 20)
+            got.append(await listener.queue.get())
+            feed.close()
+            got.append(await listener.queue.get())
+        return ["end" if each is None else str(each["id"]) for each in got]
+
+    assert asyncio.run(run()) == ["new", "late", "end"]
+
+
+def test_a_feed_says_when_the_store_is_down_and_when_it_is_back() -> None:
+    async def run() -> list[object]:
+        timeline = Timeline()
+        feed = Feed(timeline, poll_s=0.01)
+        async with feed.listen() as listener:
+            timeline.why = "stopped"
+            down = await listener.queue.get()
+            timeline.why = ""
+            up = await listener.queue.get()
+            timeline.add("new")
+            new = await listener.queue.get()
+            feed.close()
+        assert down is not None
+        assert up is not None
+        assert new is not None
+        return [down["verb"], up["verb"], new["id"]]
+
+    assert asyncio.run(run()) == ["down", "up", "new"]
+
+
+def test_a_listener_that_falls_behind_is_cut_off_and_holds_up_nobody() -> None:
+    async def run() -> tuple[int, object]:
+        feed = Feed(Timeline(), poll_s=60)
+        async with feed.listen() as slow:
+            for n in range(5_000):
+                feed.tell({"noun": "outcome", "count": n})
+            kept = slow.queue.qsize()
+            last = None
+            while not slow.queue.empty():
+                last = slow.queue.get_nowait()
+            feed.close()
+        return kept, last
+
+    kept, last = asyncio.run(run())
+    assert kept <= 1_000
+    assert last is None
