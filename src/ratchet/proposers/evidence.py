@@ -17,6 +17,13 @@ from ratchet.records import Json, Pattern
 from ratchet.redaction import cap, clean, redact
 
 MOST_WEAK, MOST_EXAMPLES, MOST_PATTERNS, MOST_TRIED = 8, 2, 8, 12
+HEADINGS = (
+    "# The agent",
+    "# Tasks on which it does worst",
+    "# What keeps failing",
+    "# What was tried already: propose something else",
+)
+"""What the parts of the text begin with: what repeats them is no change of an agent."""
 _LINE = 300
 _LEAST = 200
 _WEAK_SHARE, _TRIED_SHARE = 3, 6  # a room's part that each may take: a third, a sixth
@@ -50,7 +57,7 @@ def told(job: ProposalJob, room: int) -> str:
 
 def _agent(job: ProposalJob) -> str:
     files = ", ".join(job.agent.changes[:20])
-    lines = ["# The agent", f"Files that may change: {files}" if files else "No file of it may change."]
+    lines = [HEADINGS[0], f"Files that may change: {files}" if files else "No file of it may change."]
     values = values_of(job)
     for name, knob in list(job.agent.knobs.items())[:40]:
         bounds = {key: value for key, value in knob.items() if key not in ("type", "default")}
@@ -62,7 +69,7 @@ def _weakest(weakest: Sequence[WeakTask], room: int) -> str:
     if not weakest:
         return ""
     each = max(_LEAST, room // len(weakest))
-    return "# Tasks on which it does worst\n" + "\n".join(_weak(task, each) for task in weakest)
+    return f"{HEADINGS[1]}\n" + "\n".join(_weak(task, each) for task in weakest)
 
 
 def _weak(weak: WeakTask, room: int) -> str:
@@ -79,7 +86,7 @@ def _patterns(patterns: Sequence[Pattern]) -> str:
     if not patterns:
         return ""
     lines = "\n".join(f"{each.count} times, {each.kind}: {_line(each.template)}" for each in patterns[:MOST_PATTERNS])
-    return f"# What keeps failing\n{quoted(lines)}"
+    return f"{HEADINGS[2]}\n{quoted(lines)}"
 
 
 def _tried(tried: Sequence[Candidate], room: int) -> str:
@@ -87,7 +94,7 @@ def _tried(tried: Sequence[Candidate], room: int) -> str:
     if not shown:
         return ""
     each = max(_LEAST, room // len(shown))
-    return "# What was tried already: propose something else\n" + "\n".join(_try(one, each) for one in shown)
+    return f"{HEADINGS[3]}\n" + "\n".join(_try(one, each) for one in shown)
 
 
 def _try(one: Candidate, room: int) -> str:

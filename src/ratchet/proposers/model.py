@@ -15,7 +15,7 @@ from ratchet.confinement import FileChange
 from ratchet.errors import Refused
 from ratchet.prompts import Prompts
 from ratchet.proposers.answers import fixed, gain_of, hypothesis_of, nothing, refused, settings_of
-from ratchet.proposers.evidence import told
+from ratchet.proposers.evidence import HEADINGS, told
 from ratchet.proposing import ProposalJob, Proposed, ProposerOptions
 from ratchet.protection import is_harness, is_test
 from ratchet.quoting import quoted
@@ -32,6 +32,7 @@ ROOMS = (24_000, 9_000, 3_500)
 """Characters of a prompt's files and evidence: a usual window, a small one, and a local model's with 4,096 tokens."""
 _FILES_SHARE = 2  # half of a room is for the agent's files
 _SHORT_FILE = 6_000  # characters of a file that is asked for as a whole
+_SHORT_EVIDENCE = 2_000  # and of what is told with it: small models copy what they read last, or most
 _FIRST_TEMPERATURE, _STEP, _HOTTEST = 0.4, 0.1, 1.0
 _PROSE = frozenset((".md", ".txt", ".prompt", ".jinja", ".jinja2", ".j2", ".tmpl"))
 _DECLINED = ("refusal", "content_filter", "context_overflow")
@@ -137,7 +138,7 @@ class ModelProposer:
     def _round(self, job: ProposalJob, files: Sequence[Shown], room: int, last: _Round | None, done: int) -> _Round:
         meant = _short(files, last.named if last else ())
         if done == ROUNDS - 1 and meant is not None:
-            text = f"{told(job, room - len(meant.text))}\n\n{_file(meant)}\n\nWrite all of {meant.path}, changed."
+            text = f"{told(job, min(room, _SHORT_EVIDENCE))}\n\n{_file(meant)}\n\nWrite all of {meant.path}, changed."
             rewritten = self._model.ask(_question(job, str, self._prompts.text("improve"), text, done), job.purse)
             return _rewritten(job, rewritten, meant)
         text = _text(job, files, room, last.wrong if last else "")
@@ -271,6 +272,9 @@ def _with_edits(job: ProposalJob, found: _Round, edits: Sequence[FileEdit], file
     if not edits:
         return found
     found = replace(found, named=tuple(each.file for each in edits))
+    if any(heading in each.new for each in edits for heading in HEADINGS[1:]):
+        # Seen of a model of 0.5 billion parameters: the tasks would stand in the agent's prompt.
+        return replace(found, wrong="it repeats what it was told instead of changing the file")
     try:
         changes = changes_of(
             edits, lambda path: survey.content(job.workspace, path), {each.path: each.text for each in files}
