@@ -13,6 +13,10 @@ from ratchet.testing.postgres_server import Databases, PostgresServer, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Taken out of what tests start: to Ratchet they would be settings that it does not know.
+GIVEN_POSTGRES = os.environ.pop("RATCHET_TEST_POSTGRES", "")
+ON_POSTGRES = os.environ.pop("RATCHET_TEST_STORE", "") == "postgres"
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
@@ -37,11 +41,10 @@ def postgres() -> Iterator[Databases]:
     """Databases of the server that RATCHET_TEST_POSTGRES names, else of one of its own; skipped loudly without any."""
     if importlib.util.find_spec("psycopg") is None:
         pytest.skip("needs the driver of Postgres: pip install 'ratchet-ai[postgres]'")
-    given = os.environ.get("RATCHET_TEST_POSTGRES")
-    if not given and programs() is None:
+    if not GIVEN_POSTGRES and programs() is None:
         pytest.skip("needs a Postgres: set RATCHET_TEST_POSTGRES, or pip install pgserver")
-    server = None if given else PostgresServer()
-    databases = Databases(server.url() if server else str(given), kept=server is not None)
+    server = None if GIVEN_POSTGRES else PostgresServer()
+    databases = Databases(server.url() if server else GIVEN_POSTGRES, kept=server is not None)
     yield databases
     databases.close()
     if server is not None:
@@ -52,7 +55,7 @@ def postgres() -> Iterator[Databases]:
 def _on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """With RATCHET_TEST_STORE=postgres every test has a database of its own, which all it starts finds by its address.
     A test about the SQLite file itself says so (`@pytest.mark.sqlite`)."""
-    if os.environ.get("RATCHET_TEST_STORE") != "postgres":
+    if not ON_POSTGRES:
         yield
         return
     if request.node.get_closest_marker("sqlite"):

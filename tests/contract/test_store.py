@@ -484,3 +484,11 @@ def test_what_fits_a_condition_is_deleted_with_its_words(store: Store) -> None:
 def test_a_cursor_of_anybody_elses_making_is_a_usage_error(store: Store, cursor: str) -> None:
     with pytest.raises(UsageError, match="cursor"):
         store.find("outcomes", cursor=cursor)
+
+
+def test_a_number_in_a_key_comes_back_as_a_number(store: Store) -> None:
+    assert store.swap("attempts", ("e", "1"), 0, {"status": "failed", "diff": "-a"})
+    held = store.get("attempts", ("e", "1"))
+    assert held == {"episode": "e", "n": 1, "status": "failed", "diff": "-a", "revision": 1}
+    assert store.swap("attempts", ("e", "1"), 1, {"status": "passed"})
+    assert [row["n"] for row in store.find("attempts", {"n": (">", 0)}).rows] == [1]

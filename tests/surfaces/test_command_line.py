@@ -97,6 +97,7 @@ def test_recall_reads_standard_input(taught: Shell) -> None:
     assert "--set-upstream" in taught.run("recall", "-", stdin=UPSTREAM).stdout
 
 
+@pytest.mark.sqlite
 def test_no_store_and_an_empty_store_are_different_answers(shell: Shell) -> None:
     missing = shell.run("recall", UPSTREAM, code=3)
     assert "ratchet learn" in missing.stderr

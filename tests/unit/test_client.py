@@ -76,6 +76,7 @@ def test_a_lesson_written_by_hand_is_recalled_word_for_word(home: Path) -> None:
         assert r.recall("EADDRINUSE: address already in use :::8080").abstained
 
 
+@pytest.mark.sqlite
 def test_recall_without_any_store_is_not_found_instead_of_nothing_known(home: Path) -> None:
     with ratchet.Ratchet(home=home) as r, pytest.raises(ratchet.NotFound, match="ratchet learn"):
         r.recall("anything")
@@ -103,6 +104,7 @@ def test_a_wrong_settings_file_does_not_hurt_who_records(
     r.close()
 
 
+@pytest.mark.sqlite
 def test_the_background_drains_and_ends_with_close(home: Path) -> None:
     r = ratchet.Ratchet(home=home, drain_interval_s=0.05)
     r.record("a", ok=True)

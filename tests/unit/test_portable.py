@@ -97,6 +97,7 @@ def test_what_a_line_claims_about_itself_is_not_believed(store: Store, tmp_path:
     assert found.signature != "v1:0"
 
 
+@pytest.mark.sqlite
 def test_secrets_in_a_shared_file_do_not_come_in(store: Store, tmp_path: Path) -> None:
     key = "ghp_" + "a1B2c3D4e5" * 4
     file = tmp_path / "shared.jsonl"

@@ -75,7 +75,7 @@ def fitted(table: Table, row: Row) -> list[Json]:
             raise UsageError(f"table {table.name}, column {column.name}: {error}") from None
         if fit is None and (column.required or column.name in table.key):
             raise UsageError(f"table {table.name}, column {column.name}: there is no value; give one")
-        if column.of is None and isinstance(values[at], str) and fit != values[at]:
+        if column.of is None and column.type == "text" and isinstance(values[at], str) and fit != values[at]:
             altered[column.name] = values[at]
         values[at] = fit
     if altered and table.body:

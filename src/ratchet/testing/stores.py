@@ -15,6 +15,7 @@ def open_store(folder: Path) -> Store:
     url = os.environ.get("RATCHET_DATABASE_URL")
     if not url:
         return SqliteStore(folder / "ratchet.db")
+    folder.mkdir(parents=True, exist_ok=True)
     from ratchet.store.postgres import PostgresStore
 
     return PostgresStore(url)
