@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import cast, get_args
 
 import click
 
 from ratchet import evolveshapes
 from ratchet.bench.agents import agent_of
-from ratchet.benchground import ExecutorName
 from ratchet.cli import show, show_evolve
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.cli.means import variable
-from ratchet.cli.numbers import Finite
+from ratchet.cli.evolve_options import Shaped, means_options, run_options
 from ratchet.cli.stopping import draining
 from ratchet.episodebook import Landing
 from ratchet.errors import UsageError
-from ratchet.evolveasked import EvolveAsked, EvolveMeans, resolution
+from ratchet.evolveasked import EvolveMeans, resolution
 
 EXITS = {"ended": 0, "budget": 1, "failed": 6, "cancelled": 130}
-PROPOSALS, USD, SECONDS = 20, 10.0, 86_400.0
 
 
 @click.group(invoke_without_command=True)
 @click.option("--agent", metavar="DIR|SPEC", help="A folder with a ratchet-agent.toml, or what runs the agent.")
 @click.option("--bench", "name", default="core", show_default=True, metavar="NAME", help="The benchmark.")
 @click.option("--proposer", metavar="NAME", help="settings, model[:NAME], command:WORDS, script:FILE, or a plugin.")
-@click.option("--proposals", default=PROPOSALS, show_default=True, type=click.IntRange(1), help="At most so many.")
-@click.option("--budget-usd", type=Finite(0), help="Money for all of it.  [default: 10]")
-@click.option("--budget-s", type=Finite(0, min_open=True), help="Seconds for all of it.  [default: a day]")
-@click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="Evaluations at once.")
-@click.option("--batch", default=1, show_default=True, type=click.IntRange(1, 64), help="Candidates that race at once.")
-@click.option("--explore", is_flag=True, help="Draw parents from all versions, by performance and novelty.")
-@click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Runs of each sealed task.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all draws.")
-@click.option("--executor", default="threads", show_default=True, type=click.Choice(get_args(ExecutorName)))
 @click.option("--resume", metavar="ID", help="Go on with a run that was stopped, killed, or out of budget.")
-@click.option("--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="For the proposer.")
-@click.option("--pass-env", "passed_on", multiple=True, metavar="NAME", help="A variable that the proposer gets.")
-@click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read.")
-@click.option("--model", default="", metavar="NAME", help="Who proposes: provider:name, or several by commas.")
-@click.option("--allow-unknown-price", is_flag=True, help="Use a model or program whose price is not known.")
-@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record.")
+@run_options
+@means_options
 @home_option
 @json_option
 @click.pass_context
@@ -51,22 +36,9 @@ def evolve(
     agent: str | None,
     name: str,
     proposer: str | None,
-    proposals: int,
-    budget_usd: float | None,
-    budget_s: float | None,
-    parallel: int,
-    batch: int,
-    explore: bool,
-    repeats: int,
-    seed: int,
-    executor: str,
     resume: str | None,
-    net: str,
-    passed_on: tuple[str, ...],
-    readable: tuple[Path, ...],
-    model: str,
-    allow_unknown_price: bool,
-    unsafe: bool,
+    shaped: Shaped,
+    means: Callable[[], EvolveMeans],
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -81,7 +53,7 @@ def evolve(
     Exit codes: 0 ended; 1 the budget ended it first; 6 it could not go on; 130 stopped.
     """
     if ctx.invoked_subcommand is not None:
-        ctx.obj = command_home or ctx.obj
+        ctx.find_root().obj = command_home or ctx.find_root().obj
         return
     if (agent is None) == (resume is None):
         raise UsageError("give --agent DIR|SPEC, or --resume ID; `ratchet evolve list` names earlier runs")
@@ -90,36 +62,15 @@ def evolve(
     runtime = opened(command_home)
     book = runtime.evolutions
     with draining() as asked_to_stop, show_evolve.watching(quiet=as_json) as told:
-        means = EvolveMeans(
-            unsafe=unsafe,
-            net="host" if net == "host" else "none",
-            environ=dict(map(variable, passed_on)),
-            readable=readable,
-            allow_unknown_price=allow_unknown_price,
-            model=model,
-            executor=cast("ExecutorName", executor),
-            told=told,
-            stopping=asked_to_stop.is_set,
-        )
+        given = replace(means(), told=told, stopping=asked_to_stop.is_set)
         if resume is not None:
-            ended = book.resume(resume, means, usd=budget_usd, seconds=budget_s)
+            ended = book.resume(resume, given, usd=shaped.usd, seconds=shaped.seconds)
         else:
-            asked = EvolveAsked(
-                agent=agent_of(agent or "", cwd=Path.cwd()),
-                benchmark=runtime.benchmarks.benchmark(name),
-                proposer=proposer or "",
-                proposals=proposals,
-                usd=USD if budget_usd is None else budget_usd,
-                seconds=SECONDS if budget_s is None else budget_s,
-                parallel=parallel,
-                batch=batch,
-                explore=explore,
-                repeats=repeats,
-                seed=seed,
-            )
+            found = agent_of(agent or "", cwd=Path.cwd())
+            asked = shaped.asked(found, runtime.benchmarks.benchmark(name), proposer or "")
             if not as_json:
                 click.echo(resolution(asked))
-            ended = book.run(asked, means)
+            ended = book.run(asked, given)
     candidates = book.candidates(ended.id)
     show.as_json(evolveshapes.evolution(ended)) if as_json else show_evolve.ended(ended, candidates)
     ctx.exit(EXITS.get(ended.state, 1))
