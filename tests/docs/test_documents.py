@@ -8,7 +8,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,29 +70,58 @@ def test_every_example_of_a_page_runs_and_says_what_is_shown(page: Path, tmp_pat
     (work / "src").symlink_to(ROOT / "src")
     # The reader's own histories: those that ship with Ratchet.
     shutil.copytree(ROOT / "src" / "ratchet" / "demo" / "history", tmp_path / ".claude" / "projects" / "shop")
-    for example in examples(page):
-        if example.language == "console" and run_by_ci(example.text):
-            continue
-        said = run(example, work, tmp_path)
-        for line in example.shown:
-            assert appears(line, said), f"{page.name}: `{example.text}` does not say {line!r} but:\n{said}"
+    with beside(work, tmp_path) as start:
+        for example in examples(page):
+            if example.language == "console" and run_by_ci(example.text):
+                continue
+            said = start(example) if example.text.endswith(" &") else run(example, work, tmp_path)
+            for line in example.shown:
+                assert appears(line, said), f"{page.name}: `{example.text}` does not say {line!r} but:\n{said}"
+
+
+@contextmanager
+def beside(work: Path, home: Path) -> Iterator[Callable[[Example], str]]:
+    """Starts what a page leaves running (`... &`), and ends it with the page."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(example: Example) -> str:
+        log = home / f"beside-{len(started)}.log"
+        command = ["bash", "-c", f"exec {example.text.removesuffix(' &')}"]
+        with log.open("wb") as out:
+            process = subprocess.Popen(command, cwd=work, env=environ_of(home), stdout=out, stderr=out)
+        started.append(process)
+        give_up = time.monotonic() + 60
+        while "stop " not in log.read_text() and process.poll() is None and time.monotonic() < give_up:
+            time.sleep(0.1)
+        return log.read_text()
+
+    try:
+        yield start
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait(30)
 
 
 def run(example: Example, work: Path, home: Path) -> str:
-    environ = {
+    command = [sys.executable, "-"] if example.language == "python" else ["bash", "-c", example.text]
+    stdin = example.text if example.language == "python" else ""
+    done = subprocess.run(
+        command, cwd=work, env=environ_of(home), input=stdin, capture_output=True, text=True, timeout=120, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, f"`{example.text}` ended with {done.returncode}:\n{said}"
+    return said
+
+
+def environ_of(home: Path) -> dict[str, str]:
+    """A reader's environment."""
+    return {
         "HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "200",
         "LC_ALL": "C.UTF-8",
     }
-    command = [sys.executable, "-"] if example.language == "python" else ["bash", "-c", example.text]
-    stdin = example.text if example.language == "python" else ""
-    done = subprocess.run(
-        command, cwd=work, env=environ, input=stdin, capture_output=True, text=True, timeout=120, check=False
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, f"`{example.text}` ended with {done.returncode}:\n{said}"
-    return said
 
 
 def appears(line: str, said: str) -> bool:

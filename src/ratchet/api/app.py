@@ -18,6 +18,7 @@ from ratchet.api.access import Access, Doorkeeper
 from ratchet.api.agents import Agents
 from ratchet.api.drainer import beside
 from ratchet.api.feed import Feed
+from ratchet.api.habits import Habits
 from ratchet.api.meter import Meter
 from ratchet.api.origins import Gate, is_loopback
 from ratchet.api.routers import ROUTERS
@@ -61,6 +62,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
             Middleware(Doorkeeper, access=held.access),
             Middleware(limits.Pace, per_s=serving.requests_per_s),
             Middleware(limits.Body, most_bytes=serving.body_bytes),
+            Middleware(Habits),
         ],
         separate_input_output_schemas=False,
     )
