@@ -86,7 +86,7 @@ def _step(moment: Moment, out: Console | None = None) -> None:
         named = ", ".join(f"#{each.n}" for each in moment.racers)
         out.print(Text(f"  {'racing':<13}", "cyan").append(f"{named} against {moment.racers[0].incumbent}", "default"))
     elif (moment.what == "proposed" and candidate and candidate.state == "screened_out") or (
-        moment.what in ("decided", "screened") and candidate
+        moment.what == "decided" and candidate
     ):
         assert candidate is not None
         _candidate(out, candidate)

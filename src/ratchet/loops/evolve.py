@@ -35,6 +35,7 @@ DEV_RUNS = 2
 """Runs of each `dev` task of a version that proposers are asked to better: evidence, never a decision."""
 KEPT_BACK = 0.1
 """Of the budget, for measuring the winner on the sealed tasks."""
+_WRITE_S = 10.0  # between two writings of what is used up, while a race goes on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,7 @@ class Evolve:
         self._seals = Seals(store, held.id, ground.benchmark, ground.archive.intact, lambda: self._evaluator.written)
         self._archived = Archived(store, held)
         self._habits: frozenset[str] = frozenset()
+        self._written_at = time.monotonic()
         self._racing: tuple[RacePlan, tuple[Candidate, ...]] | None = None
 
     @property
@@ -106,7 +108,7 @@ class Evolve:
         except _Stopped:
             if not self._ground.purse.spent():
                 return self._end("cancelled", "stopped by a person")
-            ended = ("budget", self._ground.purse.spent())
+            ended = ("budget", f"{self._ground.purse.spent()}; {KEPT_BACK:.0%} was kept back for the sealed tasks")
         return self._report(*ended)
 
     # -- benchmark -----------------------------------------------------------------------------------------------------
@@ -153,7 +155,7 @@ class Evolve:
                 break
             reason = self._objection(candidate)
             if reason:
-                self._archived.keep(screened_out(candidate, reason))
+                self._tell("decided", candidate=self._archived.keep(screened_out(candidate, reason)))
             else:
                 ready.append(candidate)
         return self._archived.line_up(ready)
@@ -351,6 +353,7 @@ class Evolve:
     # -- small things --------------------------------------------------------------------------------------------------
 
     def _written(self, verb: str, **changes: object) -> Evolution:
+        self._written_at = time.monotonic()
         spent = {
             "runs": len(self._evaluator.known),
             "cost_usd": self._ground.purse.usd_spent(),
@@ -364,6 +367,8 @@ class Evolve:
             raise _Stopped
 
     def _evaluated(self, made: Evaluation) -> None:
+        if time.monotonic() - self._written_at > _WRITE_S:  # what a killed process used up is not used again
+            self._written("")
         self._tell("evaluated", evaluation=made)
 
     def _tell(
