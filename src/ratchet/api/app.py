@@ -26,6 +26,7 @@ from ratchet.api.serving import Served, Serving
 from ratchet.api.ui import ROUTERS as PAGES
 from ratchet.api.ui.faults import Faces
 from ratchet.api.watching import Watching
+from ratchet.classification import classify
 from ratchet.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     held: Served = app.state.served
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     held.runtime.patience_s = PATIENCE_S
+    classify("TimeoutError: the words that tell kinds apart are indexed before threads ask for them at once")
     if held.serving.workers:
         held.workers = held.runtime.workers(held.serving.workers)
     async with beside(held), app.state.agents.open():
