@@ -79,11 +79,11 @@ class Driver:
         self.home = folder / f"home-{os.urandom(6).hex()}"
         self.folder, self.log, self.executor = folder / "agent", folder / "log", executor
 
-    def start(self) -> subprocess.Popen[bytes]:
-        argv = [sys.executable, *map(str, (self.program, self.home, self.folder, self.log)), self.executor]
+    def start(self, *more: str) -> subprocess.Popen[bytes]:
+        argv = [sys.executable, *map(str, (self.program, self.home, self.folder, self.log)), self.executor, *more]
         environ = {**os.environ, "MARK": self.home.name}
         return subprocess.Popen(
-            argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True, env=environ
+            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environ
         )
 
     def begun(self) -> list[Key]:
@@ -111,7 +111,7 @@ class Driver:
             return [decision(each) for each in evolutions.candidates(runtime.store, run.id)]
 
     def survivors(self) -> list[str]:
-        """Command lines of processes that belong to this run: workers by what they inherited, agents by their script."""
+        """Command lines of processes of this run: workers by what they inherited, agents by their script."""
         found = []
         for each in Path("/proc").iterdir():
             if each.name.isdecimal() and int(each.name) != os.getpid():
@@ -181,6 +181,54 @@ def test_a_run_killed_at_random_points_decides_what_it_would_have_decided(tmp_pa
         # What was begun and not seen to its end counts in full, and nothing counts twice.
         assert 0.001 * run.runs - 1e-9 <= run.cost_usd
         assert run.runs <= len(counts)
+
+
+# As the command does it: the first Ctrl-C begins nothing new, the second stops what is under way.
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from ratchet.cli.stopping import draining
+from ratchet.evolveasked import EvolveAsked, EvolveMeans
+from ratchet.runtime import Runtime
+from ratchet.testing.evolving import ScriptedProposer, SyntheticMeasure, synthetic_agent, synthetic_benchmark
+
+if __name__ == "__main__":
+    home, folder, log, executor, seconds = sys.argv[1:6]
+    with Runtime.open(home=home) as runtime, draining() as asked_to_stop:
+        measure = SyntheticMeasure(log=log, seconds=float(seconds))
+        means = EvolveMeans(
+            proposer=ScriptedProposer([{}]), measure=measure, unsafe=True, executor=executor,
+            stopping=asked_to_stop.is_set,
+        )
+        agent = synthetic_agent(Path(folder), {"*": 0.5})
+        asked = EvolveAsked(agent=agent, benchmark=synthetic_benchmark(), proposer="scripted", parallel=2)
+        print(runtime.evolutions.run(asked, means).state)
+"""
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize(("seconds", "interrupts"), [(2.0, 1), (600.0, 2)])
+def test_ctrl_c_once_lets_evaluations_end_and_twice_ends_them(
+    tmp_path: Path, executor: str, seconds: float, interrupts: int
+) -> None:
+    driver = Driver(tmp_path / "run", executor)
+    driver.program.write_text(INTERRUPTED)
+    process = driver.start(str(seconds))
+    deadline = time.monotonic() + 60
+    while len(driver.begun()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for _ in range(interrupts):
+        os.killpg(process.pid, signal.SIGINT)  # a terminal tells every process
+        time.sleep(0.3)
+    out, said = process.communicate(timeout=60)
+    assert driver.gone(), driver.survivors()
+    assert len(driver.begun()) == 2
+    if interrupts == 1:
+        assert out.decode().strip() == "cancelled", said.decode()
+        assert len(driver.finished()) == 2
+    else:
+        assert process.returncode != 0
+        assert driver.finished() == set()
 
 
 @pytest.mark.soak
