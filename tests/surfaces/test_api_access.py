@@ -13,8 +13,9 @@ from ratchet.api.access import COOKIE, is_open
 from ratchet.api.app import create
 from ratchet.api.description import scopes
 from ratchet.api.origins import is_loopback
+from ratchet.errors import StoreError
 from ratchet.runtime import Runtime
-from ratchet.tokenbook import SCOPES
+from ratchet.tokenbook import SCOPES, TokenBook
 from surfaces.api_client import bearer, client, runtime_of
 
 READ, WRITE, RUN, SEES = ("read",), ("write",), ("run",), ("read", "run")
@@ -298,3 +299,30 @@ def test_callers_with_tokens_of_their_own_do_not_share_a_pace(home: Path) -> Non
         while held.get("/v1/health", headers=one).status_code == 200:
             pass
         assert held.get("/v1/health", headers=two).status_code == 200
+
+
+def test_tokens_last_seen_count_while_the_store_is_down_and_nobody_is_let_in_before(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> object:
+        raise StoreError("the database is stopped")
+
+    with client(home) as held:
+        runtime = runtime_of(held)
+        secret = runtime.tokens.add("ci", ["write"])
+        monkeypatch.setattr(TokenBook, "counting", down)
+        assert held.post("/v1/outcomes", json={"agent": "a"}, headers=bearer(secret)).status_code == 503
+        monkeypatch.undo()
+        assert held.post("/v1/outcomes", json={"agent": "a"}, headers=bearer(secret)).status_code == 202
+        monkeypatch.setattr(TokenBook, "counting", down)
+        assert held.post("/v1/outcomes", json={"agent": "a"}, headers=bearer(secret)).status_code == 202
+        assert held.post("/v1/outcomes", json={"agent": "a"}, headers=bearer("rt_wrong")).status_code == 401
+
+
+def test_what_curl_calls_a_form_is_json_but_not_from_a_browser(home: Path) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    with client(home) as held:
+        body = '{"query": "fatal: the remote end hung up"}'
+        assert held.post("/v1/memories/search", content=body, headers=form).status_code == 200
+        ours = {**form, "Origin": "http://127.0.0.1:8484"}
+        assert held.post("/v1/memories/search", content=body, headers=ours).status_code == 422

@@ -12,10 +12,15 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from starlette.types import Message
 
+from ratchet.api.app import create
 from ratchet.api.feed import Feed
+from ratchet.api.serving import Serving
 from ratchet.errors import StoreError
 from ratchet.records import Row
+from ratchet.runtime import Runtime
 from surfaces.serving import Server, refused, serving
 
 WAITS_S = 60.0
@@ -212,3 +217,26 @@ def test_a_listener_that_falls_behind_is_cut_off_and_holds_up_nobody() -> None:
     kept, last = asyncio.run(run())
     assert kept <= 1_000
     assert last is None
+
+
+def test_a_silent_stream_says_that_it_lives(home: Path) -> None:
+    async def run(app: FastAPI) -> bytes:
+        gone = asyncio.Event()
+        said: list[bytes] = []
+
+        async def receive() -> Message:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            said.append(message.get("body", b""))
+            if b"".join(said).count(b": alive") >= 3:
+                gone.set()
+
+        headers = [(b"host", b"127.0.0.1:8484")]
+        scope = {"type": "http", "method": "GET", "path": "/v1/events/sse", "headers": headers, "query_string": b""}
+        await asyncio.wait_for(app(scope, receive, send), WAITS_S)
+        return b"".join(said)
+
+    with Runtime.open(home=home) as runtime:
+        assert asyncio.run(run(create(runtime, Serving(heartbeat_s=0.05)))).count(b": alive") >= 3
