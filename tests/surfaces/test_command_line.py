@@ -107,6 +107,7 @@ def test_no_store_and_an_empty_store_are_different_answers(shell: Shell) -> None
     assert (empty["abstained"], empty["searched"]) == (True, 0)
 
 
+@pytest.mark.sqlite
 def test_lessons_are_listed_added_approved_retired_and_shared(taught: Shell) -> None:
     listed = taught.json("lessons", "list")
     assert isinstance(listed, list)
@@ -268,6 +269,7 @@ def test_help_groups_every_command_by_what_people_want(shell: Shell) -> None:
     assert "Exit codes" in said
 
 
+@pytest.mark.sqlite
 def test_doctor_examines_everything_and_fails_when_something_is_wrong(taught: Shell) -> None:
     checks = taught.json("doctor")
     assert isinstance(checks, list)
