@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.confinement import Command, View
 from ratchet.ports import Sandbox
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
@@ -59,6 +60,25 @@ def test_the_folder_of_the_script_that_runs_ratchet_is_not_shown(sandbox: Sandbo
     )
     done = subprocess.run([sys.executable, script], cwd="/", capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "1"
+
+
+def test_right_answers_of_shipped_tasks_are_not_shown_though_the_package_is(
+    sandbox: Sandbox, open_folder: Path
+) -> None:
+    program = (
+        "import os, ratchet, ratchet.records\n"
+        "top = os.path.dirname(ratchet.__file__)\n"
+        "for place in ('bench/core', 'tasks/library', 'demo/agent'):\n"
+        "    for above, _, names in os.walk(os.path.join(top, place)):\n"
+        "        for name in names:\n"
+        "            try:\n"
+        "                open(os.path.join(above, name)).close()\n"
+        "                print('read', above, name)\n"
+        "            except OSError:\n"
+        "                continue\n"
+    )
+    ran = sandbox.run(Command(argv=("python", "-c", program), view=View(folder=open_folder)))
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
 def test_the_suite_has_fifty_cases_at_least_each_with_its_control() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ratchet.confinement import Command, Ran, View
@@ -80,6 +80,7 @@ def planned(command: Command, program: str) -> Plan:
     steps += [["tmpfs", temporary_mb, "/tmp"], ["tmpfs", _HOME_MB, _HOME]]  # noqa: S108
     steps += _shown(python)
     steps += [["ro", str(path), str(path)] for path in map(readable, command.readable)]
+    steps += _without_answers(steps, command.readable)
     steps.append(_files(view, folder))
     steps += [["ro", outside, at] for at, outside in overlaid.items()]
     steps += [*_alias(folder, steps), ["lock", "/"]]
@@ -150,6 +151,20 @@ def _shown(python: Interpreter) -> Iterator[Step]:
     nameless = not os.path.exists(os.path.join(python.bin, "python"))
     if nameless and (python.bin.startswith("/usr") or python.bin == "/bin"):  # Debian's python3 without a `python`
         yield ["link", os.path.join(python.bin, "python3"), "/opt/bin/python"]
+
+
+def _without_answers(steps: list[Step], asked_for: Iterable[Path]) -> Iterator[Step]:
+    """An empty folder over each that holds right answers, wherever it is shown; not where a path in it is asked for."""
+    names = [str(path.resolve()) for path in asked_for]
+    for answers in interpreter.ANSWERS:
+        if not os.path.isdir(answers) or any(f"{name}/".startswith(f"{answers}/") for name in names):
+            continue
+        for _, source, at in [step for step in steps if step[0] == "ro"]:
+            above = f"{os.path.realpath(str(source)).rstrip('/')}/"
+            if answers.startswith(above):
+                inside = os.path.join(str(at), answers.removeprefix(above))
+                yield ["tmpfs", 1, inside]
+                yield ["lock", inside]
 
 
 def _files(view: View, folder: Path) -> Step:

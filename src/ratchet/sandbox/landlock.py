@@ -105,5 +105,6 @@ def _planned(command: Command, folder: Path, place: Path) -> Plan:
         closed=[venv.name] if venv is not None else [],
         net=command.net,
         readable=[*shown, *etc, *(os.path.dirname(path) for path, _ in python.links)],
+        hidden=list(interpreter.ANSWERS),
         temporary=str(place),
     )

@@ -89,11 +89,26 @@ def enter(domain: Domain) -> None:
 
 def _rights(plan: Plan, handled: int) -> Iterator[tuple[str, int]]:
     for path in (*_SYSTEM, *plan.readable):
-        yield path, _READ
+        yield from _readable(path, plan.hidden)
     for path in _DEVICE_FILES:
         yield path, _READ_FILE | _WRITE_FILE | _TRUNCATE
     for path in (plan.folder, plan.temporary):
         yield path, handled & ~_DEVICES
+
+
+def _readable(path: str, hidden: list[str]) -> Iterator[tuple[str, int]]:
+    """A folder without what is hidden in it. Rules only add up, so that all around it is named one by one; the names
+    in such a folder stay to be seen, since Python imports from no folder that it cannot list."""
+    real = os.path.realpath(path).rstrip("/")
+    if not any(each.startswith(f"{real}/") for each in hidden):
+        yield path, _READ
+        return
+    yield path, _READ_DIR
+    with os.scandir(path) as found:
+        inside = sorted(each.path for each in found)
+    for each in inside:
+        if os.path.realpath(each) not in hidden:
+            yield from _readable(each, hidden)
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:

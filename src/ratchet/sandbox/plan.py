@@ -40,6 +40,8 @@ class Plan:
     """The bubblewrap binary, or the tool that wraps the command."""
     readable: list[str] = field(default_factory=list)
     """Landlock: what may be read besides the system's own."""
+    hidden: list[str] = field(default_factory=list)
+    """Landlock: what may not, though it lies within."""
     temporary: str = ""
     """Landlock and plain: a folder for TMPDIR and HOME, removed by whoever made it."""
 
