@@ -235,6 +235,8 @@ def test_tasks_of_others_are_imported_and_measured(shell: Shell) -> None:
         (("run", "--agent", "true", "--bench", "copying", "--tasks", "zzz"), 2, "no task"),
         (("run", "--agent", "."), 2, "ratchet-agent.toml"),
         (("run", "--resume", "bn0"), 3, "no bench run"),
+        (("run", "--agent", "true", "--bench", "copying", "--budget-usd", "nan"), 2, "limits nothing"),
+        (("run", "--agent", "true", "--bench", "copying", "--budget-s", "inf"), 2, "limits nothing"),
         (("show", "nothing"), 3, "no benchmark"),
         (("show", "copying", "zzz"), 3, "no task"),
         (("show", "bn0"), 3, "no bench run"),

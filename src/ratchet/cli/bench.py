@@ -14,6 +14,7 @@ from ratchet.benching import Split
 from ratchet.benchruns import BenchRun
 from ratchet.cli import show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.numbers import Finite
 from ratchet.cli.reach import Reach, reach_options
 from ratchet.cli.stopping import draining
 from ratchet.errors import BackendError, NotFound, UsageError
@@ -80,8 +81,8 @@ def show_one(name: str, task_id: str, evaluations: bool, command_home: Path | No
 )
 @click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="How many run at once.")
 @click.option("--executor", default="threads", show_default=True, type=click.Choice(get_args(ExecutorName)))
-@click.option("--budget-usd", type=click.FloatRange(0), help="Money for all of it.  [default: 10]")
-@click.option("--budget-s", type=click.FloatRange(0, min_open=True), help="Seconds for all of it.  [default: a day]")
+@click.option("--budget-usd", type=Finite(0), help="Money for all of it.  [default: 10]")
+@click.option("--budget-s", type=Finite(0, min_open=True), help="Seconds for all of it.  [default: a day]")
 @click.option("--aa", is_flag=True, help="The agent against itself, with other seeds: prints the noise floor.")
 @click.option("--resume", metavar="ID", help="Go on with a run that was stopped, killed, or out of budget.")
 @reach_options
