@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import signal
 import threading
@@ -24,6 +25,7 @@ from surfaces.serving import serving
 ENDS_S = 90.0
 UNDER_WAY = ("queued", "running")
 MENDS = "command:python mend.py"
+TASKS = 40
 
 
 @pytest.fixture
@@ -332,3 +334,26 @@ def test_starting_a_task_needs_the_scope_run_and_so_does_no_other_thing(home: Pa
         found = held.get(f"/v1/tasks/{task_id}", headers=run).json()
         assert found["by"] == "runner"
         assert held.get("/v1/patterns", headers=run).status_code == 403
+
+
+@pytest.mark.soak
+def test_two_servers_of_one_store_run_each_task_once_though_they_are_killed(home: Path, project: Path) -> None:
+    """A server is killed -9 now and then, at any moment, and started again."""
+    dice = random.Random(7)
+    with Runtime.open(home=home) as runtime:
+        ids = [
+            runtime.tasks.add(
+                Work(folder=str(project), check=("python", "check.py"), solver=MENDS, instruction=str(n))
+            ).id
+            for n in range(TASKS)
+        ]
+        with serving(home, "--workers", "2"):
+            while (runtime.tasks.counts().get("passed") or 0) < TASKS:
+                with serving(home, "--workers", "2") as other:
+                    time.sleep(dice.uniform(0.5, 8))
+                    other.end(signal.SIGKILL)
+        tasks, _ = runtime.tasks.page()
+        assert {each.id for each in tasks} == set(ids)
+        held = runtime.episodes.list()
+        assert len({each.episode for each in tasks}) == TASKS == len(held)
+        assert all(each.status == "passed" and len(each.attempts) == 1 for each in held)
