@@ -128,6 +128,9 @@ class Attempt:
     fix: str = ""
     reason: str = ""
     candidates: int = 0
+    """Changes tried out, up to and including the first that passes."""
+    alternatives: int = 0
+    """Changes tried after it, to have a choice."""
     cost_usd: float = 0.0
     tokens: int = 0
     duration_s: float = 0.0

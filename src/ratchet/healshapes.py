@@ -59,6 +59,7 @@ def attempt(held: Attempt) -> Shape:
         "cause": held.cause,
         "fix": held.fix,
         "candidates": held.candidates,
+        "alternatives": held.alternatives,
         "cost_usd": round(float(held.cost_usd), 6),
         "duration_s": round(float(held.duration_s), 3),
         "reason": held.reason,

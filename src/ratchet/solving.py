@@ -83,7 +83,9 @@ class Solved:
     fix: str = ""
     """What was changed, in one line."""
     candidates: int = 0
-    """Changes that were tried out."""
+    """Changes that were tried out, up to and including the first that passes."""
+    alternatives: int = 0
+    """Changes that were tried after it, to choose among those that pass."""
     reason: str = ""
     note: str = ""
     """Anything else worth keeping with the attempt, such as which model answered."""

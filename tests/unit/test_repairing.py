@@ -14,9 +14,10 @@ from ratchet.records import Json
 from ratchet.solvers.repair import files_of, remembered, shuffled
 from ratchet.solvers.repairing.choosing import chosen, keeping
 from ratchet.solvers.repairing.differing import changed
+from ratchet.solvers.repairing.marks import mark
 from ratchet.solvers.repairing.ordering import Remembered, ranked, trust
 from ratchet.solvers.repairing.program import Edit, Program, applied
-from ratchet.solvers.repairing.search import Patch, mark
+from ratchet.solvers.repairing.search import Patch
 from ratchet.solvers.repairing.spectrum import suspicion
 from ratchet.solvers.repairing.templates import FAMILIES, edits
 

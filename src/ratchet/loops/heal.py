@@ -172,6 +172,7 @@ class Heal:
             cause=clean(solved.cause, 500),
             fix=clean(solved.fix, 500),
             candidates=max(0, solved.candidates),
+            alternatives=max(0, solved.alternatives),
             note=clean(solved.note, 2_000),
             memo=solved.memo,
         )

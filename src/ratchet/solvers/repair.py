@@ -39,7 +39,7 @@ class Found:
     patches: tuple[Mapping[str, Json], ...] = ()
     tried: int = 0
     found_at: int = 0
-    """The first candidate that passed; 0: none did."""
+    """The first candidate that passed; 0: none did. Those after it were tried to have a choice."""
     problem: str = ""
     timed_out: bool = False
 
@@ -245,14 +245,15 @@ def _solved(patch: Mapping[str, Json], found: Found, *, others: int) -> Solved:
     where = ", ".join(dict.fromkeys(f"{m.get('path')}:{m.get('line')}" for m in marks))
     fixes = "; ".join(_told(m) for m in marks)
     exact = patch.get("exact") is True
-    also = f"; {others} other patches pass the tests, too" if others else ""
+    more = found.tried - found.found_at
+    also = f"; {others} of {more} tried after the first that passed do, too" if more else ""
     return Solved(
         status="proposed",
         cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} at {where}",
         fix=fixes,
-        candidates=found.tried,
-        note=("the edit that fixed this failure before" if exact else f"found at candidate {patch.get('found_at')}")
-        + also,
+        candidates=found.found_at,
+        alternatives=found.tried - found.found_at,
+        note=("the edit that fixed this failure before" if exact else f"candidate {patch.get('found_at')}") + also,
         memo=note_of(patch),
     )
 

@@ -20,7 +20,7 @@ class Edit:
     """Replace `start:end` (characters) of one file by `text`. Everything else of the file stays as it is.
 
     `lines` are those whose execution speaks for it, `shape` what it does with all names masked, `weight` how likely
-    it is beside the others of its family.
+    it is beside the others of its family, `site` what it stands in (`call range`, `compare`, `if`).
     """
 
     path: str
@@ -33,6 +33,7 @@ class Edit:
     function: str
     before: str
     weight: float = 1.0
+    site: str = ""
 
 
 def applied(text: str, edits: tuple[Edit, ...]) -> str:

@@ -6,11 +6,12 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .branching import Partial, Partials, State, gained, promise
+from .marks import alike, is_same, mark, size_of
 from .ordering import Ranked, Remembered, ranked, trust
-from .program import Edit, Program
+from .program import Program
 from .server import UNFINISHED, Report, Server
 from .spectrum import Place, suspicion
 from .templates import edits as edits_of
@@ -23,10 +24,14 @@ _DEPTH = 3
 # Candidates after the first that passes, to have something to choose from: as many as it took, and this many at least;
 # few where memory speaks for the edit. The right one is often only the second or third that passes.
 _MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 4
-_CHOICE_SHARE = 0.25  # of the time that is left then
+# What they may take, as CPU time, since a busy machine is no reason to look less: as much as there was until the first
+# passed, or so much where that was less; in seconds thrice that, and a quarter of the time that is left, at most.
+_CHOICE_CPU_S, _DOUBTFUL_CPU_S, _WALL_TIMES, _CHOICE_SHARE = 2.0, 4.0, 3.0, 0.25
+_BEYOND = 250.0  # times as likely as the next one: no comparison of answers makes up for that
 # Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
 # Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
 DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned"})
+_SPECIAL = frozenset({"constant", "returned", "initial"})
 _KNOWN = 3.0  # times as likely by a memory that has the say as without it
 _STATES = 24
 _ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
@@ -83,6 +88,7 @@ class Search:
         self._fruitful: State | None = None
         self._until = wanted.candidates
         self._ends_at = server.deadline
+        self._first_cpu_s, self._first_at, self._cpu_ends_s = 0.0, 0.0, float("inf")
 
     def run(self) -> str:
         """Search to the end; "" if something was tried, else why not."""
@@ -105,7 +111,7 @@ class Search:
             if state is None:
                 break
             one = next(state.untried, None)
-            if one is None:
+            if one is None or (not state.marks and self._is_settled(one)):
                 self._states.remove(state)
                 continue
             self._try(state, one)
@@ -187,9 +193,9 @@ class Search:
         report = self._run(files)
         if self._passes(report):
             self._fruitful = self._fruitful or state
-            self._found(Patch(files, marks, self.tried, one.plain, one.foretold, _size(marks)))
+            self._found(Patch(files, marks, self.tried, one.plain, one.foretold, size_of(marks)))
         elif report.cut_short:
-            self._cut_short.append(Patch(files, marks, self.tried, one.plain, one.foretold, _size(marks)))
+            self._cut_short.append(Patch(files, marks, self.tried, one.plain, one.foretold, size_of(marks)))
         elif len(marks) < _DEPTH and not self.patches:
             likely = max(one.plain * state.width, 0.01) ** _LIKELY if one.plain else 1.0
             self._keep_if_better(state, State(files=files, marks=marks, report=report, likely=likely))
@@ -226,7 +232,7 @@ class Search:
             if self.patches or self._server.out_of_time():
                 return
             if self._passes(self._server.candidate(patch.files, times=_SLOWER)):
-                self._found(patch)
+                self._found(replace(patch, found_at=self.tried))
 
     def _passes(self, report: Report) -> bool:
         expected = {name for name, test in self.first.tests.items() if test.error != "collect"}
@@ -236,23 +242,39 @@ class Search:
         if patch.key in self._wanted.skip:
             return
         if not self.patches:
-            now = time.monotonic()
-            self._ends_at = now + max(0.0, self._server.deadline - now) * _CHOICE_SHARE
+            self._first_cpu_s, self._first_at = _cpu_s(), time.monotonic()
         if all(_is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
+            self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
         self.patches.append(patch)
         self._note(f"candidate {self.tried} passes all tests")
+
+    def _limit_choice(self, cpu_s: float) -> None:
+        self._cpu_ends_s = self._first_cpu_s + cpu_s
+        left_s = max(0.0, self._server.deadline - self._first_at)
+        self._ends_at = self._first_at + min(_WALL_TIMES * cpu_s, left_s * _CHOICE_SHARE)
+
+    def _is_settled(self, one: Ranked) -> bool:
+        """Whether no edit from here on is likely enough to be chosen instead of what passed."""
+        likely = max(one.plain, one.foretold)
+        return any(each.plain > _BEYOND * likely > 0 and not _is_doubtful(each) for each in self.patches)
 
     def _more(self, patch: Patch) -> int:
         """How many candidates there are still to be, after this one."""
         if trust(self._wanted.memory) > 0.5 and patch.foretold > _KNOWN * patch.plain:
             return min(self._wanted.choice, _MORE_IF_KNOWN)
-        # One failing test says little of what is right.
-        weak = _is_doubtful(patch) or len(self.first.failing) == 1
-        return self._wanted.choice if weak else min(self._wanted.choice, max(_MORE_AT_LEAST, self.tried))
+        if self._is_weak(patch):
+            return self._wanted.choice
+        return min(self._wanted.choice, max(_MORE_AT_LEAST, self.tried))
+
+    def _is_weak(self, patch: Patch) -> bool:
+        """Whether little speaks for it: one failing test says little of what is right."""
+        special = any(each["family"] in _SPECIAL for each in patch.marks)
+        return special or _is_doubtful(patch) or len(self.first.failing) == 1
 
     def _out_of_time(self) -> bool:
-        return self._server.out_of_time() or time.monotonic() > self._ends_at
+        late = time.monotonic() > self._ends_at or _cpu_s() > self._cpu_ends_s
+        return late or self._server.out_of_time()
 
     def _keep_if_better(self, state: State, new: State) -> None:
         """Whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
@@ -278,7 +300,7 @@ class Search:
             marks = (mark(other.one.edit), mark(one.edit))
             together = self._run(files)
             if self._passes(together):
-                self._found(Patch(files, marks, self.tried, other.one.plain * one.plain, 0.0, _size(marks)))
+                self._found(Patch(files, marks, self.tried, other.one.plain * one.plain, 0.0, size_of(marks)))
             elif not self.patches:
                 self._keep_if_better(root, State(files=files, marks=marks, report=together))
 
@@ -294,7 +316,7 @@ class Search:
                 continue
             report = self._run(files)
             if self._passes(report):
-                self._found(Patch(files, marks, self.tried, size=_size(marks), exact=True))
+                self._found(Patch(files, marks, self.tried, size=size_of(marks), exact=True))
                 if self.patches:
                     return True
         return False
@@ -303,12 +325,12 @@ class Search:
         """The files after these edits; empty where one of them has no place here."""
         files: dict[str, bytes] = {}
         for each in marks:
-            for path in _alike(self._server.sources, each["path"], self._root):
+            for path in alike(self._server.sources, each["path"], self._root):
                 try:
                     program = Program(path, files.get(path) or _content(os.path.join(self._root, path)))
                 except (OSError, SyntaxError, ValueError, RecursionError):
                     continue
-                found = [edit for edit in edits_of(program, lambda _lines: True) if _is_same(edit, each)]
+                found = [edit for edit in edits_of(program, lambda _lines: True) if is_same(edit, each)]
                 if found:
                     best = min(found, key=lambda edit: abs(edit.start - int(each.get("start") or 0)))
                     files[path] = program.encoded((best,))
@@ -318,44 +340,13 @@ class Search:
         return files
 
 
-def mark(edit: Edit) -> dict[str, str]:
-    """An edit as it is remembered: enough to find it again in the same program, and its class for others."""
-    return {
-        "path": edit.path, "function": edit.function, "family": edit.family, "shape": edit.shape,
-        "before": edit.before, "text": edit.text, "start": str(edit.start), "line": str(edit.lines[0]),
-    }  # fmt: skip
-
-
-def _is_same(edit: Edit, held: Mapping[str, str]) -> bool:
-    return all(getattr(edit, name) == held.get(name) for name in ("function", "family", "before", "text"))
-
-
-def _alike(sources: Sequence[str], path: str, root: str) -> list[str]:
-    """That path here, else files of the same name."""
-    here = [os.path.relpath(each, root) for each in sources]
-    return [path] if path in here else [each for each in here if os.path.basename(each) == os.path.basename(path)]
-
-
 def _is_doubtful(patch: Patch) -> bool:
     return any(each["family"] in DOUBTFUL for each in patch.marks)
 
 
-def _size(marks: Sequence[Mapping[str, str]]) -> int:
-    """Characters that differ: what is put around a text, or taken off it, does not count the text."""
-    return sum(_differing(each["before"], each["text"]) for each in marks)
-
-
-def _differing(before: str, after: str) -> int:
-    if before in after or after in before:
-        return abs(len(after) - len(before))
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
-    return max(len(before), len(after)) - start - end
-
-
-def _common(one: str, other: str) -> int:
-    """Length of the start that both share."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+def _cpu_s() -> float:
+    """CPU time of this process and of all candidates so far."""
+    return sum(os.times()[:4])
 
 
 def _content(path: str) -> bytes:

@@ -83,6 +83,7 @@ def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterat
         lines = _lines(program, node)
         if lines is None or not wanted(lines) or _is_annotation(program, node):
             continue
+        site = _site(program, node)
         for family, template in FAMILIES.items():
             if family != "text_piece" and program.within_format(node):
                 continue
@@ -94,7 +95,7 @@ def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterat
                 yield Edit(
                     path=program.path, start=start, end=end, text=text, family=family, lines=lines,
                     shape=f"{_masked(program, before)} => {_masked(program, text)}",
-                    function=program.qualname(node), before=before, weight=weight,
+                    function=program.qualname(node), before=before, weight=weight, site=site,
                 )  # fmt: skip
                 if len(seen) >= _EDITS_A_FILE:
                     return
@@ -116,6 +117,17 @@ def _lines(program: Program, node: ast.AST) -> tuple[int, int] | None:
         compound = isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try | ast.ClassDef)
         return statement.lineno, statement.lineno if compound else (statement.end_lineno or statement.lineno)
     return statement.lineno, getattr(node, "end_lineno", None) or statement.lineno
+
+
+def _site(program: Program, node: ast.AST) -> str:
+    """What a node stands in, past the arithmetic around it: the same fault is made in the same place elsewhere."""
+    at = program.parents.get(node)
+    while isinstance(at, ast.BinOp | ast.UnaryOp | ast.keyword | ast.Starred):
+        at = program.parents.get(at)
+    if isinstance(at, ast.Call):
+        called = at.func.attr if isinstance(at.func, ast.Attribute) else program.seg(at.func)
+        return f"call {masked(called[:40], program.known)}"
+    return type(at).__name__.lower()
 
 
 def _is_annotation(program: Program, node: ast.AST) -> bool:
