@@ -403,6 +403,12 @@ def test_a_model_that_cannot_write_edits_is_asked_for_a_whole_file(workspace: Wo
         assert "Write all of prompts/rules.md" in server.asked[-1].text
     assert proposed.status == "proposed"
     assert workspace.read("prompts/rules.md") == b"Say numbers.\n"
+    missed = candidate(
+        1, state="screened_out", reason="no proposal: any: no change that can be made: it holds no edits"
+    )
+    with ModelServer(Reply(text="```\nSay all numbers.\n```")) as server:
+        made("model", server=server).propose(asked(workspace, changes=("prompts/*.md",), tried=(missed,)))
+        assert "Write all of prompts/rules.md" in server.asked[0].text  # and at once, the next time
 
 
 def test_what_may_be_run_stays_so_when_a_model_edits_it(workspace: Workspace) -> None:

@@ -27,7 +27,8 @@ from ratchet.survey import Shown
 T = TypeVar("T")
 
 ROUNDS = 3
-"""Answers to one asking, while none can be used: the second is asked for with the reason, the third as a file."""
+"""Answers to one asking, while none can be used: the second is asked for with the reason, the third as a file; the
+first as a file, where an earlier asking of the run came to nothing."""
 ROOMS = (24_000, 9_000, 3_500)
 """Characters of a prompt's files and evidence: a usual window, a small one, and a local model's with 4,096 tokens."""
 _FILES_SHARE = 2  # half of a room is for the agent's files
@@ -35,6 +36,8 @@ _SHORT_FILE = 6_000  # characters of a file that is asked for as a whole
 _SHORT_EVIDENCE = 2_000  # and of what is told with it: small models copy what they read last, or most
 _FIRST_TEMPERATURE, _STEP, _HOTTEST = 0.4, 0.1, 1.0
 _PROSE = frozenset((".md", ".txt", ".prompt", ".jinja", ".jinja2", ".j2", ".tmpl"))
+_HOTTER = 0.4  # for a whole file, which small models else copy as it is
+_UNUSABLE = "no change that can be made"
 _DECLINED = ("refusal", "content_filter", "context_overflow")
 
 
@@ -114,7 +117,7 @@ class ModelProposer:
         if last is None:
             return nothing("cancelled before a model answered")
         if not last.usable:
-            return nothing(f"{last.model}: no change that can be made: {last.wrong}")
+            return nothing(f"{last.model}: {_UNUSABLE}: {last.wrong}")
         return _made(job, last)
 
     def _rounds(self, job: ProposalJob, paths: Sequence[str]) -> _Round | None:
@@ -136,10 +139,13 @@ class ModelProposer:
         return last
 
     def _round(self, job: ProposalJob, files: Sequence[Shown], room: int, last: _Round | None, done: int) -> _Round:
-        meant = _short(files, last.named if last else ())
-        if done == ROUNDS - 1 and meant is not None:
+        missed = [each for each in job.tried if _UNUSABLE in each.reason]
+        meant = _short(files, last.named if last else (), len(missed))
+        if meant is not None and done == (0 if missed else ROUNDS - 1):
             text = f"{told(job, min(room, _SHORT_EVIDENCE))}\n\n{_file(meant)}\n\nWrite all of {meant.path}, changed."
-            rewritten = self._model.ask(_question(job, str, self._prompts.text("improve"), text, done), job.purse)
+            question = _question(job, str, self._prompts.text("improve"), text, done)
+            hotter = replace(question, temperature=min(_HOTTEST, question.temperature + _HOTTER))
+            rewritten = self._model.ask(hotter, job.purse)
             return _rewritten(job, rewritten, meant)
         text = _text(job, files, room, last.wrong if last else "")
         rules = self._prompts.text("propose")
@@ -208,10 +214,10 @@ def _may_change(path: str, job: ProposalJob) -> bool:
     return may_change(job.agent, path) and not is_harness(path) and not is_test(path)
 
 
-def _short(files: Sequence[Shown], named: Sequence[str]) -> Shown | None:
-    """The file that is most likely meant, where it is short: one that the last answer named, else the first."""
+def _short(files: Sequence[Shown], named: Sequence[str], turn: int) -> Shown | None:
+    """A short file to be asked for as a whole: one that the last answer named, else each in its turn."""
     short = [each for each in files if each.whole and len(each.text) <= _SHORT_FILE]
-    return next((each for each in short if each.path in named), short[0] if short else None)
+    return next((each for each in short if each.path in named), short[turn % len(short)] if short else None)
 
 
 # -- what came back ----------------------------------------------------------------------------------------------------
