@@ -6,8 +6,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _FORM = "application/x-www-form-urlencoded"
+_WITH_BODY = ("POST", "PUT")
 _OF_BROWSERS = ("origin", "sec-fetch-site", "cookie", "referer")
 """What a browser sends along: from there a form is a form, and no page may pass one off as JSON."""
+
+
+_LINES = ("/v1/memories/import",)
+"""What takes lines, unless it is said to be JSON."""
 
 
 class Habits:
@@ -17,7 +22,8 @@ class Habits:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and str(scope["path"]).startswith("/v1/") and scope["method"] in ("POST", "PUT"):
+        path = str(scope.get("path", ""))
+        if scope["type"] == "http" and path.startswith("/v1/") and path not in _LINES and scope["method"] in _WITH_BODY:
             headers = Headers(scope=scope)
             plain = headers.get("content-type", _FORM).partition(";")[0].strip().lower() == _FORM
             if plain and not any(name in headers for name in _OF_BROWSERS):

@@ -78,7 +78,7 @@ async def take(request: Request, runtime: Operations) -> Response:
     """
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    lines = _lines(body) if kind == MEDIA_TYPE and not body.lstrip().startswith(b"{") else body
+    lines = _lines(body) if kind == MEDIA_TYPE else body
     return answer(shapes.imported(await run_in_threadpool(runtime.lessons.take, lines, name="an upload")))
 
 
