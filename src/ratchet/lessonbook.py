@@ -150,8 +150,12 @@ class LessonBook:
 
     def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
+        try:
+            is_there = (project / portable.REVIEWED).is_file()
+        except (OSError, ValueError) as error:  # too long a name, or NUL in it
+            raise UsageError(f"the project cannot be looked at ({error.args[-1]}); name its folder") from error
         loaded = portable.load_reviewed(self._writing(), project)
-        if (project / portable.REVIEWED).is_file():
+        if is_there:
             self._changed()
         return loaded
 

@@ -62,12 +62,14 @@ class TaskQueue:
     def add(self, work: Work, *, by: str = "") -> QueuedTask:
         """Queue a task; a server that has workers runs it.
 
-        Raises UsageError for a folder that is none, a task without a check, or a solver that is not installed here: a
-        name that would load any module of this machine is for its own people only.
+        Raises NotFound for a folder that is none, UsageError for a task without a check, or a solver that is not
+        installed here: a name that would load any module of this machine is for its own people only.
         """
         folder = Path(work.folder)
-        if not folder.is_absolute() or not folder.is_dir():
+        if not folder.is_absolute():
             raise UsageError(f"dir is {work.folder!r}: name the project's folder on the server, absolute")
+        if not folder.is_dir():
+            raise NotFound(f"no folder {work.folder} on the server")
         known = registry.names(registry.SOLVERS)
         if work.solver.partition(":")[0] not in known:
             raise UsageError(f"no solver {work.solver!r} here; known: {', '.join(known)}")

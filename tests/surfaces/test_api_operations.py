@@ -225,6 +225,13 @@ def test_a_method_that_a_path_does_not_have_is_said_with_those_that_it_has(held:
     answer = held.delete("/v1/patterns")
     assert answer.status_code == 405
     assert answer.headers["allow"] == "GET"
+    assert held.delete("/v1/settings/a").headers["allow"] == "GET, PUT"
+
+
+@pytest.mark.parametrize("project", ["x" * 900, "/" + "y" * 300, "nul\0inside"])
+def test_a_project_that_cannot_be_looked_at_is_no_fault_of_ours(held: TestClient, project: str) -> None:
+    answer = held.post("/v1/memories/search", json={"query": ERROR, "project": project})
+    assert answer.status_code in (200, 422)
 
 
 def test_outcomes_are_taken_while_the_store_is_down_and_reads_say_so(

@@ -148,7 +148,6 @@ def test_what_makes_no_sense_is_refused_before_it_is_queued(working: TestClient,
     empty = tmp_path / "empty"
     empty.mkdir()
     wrong = (
-        {"dir": str(tmp_path / "nowhere")},
         {"dir": "relative"},
         {"dir": str(empty), "check": None},
         {"solver": "os:system"},
@@ -163,6 +162,7 @@ def test_what_makes_no_sense_is_refused_before_it_is_queued(working: TestClient,
         answer = working.post("/v1/tasks", json=asked(project) | each)
         assert answer.status_code == 422, each
         assert answer.json()["remedy"]
+    assert working.post("/v1/tasks", json=asked(project, dir=str(tmp_path / "nowhere"))).status_code == 404
     assert working.get("/v1/tasks").json()["items"] == []
 
 

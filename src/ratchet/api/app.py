@@ -45,7 +45,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
         runtime=runtime,
         serving=serving,
         access=Access(runtime.tokens, serving.token),
-        feed=Feed(runtime.timeline.since),
+        feed=Feed(runtime.timeline.since, changes=lambda: runtime.store.changes()),
         meter=Meter(),
     )
     app = FastAPI(

@@ -1,4 +1,4 @@
-"""The timeline as it grows: one poller of the store, any number of listeners."""
+"""The timeline as it grows: one reader of the store, any number of listeners."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
 from starlette.concurrency import run_in_threadpool
 
+from ratchet.api.hearing import hearing
 from ratchet.errors import RatchetError
+from ratchet.ports import Changes
 from ratchet.records import Row
 
 log = logging.getLogger(__name__)
 
-POLL_S = 0.25
-"""How often the store is asked while somebody listens: what a person takes for at once."""
+POLL_S = 2.0
+"""How often the store is asked while somebody listens and nothing was heard: only what was lost waits so long."""
+GATHER_S = 0.05
+"""How long what is heard is gathered before the store is asked: a burst of writes costs some looks, not one each."""
 OVERLAP_S = 30.0
 """How far back each look goes: an event is dated when it is written, and seen when its transaction ends."""
 _KEPT = 2_000  # events that a returning listener is given from memory
@@ -46,8 +50,9 @@ class Listener:
 class Feed:
     """Fans the store's events out. Lives in one event loop."""
 
-    def __init__(self, read: Reader, *, poll_s: float = POLL_S) -> None:
+    def __init__(self, read: Reader, *, changes: Callable[[], Changes] | None = None, poll_s: float = POLL_S) -> None:
         self._read = read
+        self._changes = changes
         self._poll_s = poll_s
         self._listeners: list[Listener] = []
         self._recent: deque[Row] = deque(maxlen=_KEPT)
@@ -108,11 +113,13 @@ class Feed:
             self._task = None
 
     async def _run(self) -> None:
-        while self._listeners and not self.closed:
-            with suppress(TimeoutError):  # nobody woke it: look anyway
-                await asyncio.wait_for(self._wake.wait(), self._poll_s)
-            self._wake.clear()
-            await self._look(first=False)
+        async with nullcontext() if self._changes is None else hearing(self._changes, self.wake):
+            while self._listeners and not self.closed:
+                with suppress(TimeoutError):  # nobody woke it: look anyway
+                    await asyncio.wait_for(self._wake.wait(), self._poll_s)
+                    await asyncio.sleep(GATHER_S)
+                self._wake.clear()
+                await self._look(first=False)
         self._task = None
 
     async def _look(self, *, first: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Required
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 from typing_extensions import TypedDict
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
@@ -91,8 +91,9 @@ class Observed(TypedDict, total=False):
 class Search(Strict):
     """What is known to fix this error?"""
 
-    query: Text | None = Field(None, description="The error, as it was printed.", min_length=1)
-    text: Text | None = Field(None, description="The same as `query`.", min_length=1)
+    query: Text = Field(
+        validation_alias=AliasChoices("query", "text"), description="The error, as it was printed.", min_length=1
+    )
     limit: Annotated[int, Field(ge=1, le=50)] = 5
     project: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
         None, description="A folder: its lessons and global ones; all projects unless given."
@@ -171,7 +172,9 @@ class NewTask(Strict):
     check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = Field(
         None, description="The command that fails now and is to pass; the project's own unless given."
     )
-    dir: Annotated[str, Field(min_length=1, max_length=4_000, description="The project's folder on the server.")]
+    dir: Annotated[
+        str, Field(min_length=1, max_length=4_000, pattern="^/", description="The project's folder on the server.")
+    ]
     solver: Annotated[str, Field(min_length=1, max_length=2_000)] = "auto"
     attempts: Annotated[int, Field(ge=1, le=1_000)] = 5
     budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0
@@ -187,7 +190,9 @@ class NewComparison(Strict):
     """The same tasks without memory, with a shuffled one and with the real one: same limits, same order, each arm
     starting from nothing."""
 
-    dir: Annotated[str, Field(min_length=1, max_length=4_000, description="A folder of failing projects.")]
+    dir: Annotated[
+        str, Field(min_length=1, max_length=4_000, pattern="^/", description="A folder of failing projects.")
+    ]
     check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = None
     solver: Annotated[str, Field(min_length=1, max_length=2_000)] = "repair"
     seeds: Annotated[int, Field(ge=1, le=100)] = 1

@@ -9,8 +9,10 @@ from typing import cast
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException as PlainException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
 
 from ratchet.errors import BackendError, Conflict, ModelError, NotFound, RatchetError, Refused, UsageError
 from ratchet.records import Json
@@ -106,7 +108,15 @@ def add_handlers(app: FastAPI) -> None:
         assert isinstance(error, PlainException)
         name, remedy = _PLAIN.get(error.status_code, ("http", "GET /openapi.json tells what is expected."))
         headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(_methods(request))
         return Problem(error.status_code, name, str(error.detail), remedy, headers).response(request.url.path)
+
+    async def machine(request: Request, error: Exception) -> Response:
+        assert isinstance(error, OSError)
+        log.error("request.machine", exc_info=error, extra={"path": request.url.path})
+        detail = f"the server's machine failed: {error.strerror or 'see its log'}"
+        return problem_of(BackendError(detail)).response(request.url.path)
 
     async def fault(request: Request, error: Exception) -> Response:
         log.error("request.fault", exc_info=error, extra={"path": request.url.path})
@@ -117,7 +127,17 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Problem, problem)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(PlainException, plain)
+    app.add_exception_handler(OSError, machine)
     app.add_exception_handler(Exception, fault)
+
+
+def _methods(request: Request) -> list[str]:
+    """Those of a path: each of its methods is a route of its own, of which the router names the first only."""
+    found: set[str] = set()
+    for context in iter_route_contexts(request.app.routes):
+        if context.path and compile_path(str(context.path))[0].match(request.url.path):
+            found |= getattr(context, "methods", None) or set()
+    return sorted(found)
 
 
 def invalid_of(errors: Sequence[Mapping[str, object]]) -> Problem:

@@ -14,7 +14,7 @@ from ratchet import shapes
 from ratchet.api import inputs, outputs
 from ratchet.api.access import Needs
 from ratchet.api.answers import MEDIA_TYPE, answer, tagged
-from ratchet.api.problems import Problem, invalid_of
+from ratchet.api.problems import invalid_of
 from ratchet.api.serving import Operations
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"])
@@ -24,7 +24,7 @@ WRITES = Depends(Needs("write"))
 LINES = "application/x-ndjson"
 _TAKEN = {
     "requestBody": {
-        "required": True,
+        "required": False,  # the export of an empty memory is empty
         "content": {
             LINES: {"schema": {"type": "string", "description": "What /v1/memories/export gave."}},
             MEDIA_TYPE: {
@@ -43,12 +43,9 @@ _exported = TypeAdapter(list[inputs.ExportedLesson])
 @router.post("/search", response_model=outputs.Recalled, dependencies=[READS])
 def search(asked: inputs.Search, runtime: Operations) -> Response:
     """What is known to fix this error; `abstained` where nothing fits well enough."""
-    query = asked.query or asked.text
-    if not query:
-        raise Problem(422, "invalid", "body.query: is missing", "Send the error's text as `query`.")
     if not runtime.exists:
         runtime.init()
-    found = runtime.recall(query, limit=asked.limit, project=asked.project, session=asked.session)
+    found = runtime.recall(asked.query, limit=asked.limit, project=asked.project, session=asked.session)
     return answer(shapes.recalled(found))
 
 

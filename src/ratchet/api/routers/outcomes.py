@@ -72,7 +72,7 @@ def rows(body: bytes) -> list[Row]:
     items = said if isinstance(said, list) else [said]
     if len(items) > MOST:
         raise Problem(
-            413, "too-many-outcomes", f"{len(items):,} outcomes in one request", f"Send at most {MOST:,} at once."
+            422, "invalid", f"body: {len(items):,} outcomes in one request", f"Send at most {MOST:,} at once."
         )
     usual = usual_rows(items)
     return rows_of(_checked(said)) if usual is None else usual

@@ -30,7 +30,7 @@ Runs = Annotated[Caller, Depends(Needs("run"))]
 MOST_CHECKPOINT = 1_000_000
 
 
-@router.post("", status_code=202, response_model=outputs.Task, responses=said(409))
+@router.post("", status_code=202, response_model=outputs.Task, responses=said(404, 409))
 def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
     """Queue a task. A copy of its folder is worked on in a sandbox; the folder itself is only read."""
     work = Work(
@@ -45,7 +45,7 @@ def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
     return _queued(held, work, caller)
 
 
-@router.post("/ab-comparison", status_code=202, response_model=outputs.Task, responses=said(409))
+@router.post("/ab-comparison", status_code=202, response_model=outputs.Task, responses=said(404, 409))
 def compare(asked: inputs.NewComparison, held: Shared, caller: Runs) -> Response:
     """Queue a comparison: does memory pay, on these tasks? Its task's `comparison` tells, once it is done."""
     work = Work(
