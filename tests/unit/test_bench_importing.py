@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratchet.bench import inspectlog
 from ratchet.bench.importing import read_command, read_folder, read_lines, split_of
 from ratchet.bench.inspectlog import read_log
 from ratchet.benching import Benchmark, BenchTask
@@ -75,6 +77,12 @@ def test_lines_become_tasks_whose_tests_no_agent_sees(tmp_path: Path, name: str)
         ([{**LINE, "entry_point": "a b"}], "tasks.jsonl:1: entry_point"),
         ([{**LINE, "test": "def check(x:\n"}], "tasks.jsonl:1: test is no Python"),
         ([{**LINE, "test": "assert True"}], "defines no check"),
+        ([{**LINE, "task_id": "a\ud800"}], "tasks.jsonl:1, task_id holds half a letter"),
+        ([{**LINE, "prompt": "\udc80"}], "tasks.jsonl:1, prompt holds half a letter"),
+        ([{**LINE, "canonical_solution": "\ud800"}], "tasks.jsonl:1, canonical_solution holds half a letter"),
+        ([LINE, {**LINE, "task_id": "a\0b"}], "tasks.jsonl:2: 'a\\x00b' names no task"),
+        ([{**LINE, "task_id": "\x1b[31mred"}], "names no task"),
+        ([{**LINE, "task_id": "x" * 5_000}], "names no task"),
         ([LINE, LINE], "'HumanEval/0' twice"),
         ([], "holds no task"),
     ],
@@ -274,6 +282,10 @@ def test_a_log_of_inspect_becomes_evaluations(
         ({"samples": [sample("a"), sample("a")]}, "twice"),
         ({"samples": [{"epoch": 1}]}, "sample 1 has no id"),
         ({"samples": [sample("a", epoch="x")]}, "epoch is"),  # type: ignore[arg-type]
+        ({"samples": [sample("a", epoch=10**30)]}, "epoch is"),
+        ({"samples": [sample("a", epoch=-1)]}, "epoch is"),
+        ({"samples": [sample("a\0b")]}, "id is 'a\\x00b'"),
+        ({"samples": [sample("\ud800")]}, "id is"),
         ({"samples": [3]}, "sample 1 is no JSON object"),
         ({"eval": {}}, "no eval.task"),
     ],
@@ -295,6 +307,29 @@ def test_one_of_several_scorers_can_be_chosen(tmp_path: Path) -> None:
     assert read_log(path, scorer="second").evaluations[0].score == 1
     with pytest.raises(UsageError, match="first, second"):
         read_log(path, scorer="third")
+
+
+def test_a_log_that_unpacks_without_end_is_refused_and_never_held_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspectlog, "_MOST_LOG_BYTES", 3_000_000)
+    path = as_eval(tmp_path, [sample(n, input="a" * 1_000_000) for n in range(9)])
+    assert path.stat().st_size < 50_000
+    with pytest.raises(UsageError, match="unpacks to more than 3,000,000 bytes"):
+        read_log(path)
+    monkeypatch.setattr(inspectlog, "_MOST_MEMBER_BYTES", 999_999)
+    with pytest.raises(UsageError, match=r"samples/0_epoch_1\.json is larger than 999,999 bytes"):
+        read_log(path)
+
+
+def test_a_log_with_a_password_is_refused(tmp_path: Path) -> None:
+    whole = bytearray(as_eval(tmp_path, [sample("a")]).read_bytes())
+    for mark, flags in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        for found in re.finditer(re.escape(mark), bytes(whole)):
+            whole[found.start() + flags] |= 1  # this member is encrypted
+    (tmp_path / "locked.eval").write_bytes(whole)
+    with pytest.raises(UsageError, match="unpacked"):
+        read_log(tmp_path / "locked.eval")
 
 
 def test_a_torn_zip_is_refused(tmp_path: Path) -> None:

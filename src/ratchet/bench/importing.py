@@ -34,6 +34,7 @@ _SHARES: tuple[tuple[float, Split], ...] = ((0.2, "dev"), (0.7, "gate"), (1.0, "
 _MOST_TASK_BYTES = 16_777_216
 _MOST_LINE_BYTES = 8_388_608
 _MOST_TASKS = 100_000
+_ID_CHARS = 200
 _LEFT_OUT = frozenset((".git", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"))
 _MODULE = "solution"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -157,6 +158,7 @@ def _pytest_task(
     instruction: str,
     about: _About,
 ) -> BenchTask:
+    _check_id(name, str(about.path.parent))
     for path, text in graders.items():
         if path.endswith(".py"):
             _check_parses(text, str(about.path.parent / path))
@@ -261,14 +263,16 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
         if not isinstance(value, str) or not value.strip():
             said = "has no" if value is None else "has an empty or odd"
             raise UsageError(f"{where} {said} {key!r}; a task needs task_id, prompt, test and entry_point as texts")
-        return value
+        return _text(value, f"{where}, {key}")
 
     task_id, prompt, test, entry = text("task_id"), text("prompt"), text("test"), text("entry_point")
+    _check_id(task_id, where)
     if not entry.isidentifier():
         raise UsageError(f"{where}: entry_point is {entry!r}, which names no function")
     if "def check(" not in test:
         raise UsageError(f"{where}: test defines no check(candidate)")
-    solution = row.get("canonical_solution")
+    said = row.get("canonical_solution")
+    solution = _text(said, f"{where}, canonical_solution") if isinstance(said, str) else ""
     grader = f"{test}\n\n\ndef test_{entry}():\n    from {_MODULE} import {entry}\n\n    check({entry})\n"
     _check_parses(grader, where)
     return BenchTask(
@@ -281,10 +285,26 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
         files={f"{_MODULE}.py": prompt},
         graders={f"test_{_MODULE}.py": grader},
         spec={"together": True},
-        reference={f"{_MODULE}.py": prompt + solution} if isinstance(solution, str) and solution.strip() else {},
+        reference={f"{_MODULE}.py": prompt + solution} if solution.strip() else {},
         title=entry,
         wall_s=60.0,
     )
+
+
+def _check_id(task_id: str, where: str) -> None:
+    if not task_id.isprintable() or len(task_id) > _ID_CHARS:
+        raise UsageError(
+            f"{where}: {task_id[:40]!r} names no task; use at most {_ID_CHARS} letters that can be printed"
+        )
+
+
+def _text(value: str, where: str) -> str:
+    """A text that a file can hold. Raises UsageError: JSON may name halves of letters, which no file has."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{where} holds half a letter ({error.object[error.start]!r}), which is no text") from error
+    return value
 
 
 def _check_parses(text: str, where: str) -> None:

@@ -14,7 +14,7 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -29,9 +29,14 @@ from ratchet.signature import sign, template_of
 
 _WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _SWITCHES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-_MOST_MEMBER_BYTES = 536_870_912
-_MOST_JSON_BYTES = 1_073_741_824
+# Decoded, JSON takes several times its size: a log of samples is read one by one, any other whole.
+_MOST_MEMBER_BYTES = 134_217_728
+_MOST_LOG_BYTES = 8_589_934_592
+_MOST_JSON_BYTES = 268_435_456
+_MOST_EPOCH = 2**31
+_ID_CHARS = 500
 _REASON_CHARS = 500
+_Encrypted = RuntimeError  # what zipfile raises for a member that needs a password
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +58,15 @@ def read_log(path: Path, *, scorer: str = "") -> InspectLog:
     if not path.is_file():
         raise NotFound(f"there is no file {path}")
     try:
-        header, samples = _of_zip(path) if zipfile.is_zipfile(path) else _of_json(path)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error) as error:
+        return _read(path, *(_of_zip(path) if zipfile.is_zipfile(path) else _of_json(path)), scorer=scorer)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error, _Encrypted) as error:
         raise UsageError(f"{path} cannot be unpacked ({error}); write it anew with `inspect log convert`") from error
+
+
+def _read(
+    path: Path, header: Mapping[str, Json], samples: Iterator[tuple[str, Mapping[str, Json]]], *, scorer: str
+) -> InspectLog:
+    """A log of its header and samples. Raises UsageError, and what reading the samples raises."""
     spec = header.get("eval")
     if not isinstance(spec, dict) or not isinstance(spec.get("task"), str):
         raise UsageError(f"{path} is no Inspect log: it has no eval.task")
@@ -89,9 +100,19 @@ def _of_zip(path: Path) -> tuple[Mapping[str, Json], Iterator[tuple[str, Mapping
         if not head:
             raise UsageError(f"{path} is no Inspect log: it holds neither header.json nor _journal/start.json")
         header = _decoded(_member(held, head, path), f"{path}, {head}")
-        wanted = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-        read = [(f"{path}, {name}", _decoded(_member(held, name, path), f"{path}, {name}")) for name in wanted]
-    return header, iter(read)
+    return header, _samples(path, [name for name in names if name.startswith("samples/") and name.endswith(".json")])
+
+
+def _samples(path: Path, names: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Json]]]:
+    """One sample after the other, none of them kept; an archive that unpacks without end is refused."""
+    left = _MOST_LOG_BYTES
+    with zipfile.ZipFile(path) as held:
+        for name in names:
+            content = _member(held, name, path)
+            left -= len(content)
+            if left < 0:
+                raise UsageError(f"{path} unpacks to more than {_MOST_LOG_BYTES:,} bytes")
+            yield f"{path}, {name}", _decoded(content, f"{path}, {name}")
 
 
 def _member(held: zipfile.ZipFile, name: str, path: Path) -> bytes:
@@ -123,8 +144,10 @@ def _evaluation(sample: Mapping[str, Json], where: str, scorer: str) -> Evaluati
     task, epoch = sample.get("id"), sample.get("epoch", 1)
     if not isinstance(task, str | int) or isinstance(task, bool):
         raise UsageError(f"{where} has no id")
-    if not isinstance(epoch, int) or isinstance(epoch, bool):
-        raise UsageError(f"{where}: epoch is {epoch!r}; it should be a whole number")
+    if not str(task).isprintable() or len(str(task)) > _ID_CHARS:
+        raise UsageError(f"{where}: id is {str(task)[:40]!r}; use at most {_ID_CHARS} letters that can be printed")
+    if not isinstance(epoch, int) or isinstance(epoch, bool) or not 0 <= epoch < _MOST_EPOCH:
+        raise UsageError(f"{where}: epoch is {str(epoch)[:40]}; it should be a whole number, 0 or more")
     usage = sample.get("model_usage")
     by_model = [each for each in usage.values() if isinstance(each, dict)] if isinstance(usage, dict) else []
     score, reason = _score(sample, where, scorer)
