@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Required
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypedDict
+
+
+def _whole(value: object) -> object:
+    """3.0 is an integer in JSON, and many a client's only way to write one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 Text = Annotated[str, StringConstraints(max_length=1_000_000)]
 Amount = Annotated[float, Field(ge=0, lt=2**53, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0, lt=2**53)]
-Whole = Annotated[int, Field(gt=-(2**53), lt=2**53)]
+Count = Annotated[int, Field(ge=0, lt=2**53), BeforeValidator(_whole)]
+Whole = Annotated[int, Field(gt=-(2**53), lt=2**53), BeforeValidator(_whole)]
 
 
 class Strict(BaseModel):
