@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from ratchet import benchshapes
-from ratchet.api import outputs
+from ratchet.api import runoutputs
 from ratchet.api.access import Needs
 from ratchet.api.answers import tagged
 from ratchet.api.pages import Cursor, Limit, paged
@@ -21,14 +21,14 @@ router = APIRouter(prefix="/v1/bench", tags=["bench"], dependencies=[Depends(Nee
 RunId = Annotated[str, Query(min_length=1, max_length=200)]
 
 
-@router.get("", response_model=list[outputs.Benchmark])
+@router.get("", response_model=list[runoutputs.Benchmark])
 def benchmarks(request: Request, runtime: Operations) -> Response:
     """The benchmarks that there are, with their kinds and splits."""
     book = runtime.benchmarks
     return tagged(request, [benchshapes.listed(book.benchmark(name)) for name in book.names()])
 
 
-@router.get("/runs", response_model=outputs.BenchRunPage)
+@router.get("/runs", response_model=runoutputs.BenchRunPage)
 def runs(
     request: Request,
     runtime: Operations,
@@ -42,13 +42,13 @@ def runs(
     return tagged(request, redacted(page))
 
 
-@router.get("/compare", response_model=outputs.BenchComparison, responses=said(404, 409))
+@router.get("/compare", response_model=runoutputs.BenchComparison, responses=said(404, 409))
 def compare(request: Request, runtime: Operations, first: RunId, second: RunId) -> Response:
     """The second run against the first, in pairs of the same tasks."""
     return tagged(request, redacted(benchshapes.compared(runtime.benchmarks.compare(first, second))))
 
 
-@router.get("/runs/{run_id}", response_model=outputs.BenchRun, responses=said(404))
+@router.get("/runs/{run_id}", response_model=runoutputs.BenchRun, responses=said(404))
 def run(run_id: str, request: Request, runtime: Operations) -> Response:
     """One run: its score, and each task's, with intervals."""
     book = runtime.benchmarks
@@ -56,7 +56,7 @@ def run(run_id: str, request: Request, runtime: Operations) -> Response:
     return tagged(request, redacted(benchshapes.measured(held, found, book.noise(run_id) if held.aa else None)))
 
 
-@router.get("/runs/{run_id}/evaluations", response_model=outputs.EvaluationPage, responses=said(404))
+@router.get("/runs/{run_id}/evaluations", response_model=runoutputs.EvaluationPage, responses=said(404))
 def evaluations(
     run_id: str, request: Request, runtime: Operations, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -74,7 +74,7 @@ def evaluations(
     return tagged(request, redacted(page))
 
 
-@router.get("/{name}", response_model=outputs.BenchmarkDetail, responses=said(404))
+@router.get("/{name}", response_model=runoutputs.BenchmarkDetail, responses=said(404))
 def benchmark(name: str, request: Request, runtime: Operations) -> Response:
     """One benchmark with its tasks; never what its graders know."""
     book = runtime.benchmarks

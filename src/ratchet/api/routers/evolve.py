@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from ratchet import benchshapes, evolveshapes
-from ratchet.api import outputs
+from ratchet.api import runoutputs
 from ratchet.api.access import Needs
 from ratchet.api.answers import tagged
 from ratchet.api.pages import Cursor, Limit, paged
@@ -17,7 +17,7 @@ from ratchet.taskshapes import redacted
 router = APIRouter(prefix="/v1/evolve", tags=["evolve"], dependencies=[Depends(Needs("read"))])
 
 
-@router.get("", response_model=outputs.EvolutionPage)
+@router.get("", response_model=runoutputs.EvolutionPage)
 def evolutions(request: Request, runtime: Operations, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Runs, newest first."""
     found = runtime.evolutions.list()
@@ -25,21 +25,21 @@ def evolutions(request: Request, runtime: Operations, limit: Limit = 50, cursor:
     return tagged(request, redacted(page))
 
 
-@router.get("/{run_id}", response_model=outputs.EvolutionDetail, responses=said(404))
+@router.get("/{run_id}", response_model=runoutputs.EvolutionDetail, responses=said(404))
 def evolution(run_id: str, request: Request, runtime: Operations) -> Response:
     """One run with its archive: every version that was proposed, its diff, its evidence, and what became of it."""
     book = runtime.evolutions
     return tagged(request, redacted(evolveshapes.detail(book.show(run_id), book.candidates(run_id))))
 
 
-@router.get("/{run_id}/tree", response_model=outputs.EvolutionTree, responses=said(404))
+@router.get("/{run_id}/tree", response_model=runoutputs.EvolutionTree, responses=said(404))
 def tree(run_id: str, request: Request, runtime: Operations) -> Response:
     """Each version with those that came from it."""
     book = runtime.evolutions
     return tagged(request, redacted(evolveshapes.tree(book.show(run_id), book.candidates(run_id))))
 
 
-@router.get("/{run_id}/evaluations", response_model=outputs.EvaluationPage, responses=said(404))
+@router.get("/{run_id}/evaluations", response_model=runoutputs.EvaluationPage, responses=said(404))
 def evaluations(
     run_id: str, request: Request, runtime: Operations, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from ratchet import taskshapes
-from ratchet.api import inputs, outputs
+from ratchet.api import inputs, runoutputs
 from ratchet.api.access import Caller, Needs
 from ratchet.api.answers import answer, tagged
 from ratchet.api.pages import Cursor, Limit
@@ -30,7 +30,7 @@ Runs = Annotated[Caller, Depends(Needs("run"))]
 MOST_CHECKPOINT = 1_000_000
 
 
-@router.post("", status_code=202, response_model=outputs.Task, responses=said(404, 409))
+@router.post("", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
 def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
     """Queue a task. A copy of its folder is worked on in a sandbox; the folder itself is only read."""
     work = Work(
@@ -45,7 +45,7 @@ def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
     return _queued(held, work, caller)
 
 
-@router.post("/ab-comparison", status_code=202, response_model=outputs.Task, responses=said(404, 409))
+@router.post("/ab-comparison", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
 def compare(asked: inputs.NewComparison, held: Shared, caller: Runs) -> Response:
     """Queue a comparison: does memory pay, on these tasks? Its task's `comparison` tells, once it is done."""
     work = Work(
@@ -75,7 +75,7 @@ def _budget(asked: inputs.NewTask | inputs.NewComparison) -> Budget:
     return Budget(attempts=asked.attempts, usd=asked.budget_usd, seconds=asked.budget_s, candidates=asked.candidates)
 
 
-@router.get("", response_model=outputs.TaskPage, dependencies=[SEES])
+@router.get("", response_model=runoutputs.TaskPage, dependencies=[SEES])
 def tasks(
     request: Request,
     runtime: Operations,
@@ -88,13 +88,13 @@ def tasks(
     return tagged(request, {"items": [taskshapes.queued(each) for each in found], "next": after})
 
 
-@router.get("/{task_id}", response_model=outputs.TaskDetail, dependencies=[SEES], responses=said(404))
+@router.get("/{task_id}", response_model=runoutputs.TaskDetail, dependencies=[SEES], responses=said(404))
 def task(task_id: str, request: Request, runtime: Operations) -> Response:
     """One task with its episode as far as it has come."""
     return tagged(request, taskshapes.detail(runtime.tasks.show(task_id)))
 
 
-@router.get("/{task_id}/timeline", response_model=outputs.Timeline, dependencies=[SEES], responses=said(404))
+@router.get("/{task_id}/timeline", response_model=runoutputs.Timeline, dependencies=[SEES], responses=said(404))
 def timeline(task_id: str, request: Request, runtime: Operations) -> Response:
     """A node for each attempt, with its cause, fix, cost and diff, and every event."""
     found = runtime.tasks.show(task_id)
@@ -131,14 +131,16 @@ async def follow(task_id: str, held: Shared, last_event_id: LastEventId = None) 
     return stream(held, last_event_id, wants=wants, before=before, ended=ended)
 
 
-@router.get("/{task_id}/checkpoints", response_model=list[outputs.Checkpoint], dependencies=[SEES], responses=said(404))
+@router.get(
+    "/{task_id}/checkpoints", response_model=list[runoutputs.Checkpoint], dependencies=[SEES], responses=said(404)
+)
 def checkpoints(task_id: str, request: Request, runtime: Operations) -> Response:
     """The ways back: 0 are the files as they were copied, then those after each attempt."""
     return tagged(request, [taskshapes.checkpoint(each) for each in runtime.tasks.checkpoints(task_id)])
 
 
 @router.post(
-    "/{task_id}/checkpoints/{checkpoint_id}/restore", response_model=outputs.TaskDetail, responses=said(404, 409)
+    "/{task_id}/checkpoints/{checkpoint_id}/restore", response_model=runoutputs.TaskDetail, responses=said(404, 409)
 )
 def restore(task_id: str, checkpoint_id: str, runtime: Operations, caller: Runs) -> Response:
     """Take a task back to a checkpoint, also one that has ended; `retry` goes on from there."""
@@ -153,13 +155,13 @@ def restore(task_id: str, checkpoint_id: str, runtime: Operations, caller: Runs)
     return answer(taskshapes.detail(runtime.tasks.restore(task_id, to=int(checkpoint_id))))
 
 
-@router.get("/{task_id}/circuit-breaker", response_model=outputs.Breaker, dependencies=[SEES], responses=said(404))
+@router.get("/{task_id}/circuit-breaker", response_model=runoutputs.Breaker, dependencies=[SEES], responses=said(404))
 def breaker(task_id: str, request: Request, runtime: Operations) -> Response:
     """Whether the task was stopped since it led nowhere new."""
     return tagged(request, taskshapes.breaker(runtime.tasks.breaker(task_id)))
 
 
-@router.post("/{task_id}/cancel", status_code=202, response_model=outputs.Task, responses=said(404, 409))
+@router.post("/{task_id}/cancel", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
 def cancel(task_id: str, held: Shared, caller: Runs) -> Response:
     """Ask for its end: at once where it waits, within seconds where it runs."""
     del caller
@@ -168,7 +170,7 @@ def cancel(task_id: str, held: Shared, caller: Runs) -> Response:
     return answer(taskshapes.queued(found), 202)
 
 
-@router.post("/{task_id}/retry", status_code=202, response_model=outputs.Task, responses=said(404, 409))
+@router.post("/{task_id}/retry", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
 def retry(task_id: str, held: Shared, caller: Runs) -> Response:
     """Run it again; one that was cancelled or taken back goes on where it stands."""
     del caller
