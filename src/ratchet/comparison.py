@@ -101,6 +101,8 @@ class ShuffledMemory:
         return tuple(dice.sample(others, min(len(real), len(others))))
 
     def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]:
+        from ratchet.solvers.repair import misled  # with its templates, which few commands need
+
         real = self._real.memos(solver, signature, task)
         notes = sorted({json.dumps(dict(each.note), sort_keys=True) for each in real})
         if len(notes) < 2:
@@ -108,9 +110,8 @@ class ShuffledMemory:
         following = {
             note: notes[(at + 1 + self._seed % (len(notes) - 1)) % len(notes)] for at, note in enumerate(notes)
         }
-        return tuple(
-            replace(each, note=json.loads(following[json.dumps(dict(each.note), sort_keys=True)])) for each in real
-        )
+        told = (json.loads(following[json.dumps(dict(each.note), sort_keys=True)]) for each in real)
+        return tuple(replace(each, note=misled(note)) for each, note in zip(real, told, strict=True))
 
     def distill(self, episode: Episode) -> tuple[str, ...]:
         return self._real.distill(episode)

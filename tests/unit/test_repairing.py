@@ -15,8 +15,9 @@ from ratchet.solvers.repair import files_of, remembered, shuffled
 from ratchet.solvers.repairing.choosing import chosen, keeping
 from ratchet.solvers.repairing.differing import changed
 from ratchet.solvers.repairing.marks import mark
-from ratchet.solvers.repairing.ordering import Remembered, ranked, trust
+from ratchet.solvers.repairing.ordering import ranked
 from ratchet.solvers.repairing.program import Edit, Program, applied
+from ratchet.solvers.repairing.recollection import Remembered, foretold, form_of, trust
 from ratchet.solvers.repairing.search import Patch
 from ratchet.solvers.repairing.spectrum import suspicion
 from ratchet.solvers.repairing.templates import FAMILIES, edits
@@ -171,6 +172,52 @@ def test_a_memory_that_foretold_worse_than_nothing_is_silent() -> None:
     assert order_of(wrong) == order_of([])
 
 
+def test_no_single_success_decides_about_memory() -> None:
+    paid, cost = Remembered("f", "s", 1e-9, 1.0), Remembered("f", "s", 1.0, 1e-9)
+    assert 0.5 < trust([paid]) < 0.9
+    assert trust([paid] * 9) == 0.9
+    assert 0 < trust([cost]) < trust([cost, paid]) < trust([]) < trust([paid, cost])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("v => len(v)", "v[v] => len(v[v])"),
+        ("v => v - 1", "len(v) => len(v) - 1"),
+        ("v < v => v <= v", "< => <="),
+        ("sorted(v) => v", "sorted(v.v) => v.v"),
+        ("v => v", "v.v => v.v"),
+    ],
+)
+def test_the_form_of_an_edit_is_what_it_does_whatever_it_does_it_to(one: str, other: str) -> None:
+    assert form_of(one) == form_of(other)
+    assert form_of("v => v + 1") != form_of("v => v - 1")
+
+
+def shares(memory: list[Remembered], family: str) -> float:
+    _, found = edits_of(SOURCE)
+    said = foretold(found, [1 / len(found)] * len(found), memory)
+    assert sum(said) == pytest.approx(1)
+    return sum(share for edit, share in zip(found, said, strict=True) if edit.family == family)
+
+
+def test_memories_that_agree_say_more_than_as_many_that_do_not() -> None:
+    agree = [Remembered("comparison", "< => <=", 0.01, 0.02)] * 4
+    differ = [Remembered(name, "", 0.01, 0.02) for name in ("comparison", "negation", "variable", "growing")]
+    none, one = shares([], "comparison"), shares(agree[:1], "comparison")
+    assert none < one < shares(differ, "comparison") + one < shares(agree, "comparison") + one
+    assert shares(agree, "comparison") > 1.5 * shares(differ, "comparison")
+
+
+def test_a_place_that_recurs_counts_more_than_another() -> None:
+    _, found = edits_of(b"def f(n):\n    for i in range(n):\n        print(n)\n    return n\n")
+    ones = [edit for edit in found if edit.family == "off_by_one" and edit.before == "n" and edit.text == "n + 1"]
+    assert {edit.site for edit in ones} == {"call range", "call print", "return"}
+    held = Remembered("off_by_one", "v => v + 1", 0.01, 0.02, "call range")
+    said = foretold(ones, [1 / 3] * 3, [held])
+    assert max(zip(said, ones, strict=True), key=lambda each: each[0])[1].site == "call range"
+
+
 @given(st.lists(st.tuples(st.floats(1e-9, 1), st.floats(1e-9, 1)), max_size=40))
 def test_the_plain_order_always_keeps_a_tenth(shares: list[tuple[float, float]]) -> None:
     assert 0.0 <= trust([Remembered("f", "s", plain, foretold) for plain, foretold in shares]) <= 0.9
@@ -222,7 +269,14 @@ def test_the_placebo_tells_every_success_of_another_class() -> None:
     memos = [memo(f"v1:{i}", shape, float(i)) for i, shape in enumerate(["a => b", "c => d", "e => f", "a => b"])]
     told = shuffled(memos)
     assert len(told) == len(memos)
-    assert all(one.note != other.note for one, other in zip(memos, told, strict=True))
+    held = [each.note["marks"][0] for each in told]  # type: ignore[index]
+    assert all(each["family"] in FAMILIES and each["family"] != "comparison" for each in held)  # type: ignore[index, call-overload]
+    assert remembered(told, "v1:0")["memory"] != remembered(memos, "v1:0")["memory"]
+
+
+def test_one_failure_that_comes_back_counts_once() -> None:
+    again = [memo("v1:a", "< => <=", float(i)) for i in range(5)]
+    assert len(remembered(again, "v1:b")["memory"]) == 1  # type: ignore[arg-type]
 
 
 class Chain:

@@ -12,6 +12,7 @@ from ratchet.confinement import Command, Limits, Ran, View
 from ratchet.healing import Memo
 from ratchet.ports import Sandbox
 from ratchet.records import Json
+from ratchet.solvers.repairing.templates import FAMILIES
 from ratchet.solving import Solved, SolveJob, SolverOptions
 
 Order = Literal["best", "coverage", "random"]
@@ -30,6 +31,8 @@ _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and ju
 _LONGEST_S = 1_200.0
 _JUDGED = 4  # patches shown to the full check
 _REMEMBERED = 200  # successes that count for the order
+_AWAY = 17  # places between a family and the one that the placebo tells in its stead
+_UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,40 +168,49 @@ def remembered(memos: Sequence[Memo], signature: str) -> dict[str, Json]:
     classes of all of them."""
     exact: list[Json] = []
     memory: list[Json] = []
+    known: set[tuple[str, str]] = set()
     for memo in sorted(memos, key=lambda each: each.at, reverse=True)[:_REMEMBERED]:
         marks = memo.note.get("marks")
         if not isinstance(marks, list) or not all(isinstance(each, dict) for each in marks):
             continue
         if signature and memo.signature == signature and marks not in exact:
             exact.append(marks)
-        plain, foretold = memo.note.get("plain"), memo.note.get("foretold")
-        for each in marks:
-            assert isinstance(each, dict)
-            memory.append(
-                {
-                    "family": str(each.get("family", "")),
-                    "shape": str(each.get("shape", "")),
-                    "plain": float(plain) if isinstance(plain, int | float) else 0.0,
-                    "foretold": float(foretold) if isinstance(foretold, int | float) else 0.0,
-                }
-            )
+        once = (memo.task, json.dumps(marks, sort_keys=True))
+        if once not in known:  # a failure that comes back again and again is one program's
+            known.add(once)
+            memory += _classes(memo)
     return {"exact": exact[:8], "memory": memory}
 
 
-def shuffled(memos: Sequence[Memo], shift: int = 1) -> list[Memo]:
+def shuffled(memos: Sequence[Memo]) -> list[Memo]:
     """The same memory with every success told of another failure, and of another class of edit: the placebo that a
     claim about memory is measured against."""
-    shapes = sorted({json.dumps(_classes(memo), sort_keys=True) for memo in memos})
-    if len(shapes) < 2:
-        return []
-    following = {shape: shapes[(i + shift) % len(shapes)] for i, shape in enumerate(shapes)}
-    donors = {json.dumps(_classes(memo), sort_keys=True): memo.note for memo in memos}
-    return [replace(memo, note=donors[following[json.dumps(_classes(memo), sort_keys=True)]]) for memo in memos]
+    return [replace(memo, note=misled(donor.note)) for memo, donor in zip(memos, [*memos[1:], *memos[:1]], strict=True)]
+
+
+def misled(note: Mapping[str, Json]) -> dict[str, Json]:
+    """What a memo notes, told of another class of edit: as sure and as consistent as it was, and wrong."""
+    names = list(FAMILIES)
+    other = {name: names[(at + _AWAY) % len(names)] for at, name in enumerate(names)}
+    marks = [each for each in _list(note.get("marks")) if isinstance(each, dict)]
+    told: list[Json] = [{**each, "family": other.get(str(each.get("family")), ""), "shape": ""} for each in marks]
+    return {**note, "marks": told} if told else dict(note)
 
 
 def _classes(memo: Memo) -> list[Json]:
-    marks = memo.note.get("marks")
-    return [each.get("shape") for each in marks if isinstance(each, dict)] if isinstance(marks, list) else []
+    """The classes of a memo's edits. What was foretold, it was of the last of them."""
+    found: list[Json] = []
+    for mark in _list(memo.note.get("marks")):
+        assert isinstance(mark, dict)
+        found.append({name: str(mark.get(name, "")) for name in ("family", "shape", "site")} | _UNTOLD)
+    last = found[-1] if found else None
+    if isinstance(last, dict):
+        last.update({name: _share(memo.note.get(name)) for name in _UNTOLD})
+    return found
+
+
+def _share(value: Json) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _skipped(job: SolveJob) -> tuple[str, ...]:

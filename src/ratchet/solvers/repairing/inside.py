@@ -14,7 +14,7 @@ from typing import Any
 from .choosing import chosen, told
 from .differing import answers, asked
 from .drivers import driver_for
-from .ordering import Remembered
+from .recollection import Remembered
 from .search import Patch, Search, Wanted
 from .server import Server
 

@@ -12,7 +12,8 @@ def mark(edit: Edit) -> dict[str, str]:
     """An edit as it is remembered: enough to find it again in the same program, and its class for others."""
     return {
         "path": edit.path, "function": edit.function, "family": edit.family, "shape": edit.shape,
-        "before": edit.before, "text": edit.text, "start": str(edit.start), "line": str(edit.lines[0]),
+        "site": edit.site, "before": edit.before, "text": edit.text, "start": str(edit.start),
+        "line": str(edit.lines[0]),
     }  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from .branching import Partial, Partials, State, gained, promise
 from .marks import alike, is_same, mark, size_of
-from .ordering import Ranked, Remembered, ranked, trust
+from .ordering import Ranked, ranked
 from .program import Program
+from .recollection import Remembered, trust
 from .server import UNFINISHED, Report, Server
 from .spectrum import Place, suspicion
 from .templates import edits as edits_of
@@ -23,7 +24,7 @@ _ROOT_SHARE = 0.75  # of the candidates: from here on every other one is an edit
 _DEPTH = 3
 # Candidates after the first that passes, to have something to choose from: as many as it took, and this many at least;
 # few where memory speaks for the edit. The right one is often only the second or third that passes.
-_MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 4
+_MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 20
 # What they may take, as CPU time, since a busy machine is no reason to look less: as much as there was until the first
 # passed, or so much where that was less; in seconds thrice that, and a quarter of the time that is left, at most.
 _CHOICE_CPU_S, _DOUBTFUL_CPU_S, _WALL_TIMES, _CHOICE_SHARE = 2.0, 4.0, 3.0, 0.25
@@ -32,7 +33,7 @@ _BEYOND = 250.0  # times as likely as the next one: no comparison of answers mak
 # Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
 DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned"})
 _SPECIAL = frozenset({"constant", "returned", "initial"})
-_KNOWN = 3.0  # times as likely by a memory that has the say as without it
+_KNOWN = 10.0  # times as likely by a memory that has the say as without it
 _STATES = 24
 _ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
 _SLOWER, _SECOND_LOOKS = 10.0, 60
