@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from ratchet.api.outputs import Checkpoint, Pattern
+from ratchet.api.outputs import Pattern
+from ratchet.api.runoutputs import Checkpoint
 
 
 class Recorded(BaseModel):

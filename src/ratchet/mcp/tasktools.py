@@ -10,7 +10,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from ratchet import taskshapes
-from ratchet.api import outputs as shared
+from ratchet.api import runoutputs as shared
 from ratchet.healing import Budget
 from ratchet.mcp import outputs
 from ratchet.mcp.answers import answer, told
