@@ -128,10 +128,50 @@ def test_a_pair_that_could_not_be_measured_is_no_pair() -> None:
 
 def test_a_racer_whose_runs_cannot_be_measured_is_neither_kept_nor_given_up() -> None:
     race = Race([0.01])
-    raced(race, lambda run: None if run.racer == 0 else 1.0, Random(1), at_once=2)
+    raced(race, lambda _run: None, Random(1), at_once=2)
     assert race.standing(0).finish == "unmeasured"
     assert race.standing(0).pairs == 0
     assert race.standing(0).unmeasured == MOST_UNMEASURED
+
+
+def test_a_candidate_that_excuses_itself_where_it_would_lose_is_refused_and_named() -> None:
+    for at_once in (1, 4):
+        race = Race([0.05])
+        scores = coins(5, [0.5], 0.5)
+
+        def excused(run: Run, scores: Scores = scores) -> float | None:
+            loses = run.racer == 0 and scores(run) == 0 and scores(Run(INCUMBENT, run.pair)) == 1
+            return None if loses else scores(run)
+
+        raced(race, excused, Random(1), at_once=at_once)
+        found = race.standing(0)
+        assert (found.finish, race.best) == ("refused", None)
+        assert found.reason.startswith("refused: only its own runs could not be measured in 10 pairs, and only those")
+
+
+@pytest.mark.parametrize("level", [0.1, 0.01])
+def test_nobody_is_kept_by_the_pairs_that_it_leaves_out(level: float) -> None:
+    """Nine excuses are too few to be told from chance; they are no help either."""
+    kept = 0
+    for seed in range(120):
+        race, scores, left = Race([level], cap=200), coins(seed, [0.5], 0.5), 9
+        while not race.decided:
+            for run in race.wanted(2):
+                score = scores(run)
+                loses = run.racer == 0 and score == 0 and scores(Run(INCUMBENT, run.pair)) == 1
+                left -= bool(loses and left)
+                race.record(run, None if loses and left else score)
+        kept += race.best is not None
+    assert kept / 120 <= 1.5 * level + 0.01
+
+
+def test_an_outage_that_hits_both_alike_excuses_both() -> None:
+    race = Race([0.01], cap=600)
+    scores = coins(11, [0.75], 0.5)
+    down = Random(3)
+    holes = {Run(racer, pair): down.random() < 0.15 for pair in range(600) for racer in (INCUMBENT, 0)}
+    raced(race, lambda run: None if holes[run] else scores(run), Random(1), at_once=4)
+    assert race.best == 0
 
 
 def test_a_racer_that_meddles_is_refused_and_named_whatever_it_scores() -> None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from math import comb
 from typing import Literal, NamedTuple
 
 from ratchet.gate import EvidenceLedger, PairedGate
 
 Finish = Literal["wait", "keep", "revert", "refused", "unmeasured"]
-"""`keep`: proven better. `revert`: given up, the incumbent stays. `refused`: it meddled with what judges it.
+"""`keep`: proven better. `revert`: given up, the incumbent stays. `refused`: it meddled with what judges it, or
+excused itself.
 `unmeasured`: too many of its pairs could not be measured to say anything."""
 
 INCUMBENT = -1
@@ -22,6 +25,11 @@ INCUMBENT = -1
 MOST_UNMEASURED = 30
 """So many pairs without a measurement, and more than were measured, end a racer: the machine, not the candidate, is the
 reason. The number is PairedGate's patience: what a hopeless candidate gets."""
+LEAST_EXCUSES = 10
+"""Pairs that only the candidate left unmeasured, before anybody asks whether that is chance."""
+CHANCE = 0.001
+"""An outage hits both sides alike: where a fair coin would say "the candidate" as often as here less than once in so
+many times, it is the candidate that excuses itself from what it would lose."""
 
 
 class Run(NamedTuple):
@@ -69,11 +77,17 @@ class Standing:
 class _Lane:
     """One racer: its gate, and how far its pairs have been counted."""
 
-    __slots__ = ("at", "finish", "gate", "reason", "unmeasured")
+    __slots__ = ("at", "excused", "finish", "gate", "reason", "spared", "strict", "unmeasured")
 
     def __init__(self, level: float, mde: float, cap: int) -> None:
         self.gate = PairedGate(level, mde, cap)
+        self.strict: PairedGate | None = None
+        """The gate where each pair that only the candidate left unmeasured, beyond those that only the incumbent did,
+        counts as the worst that it can have been: nobody is kept by what he leaves out. None while there is none."""
         self.at = 0
+        self.excused = 0
+        """Pairs that only the candidate left unmeasured; `spared`: only the incumbent."""
+        self.spared = 0
         self.unmeasured = 0
         self.finish: Finish = "wait"
         self.reason = ""
@@ -81,16 +95,46 @@ class _Lane:
     def count(self, new: float | None, old: float | None) -> None:
         self.at += 1
         if new is None or old is None:
-            self.unmeasured += 1
-            if self.unmeasured >= MOST_UNMEASURED and self.unmeasured > self.gate.pairs:
-                self.finish = "unmeasured"
-                self.reason = f"{self.unmeasured} of {self.at} pairs could not be measured"
+            self._leave_out(new, old)
             return
         self.gate.update(new - old)
-        self.finish = self.gate.decision
+        if self.strict is None:
+            self.finish = self.gate.decision
+            return
+        self.strict.update(new - old)
+        if self.gate.decision != "keep":
+            self.finish = self.gate.decision
+        elif self.strict.decision == "revert":
+            self.finish = "unmeasured"
+            self.reason = f"proven better only without the {self.excused} pairs that it alone left unmeasured"
+        else:
+            self.finish = self.strict.decision
+
+    def _leave_out(self, new: float | None, old: float | None) -> None:
+        self.unmeasured += 1
+        if new is None and old is not None:
+            self.excused += 1
+            if self.excused > self.spared:
+                self.strict = self.strict or deepcopy(self.gate)
+                self.strict.update(-old)
+        elif new is not None:
+            self.spared += 1
+        if self.excused >= LEAST_EXCUSES and _tail(self.excused, self.excused + self.spared) < CHANCE:
+            self.refuse(
+                f"refused: only its own runs could not be measured in {self.excused} pairs, and only those of"
+                f" the version that counts in {self.spared}: it excuses itself"
+            )
+        elif self.unmeasured >= MOST_UNMEASURED and self.unmeasured > self.gate.pairs:
+            self.finish = "unmeasured"
+            self.reason = f"{self.unmeasured} of {self.at} pairs could not be measured"
 
     def refuse(self, reason: str) -> None:
         self.finish, self.reason = "refused", reason
+
+
+def _tail(heads: int, tosses: int) -> float:
+    """How likely a fair coin shows at least so many heads."""
+    return float(sum(comb(tosses, k) for k in range(heads, tosses + 1)) / 2**tosses)
 
 
 class Race:
