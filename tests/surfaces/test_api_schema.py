@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import requests
@@ -39,7 +40,7 @@ class Held:
     app: FastAPI
     session: requests.Session
 
-    def post(self, path: str, body: object) -> None:
+    def post(self, path: str, body: Any) -> None:
         self.session.post(BASE + path, json=body).raise_for_status()
 
     def first(self, path: str) -> str:
@@ -52,7 +53,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
     home = tmp_path_factory.mktemp("schema") / "home"
     with Runtime.open(home=home) as runtime:
         app = create(runtime, Serving(requests_per_s=0.0))
-        with asgi.get_client(app) as session:
+        with asgi.get_client(cast("Any", app)) as session:
             filled = Held(app, session)
             fill(filled, home)
             app.state.served.feed.close()
@@ -92,7 +93,7 @@ def hold(held: Held, method: str, path: str, examples: int) -> None:
 
         @given(case=strategy)
         @limits
-        def ask(case: schemathesis.Case) -> None:
+        def ask(case: Any) -> None:
             for name in case.path_parameters or {}:
                 if name in known and len(str(case.path_parameters[name])) % 2:
                     case.path_parameters[name] = known[name]
