@@ -202,7 +202,7 @@ def _classes(memo: Memo) -> list[Json]:
     found: list[Json] = []
     for mark in _list(memo.note.get("marks")):
         assert isinstance(mark, dict)
-        found.append({name: str(mark.get(name, "")) for name in ("family", "shape", "site")} | _UNTOLD)
+        found.append({**{name: str(mark.get(name, "")) for name in ("family", "shape", "site")}, **_UNTOLD})
     last = found[-1] if found else None
     if isinstance(last, dict):
         last.update({name: _share(memo.note.get(name)) for name in _UNTOLD})
