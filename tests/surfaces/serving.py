@@ -40,6 +40,7 @@ def serving(home: Path, *options: str, environ: dict[str, str] | None = None) ->
     """A server over `home` on a free port of this machine."""
     command = [sys.executable, "-m", "ratchet", "--home", str(home), "serve", "--port", "0", *options]
     env = {**os.environ, "PYTHONUNBUFFERED": "1", **(environ or {})}
+    home.parent.mkdir(parents=True, exist_ok=True)
     log = home.parent / f"serve-{time.monotonic_ns()}.log"
     with log.open("w") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env)

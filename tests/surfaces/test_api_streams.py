@@ -19,8 +19,13 @@ from ratchet.api.app import create
 from ratchet.api.feed import Feed
 from ratchet.api.serving import Serving
 from ratchet.errors import StoreError
+from ratchet.guard.trials import note
+from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.runtime import Runtime
+from ratchet.testing.postgres_server import Databases
+from ratchet.testing.stores import open_store
+from ratchet.timeline import Timeline as StoredTimeline
 from surfaces.serving import Server, refused, serving
 
 WAITS_S = 60.0
@@ -199,6 +204,44 @@ def test_a_feed_says_when_the_store_is_down_and_when_it_is_back() -> None:
         return [down["verb"], up["verb"], new["id"]]
 
     assert asyncio.run(run()) == ["down", "up", "new"]
+
+
+def test_what_another_process_writes_is_heard_and_not_waited_for(tmp_path: Path) -> None:
+    """The feed would look by itself after an hour only: on SQLite the file tells, on Postgres a notice."""
+
+    async def run(ours: Store, theirs: Store) -> list[object]:
+        feed = Feed(StoredTimeline(lambda: ours).since, changes=ours.changes, poll_s=3_600)
+        async with feed.listen() as listener:
+            for n in range(3):
+                note(theirs, "lesson", f"l{n}", "added", time.time())
+                event = await asyncio.wait_for(listener.queue.get(), WAITS_S)
+                assert event is not None
+                heard.append(event["record"])
+            feed.close()
+        return heard
+
+    heard: list[object] = []
+    ours, theirs = open_store(tmp_path), open_store(tmp_path)
+    try:
+        assert asyncio.run(run(ours, theirs)) == ["l0", "l1", "l2"]
+    finally:
+        ours.close()
+        theirs.close()
+
+
+def test_a_page_of_one_server_shows_at_once_what_another_wrote(tmp_path: Path, postgres: Databases) -> None:
+    """Two machines, each with a home of its own, on one Postgres."""
+    url = postgres.fresh()
+    environ = {"RATCHET_DATABASE_URL": url}
+    with (
+        serving(tmp_path / "a" / "home", "--workers", "0", environ=environ) as one,
+        serving(tmp_path / "b" / "home", "--workers", "0", environ=environ) as two,
+    ):
+        place = listen(one)
+        made = httpx.post(f"{two.url}/v1/lessons", json=LESSON).json()["id"]
+        assert "event: lesson" in until(place, made)
+        place.close()
+    postgres.give_back(url)
 
 
 def test_a_listener_that_falls_behind_is_cut_off_and_holds_up_nobody() -> None:
