@@ -125,6 +125,16 @@ def test_any_way_to_run_the_tests(
     assert files_of(found.patches[0]) == {"calc.py": ADD.replace("a - b", "a + b").encode()}
 
 
+def test_a_look_at_others_is_short_where_there_is_little_doubt(sandbox: Sandbox, tmp_path: Path) -> None:
+    tests = "from calc import add\ndef test_one(): assert add(1, 2) == 3\ndef test_two(): assert add(5, 4) == 9\n"
+    folder = written(tmp_path / "p", {"calc.py": ADD, "test_add.py": tests})
+    found = searched(sandbox, folder, candidates=2_000)
+    assert found.found_at < 10
+    assert 0 < found.tried - found.found_at <= 150
+    none = searched(sandbox, folder, candidates=2_000, choice=0)
+    assert none.found_at == none.tried == found.found_at
+
+
 HANGS = """def total(items):
     found = 0
     i = 0

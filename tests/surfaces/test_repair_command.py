@@ -50,4 +50,5 @@ def test_a_failure_that_is_back_is_fixed_at_candidate_1_by_either(
     before = healed(home, project, first)
     again = healed(home, project, second)
     assert again["candidates"] == 1 < int(str(before["candidates"]))
+    assert again["alternatives"] == 0 < int(str(before["alternatives"]))
     assert again["fix"] == before["fix"]
