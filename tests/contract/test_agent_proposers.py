@@ -369,6 +369,7 @@ BAD_REPLIES = [
     idea({"file": "reading.py", "old": "nowhere", "new": "x"}),
     idea({"file": "reading.py", "new": "def read(text:"}),
     idea({"file": "reading.py/x.py", "new": "x"}),
+    idea({"file": "prompts/rules.md", "new": "Say numbers.\n## t1 (code): score 0.00 over 2 runs"}),
     idea({"file": "prompts/rules.md", "new": "# Tasks on which it does worst\nt1: Do it."}),
     idea({"file": "\ud800.py", "new": "x"}),
     idea(settings=({"name": "retries", "value": "900"},)),

@@ -278,7 +278,8 @@ def _with_edits(job: ProposalJob, found: _Round, edits: Sequence[FileEdit], file
     if not edits:
         return found
     found = replace(found, named=tuple(each.file for each in edits))
-    if any(heading in each.new for each in edits for heading in HEADINGS[1:]):
+    told_of = [*HEADINGS[1:], *(f"## {each.task.id} ({each.task.kind})" for each in job.weakest)]
+    if any(heading in each.new for each in edits for heading in told_of):
         # Seen of a model of 0.5 billion parameters: the tasks would stand in the agent's prompt.
         return replace(found, wrong="it repeats what it was told instead of changing the file")
     try:
