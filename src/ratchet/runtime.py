@@ -150,7 +150,7 @@ class Runtime(Foundation):
         """Tasks that servers run."""
         from ratchet.taskqueue import TaskQueue  # comparisons, which few commands need
 
-        return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline)
+        return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline, home=self.home)
 
     def workers(self, count: int) -> TaskWorkers:
         """Threads of this process that run queued tasks, until they are stopped."""

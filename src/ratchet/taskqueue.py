@@ -52,8 +52,9 @@ class Breaker:
 class TaskQueue:
     """The tasks of one store. A task is known by its own id, or by that of an episode."""
 
-    def __init__(self, *, store: Callable[[], Store], episodes: EpisodeBook, timeline: Timeline) -> None:
+    def __init__(self, *, store: Callable[[], Store], episodes: EpisodeBook, timeline: Timeline, home: Path) -> None:
         self._store = store
+        self._home = home.resolve()
         self._episodes = episodes
         self._timeline = timeline
 
@@ -62,14 +63,16 @@ class TaskQueue:
     def add(self, work: Work, *, by: str = "") -> QueuedTask:
         """Queue a task; a server that has workers runs it.
 
-        Raises NotFound for a folder that is none, UsageError for a task without a check, or a solver that is not
-        installed here: a name that would load any module of this machine is for its own people only.
+        Raises NotFound for a folder that is none, Refused for Ratchet's own, UsageError for a task without a check, or
+        a solver that is not installed here: a name that would load any module of this machine is for its own people
+        only.
         """
         folder = Path(work.folder)
         if not folder.is_absolute():
             raise UsageError(f"dir is {work.folder!r}: name the project's folder on the server, absolute")
         if not folder.is_dir():
             raise NotFound(f"no folder {work.folder} on the server")
+        self._check_foreign(folder.resolve())
         known = registry.names(registry.SOLVERS)
         if work.solver.partition(":")[0] not in known:
             raise UsageError(f"no solver {work.solver!r} here; known: {', '.join(known)}")
@@ -78,6 +81,13 @@ class TaskQueue:
         for each in projects(folder) if work.kind == "compare" and not work.check else ():
             self._own_check(each)
         return queueing.add(self._store(), replace(work, folder=str(folder.resolve())), by=by)
+
+    def _check_foreign(self, folder: Path) -> None:
+        """A task shows its files to a solver, and its diffs to who may read: the home's are not for them."""
+        if folder == folder.parent:
+            raise Refused(f"dir is {folder}, the whole machine: name the project's folder")
+        if folder.is_relative_to(self._home):
+            raise Refused(f"dir is in {self._home}, where Ratchet keeps what it knows: name the project's folder")
 
     def _own_check(self, folder: Path) -> tuple[str, ...]:
         found = self._episodes.own_check(folder)

@@ -68,7 +68,9 @@ def fill(held: Held, home: Path) -> None:
     with Ratchet(home=home) as ratchet:
         ratchet.settings("a", model=Choice("x", "y")).current()
     held.post("/v1/trials", {"target": "settings:a", "new": {"model": "y"}})
-    held.post("/v1/tasks", {"dir": str(home), "check": "false"})
+    project = home.with_name("project")
+    project.mkdir()
+    held.post("/v1/tasks", {"dir": str(project), "check": "false"})
 
 
 def ids(held: Held) -> dict[str, str]:

@@ -166,6 +166,18 @@ def test_what_makes_no_sense_is_refused_before_it_is_queued(working: TestClient,
     assert working.get("/v1/tasks").json()["items"] == []
 
 
+def test_no_task_gets_to_see_what_ratchet_keeps(working: TestClient, project: Path, tmp_path: Path, home: Path) -> None:
+    working.post("/v1/outcomes", json={"agent": "a", "ok": True})
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    for folder in (home, home / "journal", link, link / "journal", Path("/")):
+        answer = working.post("/v1/tasks", json=asked(project, dir=str(folder)))
+        assert (answer.status_code, answer.json()["type"]) == (409, "urn:ratchet:problem:refused"), folder
+    answer = working.post("/v1/tasks", json=asked(project, dir=f"{project}\0"))
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:ratchet:problem:invalid")
+    assert working.get("/v1/tasks").json()["items"] == []
+
+
 def test_a_task_without_a_check_takes_the_project_s_own(working: TestClient, project: Path) -> None:
     (project / "test_basket.py").write_text(
         "from basket import total\n\n\ndef test_total():\n    assert total([5]) == 5\n"

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.sandbox.copyin import copy_content
+from ratchet.errors import Refused
+from ratchet.sandbox import copyin
+from ratchet.sandbox.copyin import copy_content, copy_in
 
 MB = 1 << 20
 
@@ -45,3 +47,33 @@ def test_a_hole_takes_no_room_in_the_copy(tmp_path: Path) -> None:
     copy = copied(source)
     assert copy.stat().st_size == 256 * MB
     assert copy.stat().st_blocks * 512 <= MB
+
+
+def base_of(tmp_path: Path) -> Path:
+    base = tmp_path / "base"
+    base.mkdir()
+    return base
+
+
+def test_what_ratchet_keeps_is_not_copied_with_the_project_that_it_lies_in(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    home = project / ".ratchet"
+    (home / "journal").mkdir(parents=True)
+    (home / "salt").write_text("0" * 32)
+    (home / "ratchet.db").write_text("tokens")
+    (project / "a.py").write_text("a = 1\n")
+    base = base_of(tmp_path)
+    assert copy_in(project, base, None) == 1
+    assert [each.name for each in base.iterdir()] == ["a.py"]
+    with pytest.raises(Refused, match="what it knows"):
+        copy_in(home, tmp_path, None)
+
+
+def test_a_disk_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for number in range(9):
+        (project / str(number)).write_text("x")
+    monkeypatch.setattr(copyin, "_MOST_FILES", 5)
+    with pytest.raises(Refused, match="too large"):
+        copy_in(project, base_of(tmp_path), None)

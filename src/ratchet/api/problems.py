@@ -144,7 +144,7 @@ def invalid_of(errors: Sequence[Mapping[str, object]]) -> Problem:
     """What is wrong with a request, by place. What was sent is not repeated: it may hold a secret."""
     found: list[Json] = []
     for each in errors:
-        place = ".".join(str(part) for part in cast("Sequence[object]", each.get("loc") or ()))
+        place = ".".join(str(part) for part in cast("Sequence[object]", each.get("loc") or ("body",)))
         found.append({"where": clean(place, 200), "what": clean(str(each.get("msg", "")), 300)})
     first = found[0] if found else {"where": "body", "what": "is not understood"}
     assert isinstance(first, dict)

@@ -10,6 +10,8 @@ from ratchet.errors import UsageError
 
 def allowed(folder: str, held: Served) -> str:
     """The folder, where tasks may be started in it. Raises UsageError."""
+    if "\0" in folder:
+        raise UsageError("dir: no folder has a name with a NUL in it")
     roots = held.serving.roots
     place = Path(folder).resolve()
     if roots and not any(place.is_relative_to(root.resolve()) for root in roots):

@@ -10,29 +10,42 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ratchet.errors import Refused
-from ratchet.sandbox.ignore import Ignore, is_left_out
+from ratchet.sandbox.ignore import Ignore, is_home, is_left_out
 
 _CHUNK = 1 << 30
 _MODULES = "node_modules"
+_BLOCK = 512  # bytes: the unit of st_blocks, whatever the file system's own is
+_MOST_FILES = 300_000
+_MOST_BYTES = 4 << 30
+"""Beyond these it is no project but a disk, which a copy would fill."""
 
 
 def copy_in(project: Path, base: Path, uid: int | None) -> int:
     """Copy a project's files to an empty folder, owned by `uid`; return how many there are.
 
-    Links are copied as links; pipes, sockets and devices are left out. Raises Refused where the project is no folder.
+    Links are copied as links; pipes, sockets and devices are left out. Raises Refused where the project is no folder,
+    is Ratchet's home, or is too large to be one project.
     """
     if not project.is_dir():
         raise Refused(f"{project} is not a folder: name the one to work in")
+    if is_home(str(project)):
+        raise Refused(f"{project} is where Ratchet keeps what it knows: name the folder of a project")
     owned = -1 if uid is None else uid
     os.chown(base, owned, owned)
-    count = 0
+    count = size = 0
     for path, folder in chosen(project):
         source, target = os.path.join(project, path), os.path.join(base, path)
         if folder:
             os.mkdir(target, 0o755)
             os.chown(target, owned, owned)
-        elif _copied(source, target, owned):
-            count += 1
+            continue
+        size += os.lstat(source).st_blocks * _BLOCK
+        count += _copied(source, target, owned)
+        if size > _MOST_BYTES or count > _MOST_FILES:
+            raise Refused(
+                f"{project} is too large to be copied (more than {_MOST_BYTES >> 30} GB or {_MOST_FILES:,} files): "
+                "name the project's own folder, or have .gitignore leave out what is not part of it"
+            )
     return count
 
 

@@ -48,7 +48,12 @@ def is_left_out(path: str, name: str, *, folder: bool) -> bool:
         return is_secret(path, name)
     # A virtual environment is known by its marker, whatever it is called.
     marked = os.path.exists(os.path.join(path, "pyvenv.cfg")) or os.path.isdir(os.path.join(path, "conda-meta"))
-    return name in _SECRET_FOLDERS or marked
+    return name in _SECRET_FOLDERS or marked or is_home(path)
+
+
+def is_home(path: str) -> bool:
+    """Whether a folder is where Ratchet keeps what it knows of everybody's runs: by what is in it, wherever it is."""
+    return os.path.isfile(os.path.join(path, "salt")) and os.path.isdir(os.path.join(path, "journal"))
 
 
 @dataclass(frozen=True, slots=True)
