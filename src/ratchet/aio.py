@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ratchet.knobs.agent_settings import AgentSettings
     from ratchet.knobs.knob import Knob
     from ratchet.learning import Learned
-    from ratchet.lessonbook import LessonBook
+    from ratchet.lessonbook import LessonBook, MemoryStats
     from ratchet.loops.improve import Ticked
     from ratchet.loops.pulse import Pulse
     from ratchet.memory.portable import Imported, Synced
@@ -223,6 +223,14 @@ class AsyncLessonBook:
     async def load(self, file: Path) -> Imported:
         """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""
         return await asyncio.to_thread(lambda: self._held().load(file))
+
+    async def take(self, content: bytes, *, name: str, project: str = "") -> Imported:
+        """`load` for the lines of an export that are at hand; `name` says where they came from. Raises UsageError."""
+        return await asyncio.to_thread(lambda: self._held().take(content, name=name, project=project))
+
+    async def stats(self) -> MemoryStats:
+        """How much is remembered, and how well it did."""
+        return await asyncio.to_thread(lambda: self._held().stats())
 
     async def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""

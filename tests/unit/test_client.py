@@ -26,7 +26,9 @@ RATCHET = {
     "recall", "record", "report", "retry", "settings", "start_background", "stop_background", "tick", "trials", "watch",
 }  # fmt: skip
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
-LESSONS = {"add", "list", "show", "approve", "retire", "quarantine", "sync", "export", "load", "load_reviewed"}
+LESSONS = {
+    "add", "approve", "export", "list", "load", "load_reviewed", "quarantine", "retire", "show", "stats", "sync", "take",
+}  # fmt: skip
 
 
 def test_the_public_names_are_pinned() -> None:
