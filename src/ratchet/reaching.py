@@ -17,7 +17,7 @@ from ratchet.confinement import FileChange
 _MODULE_NAMES = (
     "pytest _pytest pluggy unittest doctest gc ctypes _ctypes cffi atexit faulthandler builtins _thread sitecustomize"
     " usercustomize site importlib runpy code codeop pdb bdb trace tracemalloc inspect mmap pty ptrace imp zipimport"
-    " hypothesis mock"
+    " hypothesis mock linecache"
 )
 _ATTRIBUTE_NAMES = (
     "_exit _getframe settrace setprofile modules meta_path path_hooks path_importer_cache excepthook unraisablehook"
@@ -48,16 +48,33 @@ _OTHER = {
 }
 
 
-def reaches(changes: Sequence[FileChange]) -> str:
-    """What of the harness these changes reach for, and where; "" for nothing."""
+def reaches(changes: Sequence[FileChange], *, imported: bool = False) -> str:
+    """What of the harness these changes reach for, and where; "" for nothing. `imported`: the judge imports them, so
+    that what a file does as a program of its own (`if __name__ == "__main__"`) is its own affair."""
     for change in changes:
-        found = _added(change)
+        found = _added(change, imported=imported)
         if found:
             return f"{change.path}: it adds `{found}`, which reaches for the harness"
     return ""
 
 
-def _added(change: FileChange) -> str:
+def imported_by(texts: Iterable[str]) -> frozenset[str]:
+    """Top-level names of what Python texts import; those that cannot be read import nothing."""
+    found: set[str] = set()
+    for text in texts:
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found |= {_root(each.name) for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(_root(node.module))
+    return frozenset(found)
+
+
+def _added(change: FileChange, *, imported: bool) -> str:
     if change.after is None:
         return ""
     if change.path.endswith((".so", ".pyd", ".pyc", ".dll", ".dylib")):
@@ -68,11 +85,17 @@ def _added(change: FileChange) -> str:
         tree = ast.parse(change.after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""  # it does not run
+    if imported:
+        tree.body = [each for each in tree.body if not _is_own_program(each)]
     try:
         before = Counter(_reaching(ast.parse(change.before or b"")))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         before = Counter()
     return next(iter(Counter(_reaching(tree)) - before), "")
+
+
+def _is_own_program(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == "__name__ == '__main__'"
 
 
 def _added_text(change: FileChange) -> str:

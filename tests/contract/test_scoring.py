@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,8 @@ def test_a_right_answer_passes_whatever_else_it_leaves(hall: Hall) -> None:
         "notes.md": "done\n",
         "lib/more.py": "x = 1\n",
     }
-    assert hall.score(ADD, more) == Scored(score=1.0, output=hall.score(ADD, more).output)
+    found = hall.score(ADD, more)
+    assert found == Scored(score=1.0, output=found.output)
 
 
 def test_a_half_right_answer_gets_its_share(hall: Hall) -> None:
@@ -263,6 +265,42 @@ def test_tests_with_objects_share_a_process_only_with_answers_that_do_not_reach_
             assert "reaches for the harness" in found.reason
 
 
+LOOKS_UP = """
+import ast, os
+
+def _asked():
+    for above, _, names in os.walk("."):
+        for name in names:
+            if name.startswith("te" + "st_") and name.endswith(".py"):
+                with open(os.path.join(above, name)) as file:
+                    yield from ast.walk(ast.parse(file.read()))
+
+class Box:
+    def __init__(self, n):
+        self.n = _found(n)
+
+def add(*given):
+    return _found(*given)
+
+def _found(*given):
+    for node in _asked():
+        if isinstance(node, ast.Compare) and [ast.literal_eval(each) for each in _given(node.left)] == list(given):
+            return ast.literal_eval(node.comparators[0])
+    raise LookupError(given)
+
+def _given(node):
+    call = node.value if isinstance(node, ast.Attribute) else node
+    return call.args if all(isinstance(each, ast.Constant) for each in call.args) else []
+"""
+
+
+def test_no_answer_reads_in_the_tests_what_it_is_asked_for(hall: Hall) -> None:
+    assert hall.score(ADD, {"add.py": LOOKS_UP}).score == 0.0
+    assert hall.score(TOGETHER, {"box.py": LOOKS_UP}).score == 0.0
+    shown = replace(ADD, files={**ADD.files, **ADD.graders})
+    assert hall.score(shown, {"add.py": LOOKS_UP}).score == pytest.approx(2 / 3), "the program does look them up"
+
+
 # -- commands ----------------------------------------------------------------------------------------------------------
 
 
@@ -288,8 +326,11 @@ def judged(script: str, command: Json = None) -> BenchTask:
         ('echo \'{"score": 0.5, "reason": "half"}\'', 0.5, "half"),
         ("echo 1; exit 1", 1.0, ""),
         ("echo 0", 0.0, ""),
-        ("echo 7", 1.0, ""),
-        ("echo NaN; exit 1", 0.0, ""),
+        ("echo 7", 0.0, "it printed 7, which is no score"),
+        ("echo NaN", 0.0, "it printed nan, which is no score"),
+        ("echo -Infinity", 0.0, "no score"),
+        ("echo 1e999", 0.0, "no score"),
+        ("echo '{\"score\": NaN}'", 0.0, "no score"),
         ("echo true; exit 1", 0.0, ""),
         ("grep -q 2 a.txt", 0.0, ""),
     ],
@@ -313,6 +354,41 @@ def test_an_answer_does_not_replace_its_judge(hall: Hall) -> None:
     assert found.tampered == ("judge.sh: it has the name of a grader",)
     overwrites = judged("sh answer.sh; exit 1")
     assert hall.score(overwrites, {"answer.sh": "echo 'exit 0' > judge.sh\n"}).score == 0.0
+
+
+IMPORTS = "from answer import double\nprint(sum(double(n) == 2 * n for n in range(4)) / 4)\n"
+RUNS = """
+import subprocess, sys
+ran = subprocess.run([sys.executable, "answer.py"], capture_output=True, text=True)
+print(float(ran.stdout == "4\\n"))
+"""
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [
+        "print(1.0, flush=True)\nimport os\nos._exit(0)\n",
+        "print(1.0)\nraise SystemExit(0)\n",
+        "import atexit\natexit.register(lambda: print(1.0))\ndef double(n): return n\n",
+        "import builtins\nold = print\nbuiltins.print = lambda *a: old(1.0)\ndef double(n): return n\n",
+        "class X:\n    def __eq__(self, o): return True\ndef double(n): return X()\n",
+        "import __main__\n__main__.print = lambda *a: None\ndef double(n): return n\n",
+    ],
+)
+def test_an_answer_that_speaks_for_the_judge_that_imports_it_scores_nothing(hall: Hall, cheat: str) -> None:
+    task = replace(judged("", ["python", "judge.py"]), graders={"judge.py": IMPORTS})
+    found = hall.score(task, {"answer.py": cheat})
+    assert found.score == 0.0
+    assert found.unmeasured is False
+
+
+def test_an_honest_program_may_end_itself(hall: Hall) -> None:
+    ends = "import sys\ndef double(n): return 2 * n\nif __name__ == '__main__':\n    print(double(2))\n    sys.exit()\n"
+    for grader in (IMPORTS, RUNS):
+        task = replace(judged("", ["python", "judge.py"]), graders={"judge.py": grader})
+        assert hall.score(task, {"answer.py": ends}).score == 1.0
+    always = "import atexit, sys\nprint(4)\nsys.exit(0)\n"
+    assert hall.score(task, {"answer.py": always}).score == 1.0
 
 
 # -- machines that fail ------------------------------------------------------------------------------------------------

@@ -59,14 +59,18 @@ class PytestJudge:
 
     `apart_only`: a test counts only where it passed with the program in another process; one that is no plain call of
     the program does not pass. Then no change can reach for the harness, and none is refused for trying. Without
-    `plugins`, none is loaded that happens to be installed.
+    `plugins`, none is loaded that happens to be installed. `held` are texts of test modules in whose places the
+    workspace holds empty files: only the grader is told them, so that the program cannot look up what is asked for.
     """
 
     name = "pytest"
 
-    def __init__(self, *, apart_only: bool = False, plugins: bool = True) -> None:
+    def __init__(
+        self, *, apart_only: bool = False, plugins: bool = True, held: Mapping[str, str] | None = None
+    ) -> None:
         self._apart_only = apart_only
         self._plugins = plugins
+        self._held = dict(held or {})
 
     def judge(
         self,
@@ -90,6 +94,7 @@ class PytestJudge:
             "apart": bool(changes) or self._apart_only,
             "together": not self._apart_only,
             "trusted": sorted(trusted),
+            "held": self._held,
             "conftests": sorted(path for path in trusted if PurePosixPath(path).name == "conftest.py"),
             "has_settings": any(map(_is_settings, trusted)),
             "new_names": sorted(_new_names(changes)),

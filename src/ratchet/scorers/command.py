@@ -1,21 +1,22 @@
 """The scorer of a command: what it prints is the score, or its exit code is.
 
 `spec["command"]` is the argv, run in a fresh copy of the answer with the graders in it, read-only. The last line of
-its standard output may be a number in [0, 1], or an object with `score` and `reason`; else exit code 0 is 1 and any
-other 0.
+its standard output may be a number in [0, 1], or an object with `score` and `reason`; a number that is no score is 0.
+Where it is none at all, exit code 0 is 1 and any other 0.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from ratchet.benching import BenchTask
-from ratchet.confinement import Command, Limits
+from ratchet.confinement import Command, FileChange, Limits
 from ratchet.errors import NotFound
 from ratchet.ports import Sandbox, Workspace
+from ratchet.reaching import imported_by, reaches
 from ratchet.scorers.graded import answer_of, laid_out
 from ratchet.scorers.scored import Scored, unmeasured, wrong
 from ratchet.verdicts import failed, text_of
@@ -25,7 +26,8 @@ def score(
     task: BenchTask, workspace: Workspace, sandbox: Sandbox, *, limits: Limits, cancelled: Callable[[], bool]
 ) -> Scored:
     """What the task's command says. It shares the sandbox with the answer, and what it prints is believed: let it run
-    an answer in a process of its own, with its output apart."""
+    an answer in a process of its own, with its output apart. Where a grader in Python imports the answer instead, one
+    that reaches for the harness (ends the process, patches `print`) counts for nothing."""
     argv = task.spec.get("command")
     if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
         return unmeasured(f"task {task.id} names no command: give spec.command as a list of words")
@@ -50,6 +52,10 @@ def score(
         return unmeasured(f"the command of {task.id} could not be started: {output[-300:]}")
     said, reason = _said(ran.stdout) if not ran.killed else (None, "")
     value = said if said is not None else float(ran.exit_code == 0 and not ran.killed)
+    reached = _reached(task, answer.changes) if value else ""
+    if reached:
+        told = f"no part of it counts, since {reached}"
+        return wrong(told, kind="refusal", output=output, tampered=(*answer.tampered, reached))
     if value >= 1.0:
         return Scored(score=1.0, output=output, tampered=answer.tampered)
     verdict = failed(output, reason=reason, exit_code=ran.exit_code, killed=ran.killed, wall_s=limits.wall_s)
@@ -61,6 +67,15 @@ def score(
         signature=verdict.signature,
         tampered=answer.tampered,
     )
+
+
+def _reached(task: BenchTask, changes: Sequence[FileChange]) -> str:
+    """What of the harness an answer reaches for that runs in the grader's own process; "" for nothing."""
+    graders = imported_by(text for path, text in task.graders.items() if path.endswith(".py"))
+    sources = [each for each in changes if each.path.endswith(".py")]
+    tops = {part.removesuffix(".py") for each in sources for part in PurePosixPath(each.path).parts}
+    shares = graders & (tops | {"importlib", "runpy"})
+    return reaches(sources, imported=True) if shares else ""
 
 
 def _changed(workspace: Workspace, task: BenchTask) -> list[str]:
@@ -84,6 +99,8 @@ def _said(stdout: bytes) -> tuple[float | None, str]:
         return None, ""
     reason = str(held.get("reason", "")) if isinstance(held, dict) else ""
     number = held.get("score") if isinstance(held, dict) else held
-    if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+    if isinstance(number, bool) or not isinstance(number, int | float):
         return None, ""
-    return (float(number), reason) if 0 <= number <= 1 else (None, "")
+    if not 0 <= number <= 1:  # nor is NaN
+        return 0.0, f"it printed {str(number)[:40]}, which is no score between 0 and 1"
+    return float(number), reason

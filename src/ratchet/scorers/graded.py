@@ -85,8 +85,9 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def laid_out(task: BenchTask, changes: Sequence[FileChange], sandbox: Sandbox) -> Bench:
-    """The task's files, the graders and these changes, in a workspace of their own.
+def laid_out(task: BenchTask, changes: Sequence[FileChange], sandbox: Sandbox, *, held: Iterable[str] = ()) -> Bench:
+    """The task's files, the graders and these changes, in a workspace of their own. Where a grader is `held` back, an
+    empty file stands in for it.
 
     Graders belong to what was there from the beginning, so that a judge trusts them; the changes come on top.
     """
@@ -95,7 +96,7 @@ def laid_out(task: BenchTask, changes: Sequence[FileChange], sandbox: Sandbox) -
     folder = Path(tempfile.mkdtemp(prefix="ratchet-score-"))
     try:
         folder.chmod(0o755)  # the sandbox may run as another user
-        write_files(folder / "project", {**texts, **task.graders})
+        write_files(folder / "project", {**texts, **task.graders, **dict.fromkeys(held, "")})
         workspace = copied(sandbox, folder / "project", folder / "workspace")
         for each in changes:
             if each.after is not None:
@@ -136,9 +137,10 @@ def score(
     if answer.left_out:
         return wrong(answer.left_out, tampered=answer.tampered)
     together = bool(task.spec.get("together"))
-    bench = laid_out(task, answer.changes, sandbox)
+    held = _held(task)
+    bench = laid_out(task, answer.changes, sandbox, held=held)
     try:
-        judge = PytestJudge(apart_only=not together, plugins=bool(task.spec.get("plugins")))
+        judge = PytestJudge(apart_only=not together, plugins=bool(task.spec.get("plugins")), held=held)
         check = ("python", "-m", "pytest", "-q", *sorted(_tests(task.graders)))
         asked = Task(id=task.id, check=check)
         verdict = judge.judge(bench.workspace, sandbox, asked, limits=limits, purse=Cancelling(cancelled))
@@ -147,11 +149,24 @@ def score(
     return _scored(verdict, answer, together=together)
 
 
+def _held(task: BenchTask) -> dict[str, str]:
+    """Test modules that no agent has seen: no answer gets to read in them what it is asked for. What tests read, import
+    or run stays where they look for it."""
+    return {
+        path: text
+        for path, text in task.graders.items()
+        if task.files.get(path) != text and (_is_test_module(path) or PurePosixPath(path).name == "conftest.py")
+    }
+
+
+def _is_test_module(path: str) -> bool:
+    return (PurePosixPath(path).name.startswith("test_") and path.endswith(".py")) or path.endswith("_test.py")
+
+
 def _tests(graders: Iterable[str]) -> list[str]:
     """The graders that pytest is given; what else is there, they read or import."""
     names = [path for path in graders if path.endswith(".py") and PurePosixPath(path).name != "conftest.py"]
-    found = [path for path in names if PurePosixPath(path).name.startswith("test_") or path.endswith("_test.py")]
-    return found or names
+    return [path for path in names if _is_test_module(path)] or names
 
 
 def _scored(verdict: Verdict, answer: Answer, *, together: bool) -> Scored:

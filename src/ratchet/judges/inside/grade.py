@@ -8,8 +8,10 @@ another process (`apart`), and one with the program in its own for what is left.
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import json
+import linecache
 import os
 import sys
 from collections.abc import Callable
@@ -25,6 +27,8 @@ def main() -> int:
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if path and os.path.realpath(path) not in (root, here)]
     spec["sources"] = {os.path.join(root, path): _content(path) for path in spec["trusted"] if path.endswith(".py")}
+    held = spec.pop("held").items()
+    spec["sources"] |= {os.path.join(root, path): text.encode("utf-8", "surrogateescape") for path, text in held}
     answer: dict[str, object] = {"shadows": [name for name in spec["new_names"] if _is_installed(name)]}
     if importlib.util.find_spec("pytest") is None:
         answer["missing"] = True
@@ -79,6 +83,12 @@ def _pin_tests(sources: dict[str, bytes]) -> None:
     if hasattr(rewrite, "_rewrite_test"):
         compiled = rewrite._rewrite_test
         rewrite._rewrite_test = lambda fn, config: compiled(Held(fn), config)
+    loader = importlib.machinery.SourceFileLoader
+    read = loader.get_data
+    loader.get_data = lambda self, path: sources.get(os.path.realpath(path)) or read(self, path)  # type: ignore[method-assign]
+    for path, content in sources.items():
+        lines = content.decode("utf-8", "replace").splitlines(keepends=True)
+        linecache.cache[path] = (len(content), None, lines, path)  # no time: it is never read from the disk again
 
 
 def _in_child(spec: dict, root: str, here: str, *, together: bool, only: list[str] | None) -> dict:
