@@ -4,6 +4,9 @@ A posterior in three steps, each a count that is added to what holds without mem
 family, which form of edit in it (`<` to `<=`, `sorted(...)` around something), in which kind of place (`call range`).
 Few memories say little, many that agree say much, and many that disagree say what is common here. Within a family, a
 form and a place, the edits stand to each other as without memory.
+
+The constants are those under which the rank of the right edit was best in streams of one class each (130 faults put into
+110 programs, nine classes), with no loss on as many different faults; halving or doubling any changes little.
 """
 
 from __future__ import annotations
@@ -20,9 +23,8 @@ _BEGIN = 0.5  # the memory's say before it has shown anything; few memories chan
 _MOST = 0.9  # the order without memory always keeps a tenth
 _SILENT = 0.05  # below it, memory has cost more than it brought
 _PAYOFF = 2.0  # how much one success may speak for or against memory, as a logarithm: no single one decides
-_FADING = 0.9  # what a success says of the memory's worth counts so much less with every newer one
-_FORGET = 0.95  # what it says of edits, likewise
-_OF_FAMILY, _OF_FORM, _OF_PLACE = 8.0, 1.0, 2.0  # successes that weigh as much as the order without memory
+_FADING = 0.9  # a success counts so much less with every newer one
+_OF_FAMILY, _OF_FORM, _OF_PLACE = 8.0, 2.0, 4.0  # successes that weigh as much as the order without memory
 _LEAST = 1e-12
 _TOKENS = re.compile(r"\w+|[-<>=!+*/%|&^@~]+|[^\w\s]")
 
@@ -62,7 +64,7 @@ def foretold(edits: Sequence[Edit], plain: Sequence[float], memory: Sequence[Rem
     for key, share in zip(keys, plain, strict=True):
         here.add(key, share)
     for age, each in enumerate(memory):
-        known.add(each.key, _FORGET**age)
+        known.add(each.key, _FADING**age)
     likely = {key: _posterior(key, here, known) for key in here.places}
     shares = [likely[key] * share for key, share in zip(keys, plain, strict=True)]
     total = sum(shares) or 1.0
