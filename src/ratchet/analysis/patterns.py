@@ -3,7 +3,8 @@ agents and hours there are, never on how many outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ratchet.analysis.activity import Activity
@@ -62,10 +63,10 @@ def patterns(
     """
     found = tallied(store, agent=agent, kind=kind, include_excused=include_excused)
     heads = {str(row["id"]): row for row in store.find("patterns").rows}
-    activity = Activity(store, now=now, window_s=window_s)
+    activity, counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
     ranked = sorted(
         _Ranked(
-            once := not _recurs(store, sums, window_s, agent),
+            once := not _recurs(counted, sums, window_s),
             not once and sums.last_seen < activity.last - window_s,
             -_impact(str(heads[pattern]["kind"]), sums),
             -sums.last_seen,
@@ -73,8 +74,9 @@ def patterns(
             (heads[pattern], sums),
         )
         for pattern, sums in found.items()
-    )
-    return [_pattern(each, _trend(store, activity, each.rest[1], agent)) for each in ranked[:limit]]
+    )[:limit]
+    trends = _trends(counted, activity, [each.rest[1] for each in ranked])
+    return [_pattern(each, said) for each, said in zip(ranked, trends, strict=True)]
 
 
 def pattern(store: Store, pattern_id: str, *, now: float, window_s: float = WINDOW_S) -> Pattern:
@@ -93,44 +95,81 @@ def pattern_count(store: Store) -> int:
     return sum(int(str(row["distinct:pattern"])) for row in rows if row["kind"] not in EXCUSED)
 
 
-def _recurs(store: Store, sums: Tallied, window_s: float, agent: str | None) -> bool:
+class _Counted:
+    """Failures of patterns between two moments, by whole hours; `agent`'s alone where it is named. Patterns of the same
+    agents share their window, so what is foreseen is read for all of them at once."""
+
+    def __init__(self, store: Store, agent: str | None) -> None:
+        self._store = store
+        self._of_agent: dict[str, Json] = {} if agent is None else {"agent": agent}
+        self._foreseen: defaultdict[float, set[Json]] = defaultdict(set)
+        self._held: dict[float, dict[Json, int]] = {}
+
+    def foresee(self, sums: Tallied, start: float, end: float) -> None:
+        """`between` will be asked this."""
+        if _known(sums, start, end) is None:
+            self._foreseen[start // _HOUR_S].update(sums.signatures)
+
+    def between(self, sums: Tallied, start: float, end: float) -> int:
+        """Failures from `start` to `end`, after which nothing happened."""
+        known = _known(sums, start, end)
+        if known is not None:
+            return known
+        hour = start // _HOUR_S
+        if not self._foreseen[hour].issuperset(sums.signatures):
+            return sum(self._since(hour, sums.signatures).values())
+        if hour not in self._held:
+            self._held[hour] = self._since(hour, self._foreseen[hour])
+        return sum(self._held[hour].get(signature, 0) for signature in sums.signatures)
+
+    def _since(self, hour: float, signatures: Collection[Json]) -> dict[Json, int]:
+        several = sorted(map(str, signatures))
+        said: Where = {
+            **self._of_agent,
+            "signature": ("in", [*several]) if len(several) > 1 else several[0],
+            "hour": (">=", hour),
+        }
+        rows = self._store.sum_by("tallies", ("signature",), ("n",), said)
+        return {row["signature"]: int(str(row["n"])) for row in rows}
+
+
+def _known(sums: Tallied, start: float, end: float) -> int | None:
+    """How many of a pattern's failures lie between, where its first and last one tell."""
+    if sums.first_seen >= start and sums.last_seen <= end:
+        return sums.count
+    return 0 if sums.last_seen < start or sums.first_seen > end else None
+
+
+def _recurs(counted: _Counted, sums: Tallied, window_s: float) -> bool:
     if sums.sessions >= RECURS_SESSIONS:
         return True
     if sums.count < RECURS_COUNT or sums.last_seen - sums.first_seen <= window_s:
         return sums.count >= RECURS_COUNT
-    return _between(store, sums, sums.last_seen - window_s, sums.last_seen, agent) >= RECURS_COUNT
+    return counted.between(sums, sums.last_seen - window_s, sums.last_seen) >= RECURS_COUNT
 
 
-def _trend(store: Store, activity: Activity, sums: Tallied, agent: str | None) -> Trend:
-    agents = frozenset(sums.agents)
-    start, end = activity.window(agents)
+def _trends(counted: _Counted, activity: Activity, found: Sequence[Tallied]) -> list[Trend]:
+    """The trend of each."""
+    windows = [activity.window(frozenset(sums.agents)) for sums in found]
+    for sums, (start, end) in zip(found, windows, strict=True):
+        if sums.first_seen < (start + end) / 2:
+            counted.foresee(sums, start, end)
+            counted.foresee(sums, (start + end) / 2, end)
+    return [_trend(counted, activity, *each) for each in zip(found, windows, strict=True)]
+
+
+def _trend(counted: _Counted, activity: Activity, sums: Tallied, window: tuple[float, float]) -> Trend:
+    start, end = window
     middle = (start + end) / 2
     halves = Halves(start=start, middle=middle, earlier=0, later=0, calls_earlier=0, calls_later=0)
     if sums.first_seen < middle:  # else it is new, whatever the counts
-        before, after = activity.calls(agents, start, middle, end)
-        later = _between(store, sums, middle, end, agent)
-        earlier = _between(store, sums, start, end, agent) - later
+        before, after = activity.calls(frozenset(sums.agents), start, middle, end)
+        later = counted.between(sums, middle, end)
+        earlier = counted.between(sums, start, end) - later
         halves = Halves(
             start=start, middle=middle, earlier=earlier, later=later, calls_earlier=before, calls_later=after
         )
     return trend(halves, first_seen=sums.first_seen, last_seen=sums.last_seen)
-
-
-def _between(store: Store, sums: Tallied, start: float, end: float, agent: str | None) -> int:
-    """Failures of a pattern from `start` to `end`, by whole hours."""
-    if sums.first_seen >= start and sums.last_seen <= end:
-        return sums.count
-    if sums.last_seen < start or sums.first_seen > end:
-        return 0
-    several: list[Json] = [*sums.signatures]
-    where: dict[str, Json | tuple[str, Json]] = {
-        "signature": ("in", several) if len(several) > 1 else several[0],
-        "hour": (">=", start // _HOUR_S),
-    }
-    if agent is not None:
-        where["agent"] = agent
-    said: Where = where
-    return int(str(store.sum_by("tallies", (), ("n",), said)[0]["n"]))
 
 
 def _impact(kind: str, sums: Tallied) -> float:
