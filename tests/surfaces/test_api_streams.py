@@ -53,8 +53,9 @@ def listen(server: Server, headers: dict[str, str] | None = None, path: str = "/
 
 def until(place: socket.socket, wanted: str) -> str:
     """What the stream says until it says this."""
-    seen = ""
+    seen, give_up = "", time.monotonic() + WAITS_S
     while wanted not in seen:
+        assert time.monotonic() < give_up, f"it never came: {seen}"
         part = place.recv(65_536).decode()
         assert part, f"the stream ended: {seen}"
         seen += part
@@ -90,6 +91,24 @@ def test_who_comes_back_gets_what_was_missed_and_nothing_twice(server: Server) -
     assert [told.count(f'"{each}"') for each in missed] == [1, 1, 1]
     assert f'"{first}"' not in told
     back.close()
+
+
+def test_who_comes_back_gets_what_happened_while_nobody_listened() -> None:
+    async def run() -> object:
+        timeline = Timeline()
+        feed = Feed(timeline, poll_s=0.01)
+        async with feed.listen() as listener:
+            timeline.add("seen")
+            await listener.queue.get()
+        await asyncio.sleep(0.1)  # the feed rests while nobody listens
+        timeline.add("missed")
+        async with feed.listen():
+            remembered = feed.recent_after("seen")
+            feed.close()
+        return remembered
+
+    # Not remembered: the stream asks the store, which has all of it.
+    assert asyncio.run(run()) is None
 
 
 def test_a_stream_of_one_noun_tells_of_no_other(server: Server) -> None:

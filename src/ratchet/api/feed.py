@@ -79,6 +79,7 @@ class Feed:
         if self._task is None and not self.closed:
             self._since = time.time()
             self._known.clear()
+            self._recent.clear()  # what happened while nobody listened is missing in it
             await self._look(first=True)
             self._task = asyncio.create_task(self._run(), name="ratchet-feed")
         try:
