@@ -16,10 +16,11 @@ from .differing import answers, asked
 from .drivers import driver_for
 from .recollection import Remembered
 from .search import Patch, Search, Wanted
-from .server import Server
+from .server import Server, cpu_s
 
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
+_COMPARING_CPU_S = 6.0  # in all; patches that come to no end could take minutes
 _LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
 _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py",
             "noxfile.py", "tasks.py")  # fmt: skip
@@ -62,9 +63,12 @@ def _serve(server: Server, request: Mapping[str, Any], out: Any) -> None:
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
     inputs = asked(search.calls, wanted.seed)
+    until = cpu_s() + _COMPARING_CPU_S
 
     def ask(patch: Patch | None) -> object:
-        return server.call(patch.files if patch else {}, answers(inputs), seconds=2.0) if inputs else None
+        if not inputs or cpu_s() > until:
+            return None
+        return server.call(patch.files if patch else {}, answers(inputs), seconds=2.0)
 
     best = chosen(patches, ask)
     tell(

@@ -13,7 +13,7 @@ from .marks import alike, is_same, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program
 from .recollection import Remembered, trust
-from .server import UNFINISHED, Report, Server
+from .server import UNFINISHED, Report, Server, cpu_s
 from .spectrum import Place, suspicion
 from .templates import edits as edits_of
 
@@ -243,7 +243,7 @@ class Search:
         if patch.key in self._wanted.skip:
             return
         if not self.patches:
-            self._first_cpu_s, self._first_at = _cpu_s(), time.monotonic()
+            self._first_cpu_s, self._first_at = cpu_s(), time.monotonic()
         if all(_is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
             self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
@@ -274,7 +274,7 @@ class Search:
         return special or _is_doubtful(patch) or len(self.first.failing) == 1
 
     def _out_of_time(self) -> bool:
-        late = time.monotonic() > self._ends_at or _cpu_s() > self._cpu_ends_s
+        late = time.monotonic() > self._ends_at or cpu_s() > self._cpu_ends_s
         return late or self._server.out_of_time()
 
     def _keep_if_better(self, state: State, new: State) -> None:
@@ -343,11 +343,6 @@ class Search:
 
 def _is_doubtful(patch: Patch) -> bool:
     return any(each["family"] in DOUBTFUL for each in patch.marks)
-
-
-def _cpu_s() -> float:
-    """CPU time of this process and of all candidates so far."""
-    return sum(os.times()[:4])
 
 
 def _content(path: str) -> bytes:
