@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from ratchet.analysis.health import Health, health
 from ratchet.effects import Effect
 from ratchet.ports import Store
 from ratchet.records import Json, Pattern, Row
 
+T = TypeVar("T")
 KEPT_S = 60.0
+_LOOKS = 4  # that are kept: the first page, all patterns, and those of a filter or two; each may be 10,000 patterns
 _HOUR_S = 3_600
 
 
@@ -113,21 +117,27 @@ def look(
 
 
 class Glance:
-    """The last look, as long as nothing has happened since: a page that many people keep open costs one."""
+    """The last looks, as long as nothing has happened since: what many people keep open, or page through, costs one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: tuple[tuple[Json, ...], float, Overview] | None = None
+        self._seen: OrderedDict[Hashable, tuple[tuple[Json, ...], float, object]] = OrderedDict()
 
-    def at(self, store: Store, look: Callable[[], Overview]) -> Overview:
-        """What a look says now. At most `KEPT_S` old: what ages by itself (a trend, a deadline) is looked at again."""
+    def at(self, store: Store, look: Callable[[], T], asked: Hashable = "") -> T:
+        """What a look says now; `asked` tells it from other looks. At most `KEPT_S` old: what ages by itself (a trend,
+        a deadline) is looked at again."""
         mark = _mark(store)
         with self._lock:
-            if self._seen is not None and self._seen[0] == mark and time.monotonic() - self._seen[1] < KEPT_S:
-                return self._seen[2]
+            seen = self._seen.get(asked)
+            if seen is not None and seen[0] == mark and time.monotonic() - seen[1] < KEPT_S:
+                self._seen.move_to_end(asked)
+                return cast(T, seen[2])
         found = look()
         with self._lock:
-            self._seen = (mark, time.monotonic(), found)
+            self._seen[asked] = (mark, time.monotonic(), found)
+            self._seen.move_to_end(asked)
+            if len(self._seen) > _LOOKS:
+                self._seen.popitem(last=False)
         return found
 
 

@@ -154,3 +154,41 @@ def test_only_files_that_ship_are_served(runtime: Runtime) -> None:
         assert client.get(f"/ui/static/{name}").status_code == 200, name
     for name in ("../rendering.py", "..%2frendering.py", "/etc/passwd", "vendor", "", "app.js/"):
         assert client.get(f"/ui/static/{name}").status_code == 404, name
+
+
+def test_patterns_are_looked_at_again_only_once_something_happened(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str | None] = []
+    computed = Runtime.patterns
+
+    def counted(self: Runtime, **asked: Any) -> Any:
+        looked.append(asked.get("agent"))
+        return computed(self, **asked)
+
+    monkeypatch.setattr(Runtime, "patterns", counted)
+    client = browser(runtime)
+
+    def seen() -> list[int]:
+        page = re.search(r"([\d,]+) patterns", client.get("/ui/patterns", headers=HTML).text)
+        assert page is not None
+        listed = client.get("/v1/patterns", params={"limit": 1}).json()["total"]
+        return [int(page[1]), listed, len(client.get("/patterns").json()["patterns"])]
+
+    runtime.record("a", error="429 Too Many Requests")
+    assert seen() == [1, 1, 1]
+    assert looked == [None]
+    client.post("/v1/outcomes", json={"agent": "b", "error": "No space left on device"})
+    assert seen() == [2, 2, 2]
+    assert looked == [None, None]
+    assert client.get("/v1/patterns", params={"agent": "b"}).json()["total"] == 1
+    assert looked == [None, None, "b"]
+    added = runtime.lessons.add(when="No space left on device", do="rm old segments", scope="global")
+    assert added.id in client.get("/v1/patterns").text
+
+
+def test_a_trend_counts_the_days_on_which_nothing_failed(runtime: Runtime) -> None:
+    runtime.record("a", error="429 Too Many Requests")
+    page = browser(runtime).get(f"/ui/patterns/{runtime.patterns()[0].id}", headers=HTML).text
+    rows = re.findall(r"<td>[\d-]+ 00:00</td><td>(\d+)</td>", page)
+    assert rows == ["0"] * 13 + ["1"]

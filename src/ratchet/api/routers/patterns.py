@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from ratchet import shapes
-from ratchet.api import outputs
+from ratchet.api import looks, outputs
 from ratchet.api.access import Needs
 from ratchet.api.answers import answer, tagged
 from ratchet.api.pages import Cursor, Limit, paged
 from ratchet.api.problems import said
-from ratchet.api.serving import Operations
+from ratchet.api.serving import Operations, Shared
 
 router = APIRouter(prefix="/v1/patterns", tags=["patterns"])
 READS = Depends(Needs("read"))
@@ -24,7 +24,7 @@ WRITES = Depends(Needs("write"))
 @router.get("", response_model=outputs.PatternPage, dependencies=[READS])
 def patterns(
     request: Request,
-    runtime: Operations,
+    held: Shared,
     agent: str | None = None,
     kind: str | None = None,
     excused: Annotated[bool, Query(description="Cascades and refusals by a person, too.")] = False,
@@ -32,7 +32,7 @@ def patterns(
     cursor: Cursor = None,
 ) -> Response:
     """What keeps failing: what recurs first, each with the lessons about it."""
-    found = runtime.patterns(agent=agent, kind=kind, include_excused=excused)
+    found = looks.patterns(held, agent=agent, kind=kind, excused=excused)
     return tagged(request, paged(found, lambda each: each.id, shapes.pattern, limit=limit, cursor=cursor))
 
 

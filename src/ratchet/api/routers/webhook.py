@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from ratchet import shapes
-from ratchet.api import inputs, outputs
+from ratchet.api import inputs, looks, outputs
 from ratchet.api.access import Needs
 from ratchet.api.answers import answer
 from ratchet.api.problems import invalid_of
@@ -99,8 +99,8 @@ def health(runtime: Operations) -> Response:
 
 
 @router.get("/patterns", response_model=outputs.SimplePatterns, dependencies=[Depends(Needs("read"))])
-def patterns(runtime: Operations) -> Response:
+def patterns(held: Shared) -> Response:
     """What keeps failing most, with the health of all agents."""
-    found = runtime.patterns(limit=SHOWN)
-    score = runtime.health(drained=False).score
+    found = looks.patterns(held)[:SHOWN]
+    score = held.runtime.health(drained=False).score
     return answer({"health_score": 1.0 if score is None else score, "patterns": [*map(shapes.pattern, found)]})

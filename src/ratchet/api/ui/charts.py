@@ -6,6 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+_DAY_S = 86_400.0
+_FORTNIGHT = 14
+_MOST_DAYS = 730  # a chart of more is a line that nobody can read
+
 
 def over_time(
     points: Sequence[tuple[float, int, float | None]], *, line: str, place: int, shares: bool = False
@@ -18,6 +22,15 @@ def over_time(
     drawn = {"name": line, "y": [point[place] for point in points]}
     ranged = [0, 1] if shares else None
     return {"time": True, "x": [point[0] for point in points], "lines": [drawn], "range": ranged, "rows": rows}
+
+
+def every_day(days: Sequence[tuple[float, int]], *, until: float) -> list[tuple[float, int, float | None]]:
+    """Counts of each day until a moment, a fortnight at least: a day without any counts 0, and is no gap to be drawn
+    over."""
+    counted = {int(at // _DAY_S): count for at, count in days}
+    last = max([int(until // _DAY_S), *counted])
+    first = max(min([last - _FORTNIGHT + 1, *counted]), last - _MOST_DAYS)
+    return [(day * _DAY_S, counted.get(day, 0), None) for day in range(first, last + 1)]
 
 
 def evidence(curve: Sequence[tuple[int, float, float]], threshold: float) -> dict[str, Any]:

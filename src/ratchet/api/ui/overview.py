@@ -23,7 +23,7 @@ _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
 def overview(request: Request, held: Shared) -> Response:
     """Health over time, what is rising, what was saved."""
     held.runtime.drain()
-    seen = held.glance.at(held.runtime.store, held.runtime.overview)
+    seen = held.glance.at(held.runtime.store, held.runtime.overview, "overview")
     agents = sorted(seen.health.agents.items(), key=lambda each: (each[1], each[0]))
     chart = over_time([(each.at, each.calls, each.rate) for each in seen.spans], line="Success", place=2, shares=True)
     return drawn(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from ratchet.api.serving import Operations
+from ratchet.api import looks
+from ratchet.api.serving import Operations, Shared
 from ratchet.api.ui import asking
 from ratchet.api.ui.asking import READS, WRITES, Start, back, form, here, part
-from ratchet.api.ui.charts import over_time
+from ratchet.api.ui.charts import every_day, over_time
 from ratchet.api.ui.rendering import drawn
 from ratchet.kinds import KINDS
 
@@ -20,10 +22,10 @@ Form = Annotated[dict[str, str], Depends(form)]
 
 @router.get("/ui/patterns", dependencies=[READS])
 def patterns(
-    request: Request, runtime: Operations, q: str = "", kind: str = "", agent: str = "", start: Start = 0
+    request: Request, held: Shared, q: str = "", kind: str = "", agent: str = "", start: Start = 0
 ) -> Response:
     """All patterns that fit a filter, those that recur first."""
-    found = runtime.patterns(agent=agent or None, kind=kind or None)
+    found = looks.patterns(held, agent=agent or None, kind=kind or None)
     words = q.lower().split()
     if words:
         found = [each for each in found if all(word in each.template.lower() for word in words)]
@@ -44,7 +46,7 @@ def patterns(
 def pattern(pattern_id: str, request: Request, runtime: Operations) -> Response:
     """One pattern: template, trend, what fixed it, examples, sessions."""
     detail = runtime.pattern(pattern_id)
-    chart = over_time([(at, count, None) for at, count in detail.days], line="Failures", place=1)
+    chart = over_time(every_day(detail.days, until=time.time()), line="Failures", place=1)
     return drawn(request, "pattern.html", detail=detail, held=detail.pattern, chart=chart)
 
 

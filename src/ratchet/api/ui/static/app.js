@@ -28,6 +28,13 @@
     charts.set(box, plot);
   }
 
+  // What somebody has unfolded stays so when its part is renewed.
+  let unfolded = [];
+  const unfoldedIn = (part) => [...part.querySelectorAll("details[open] > summary")].map((each) => each.textContent);
+  const unfold = () => document.querySelectorAll("details:not([open]) > summary").forEach((each) => {
+    if (unfolded.includes(each.textContent)) each.parentElement.open = true;
+  });
+
   const drawAll = (root) => root.querySelectorAll("[data-chart]").forEach(draw);
 
   function renew(noun) {
@@ -74,7 +81,8 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     drawAll(document);
-    document.body.addEventListener("htmx:afterSwap", () => drawAll(document));
+    document.body.addEventListener("htmx:beforeSwap", (event) => { unfolded = unfoldedIn(event.detail.target); });
+    document.body.addEventListener("htmx:afterSwap", () => { unfold(); drawAll(document); });
     document.body.addEventListener("htmx:oobAfterSwap", () => drawAll(document));
     if (document.querySelector("[data-live], #feed")) listen();
     window.addEventListener("resize", () => document.querySelectorAll("[data-chart]").forEach((box) => {
