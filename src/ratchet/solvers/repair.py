@@ -227,7 +227,8 @@ def _read(ran: Ran) -> Found:
     if not said:
         how = f"ended by its limit ({ran.killed})" if ran.killed else f"ended with exit code {ran.exit_code}"
         last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        return Found(problem=f"the search {how}{': ' + last[0][:200] if last else ''}")
+        late = ran.killed in ("wall", "cpu")
+        return Found(problem=f"the search {how}{': ' + last[0][:200] if last else ''}", timed_out=late)
     return Found(
         patches=tuple(each for each in _list(said.get("patches")) if isinstance(each, dict) and files_of(each)),
         tried=_count(said.get("tried")),
