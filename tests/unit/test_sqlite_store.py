@@ -262,3 +262,43 @@ def test_dialect_files_know_no_table_and_no_noun() -> None:
     for module in (sql, sqlite, search):
         text = Path(str(module.__file__)).read_text()
         assert re.findall(rf"(?i)\b(?:{names}|(?:{nouns})s?)\b", text) == [], module.__name__
+
+
+def test_another_process_that_comes_and_goes_takes_nothing_away_from_the_threads_of_this_one(path: Path) -> None:
+    other = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from ratchet.store.sqlite import SqliteStore
+
+        store = SqliteStore(Path(sys.argv[1]))
+        print(len(store.find("events").rows))
+        store.insert_new("events", [{"id": sys.argv[2], "at": 1.0}])
+        store.close()
+        """
+    )
+
+    def in_another_process(name: str) -> int:
+        done = subprocess.run([sys.executable, "-c", other, path, name], check=True, capture_output=True, text=True)
+        return int(done.stdout)
+
+    def connect_and_stay() -> None:
+        store.find("events")
+        connected.set()
+        over.wait(60)
+
+    store = SqliteStore(path)
+    connected, over = threading.Event(), threading.Event()
+    thread = threading.Thread(target=connect_and_stay)
+    thread.start()
+    assert connected.wait(60)
+    try:
+        assert in_another_process("theirs") == 0
+        assert [row["id"] for row in store.find("events").rows] == ["theirs"]
+        store.insert_new("events", [{"id": "ours", "at": 2.0}])
+        assert in_another_process("theirs again") == 2
+        assert len(store.find("events").rows) == 3
+    finally:
+        over.set()
+        thread.join()
+        store.close()

@@ -306,8 +306,11 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists() and not path.is_file():  # SQLite would wait for the other end of a pipe
         raise StoreError(f"{path} is no regular file; remove it or choose another home (--home or RATCHET_HOME)")
-    # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode. Never
+    # opened where it exists: closing it would end all locks of this process on it (POSIX), and with them the protection
+    # of its other threads' connections: the next process to close the file would take their log away.
+    with suppress(FileExistsError):
+        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         with suppress(PermissionError):  # another user's file, whose mode is theirs to choose
             path.chmod(0o600)
