@@ -57,8 +57,9 @@ class Activity:
             return [], [0]
         # Two windows: another agent of the pattern may have run longer ago.
         first = (span[1] - 2 * self._window_s) // _HOUR_S
-        rows = self._store.find("activity", {"agent": agent, "hour": (">=", first)}, order=("agent", "hour")).rows
-        return [int(_number(row["hour"])) for row in rows], _running(_number(row["calls"]) for row in rows)
+        rows = self._store.sum_by("activity", ("hour",), ("calls",), {"agent": agent, "hour": (">=", first)})
+        held = sorted((int(_number(row["hour"])), _number(row["calls"])) for row in rows)
+        return [hour for hour, _ in held], _running(calls for _, calls in held)
 
 
 def _running(values: Iterable[float]) -> list[int]:
