@@ -168,6 +168,14 @@ def test_executors_come_to_the_same_scores(shell: Shell, executor: str) -> None:
     assert [each["score"]["mean"] for each in by_task] == [1.0, 0.0, 1.0]
 
 
+def test_many_at_once_cost_no_more_than_there_is(shell: Shell) -> None:
+    told = shell.json("run", "--agent", shell.agent("dear", knows=1), *PARALLEL, "--budget-usd", "0.024", code=1)
+    assert told["state"] == "budget"
+    assert isinstance(told["cost_usd"], float)
+    assert told["cost_usd"] <= 0.024
+    assert told["runs"] == 1  # another might cost half as much again
+
+
 def test_ctrl_c_once_lets_what_is_under_way_end_and_the_run_goes_on_later(shell: Shell) -> None:
     agent = shell.agent("slow", knows=1, sleep_s=1)
     process = _started(shell, "run", "--agent", agent, "--bench", "copying")

@@ -116,7 +116,7 @@ def test_a_pair_that_could_not_be_measured_is_no_pair() -> None:
     kept = [index for index in range(400) if index not in holes]
 
     def with_holes(run: Run) -> float | None:
-        missing = {4: 0, 9: INCUMBENT, 10: 0, 30: INCUMBENT}.get(run.pair)
+        missing = {4: INCUMBENT, 9: 0, 10: INCUMBENT, 30: 0}.get(run.pair)
         return None if missing == run.racer else scores(run)
 
     raced(holed, with_holes, Random(1), at_once=3)

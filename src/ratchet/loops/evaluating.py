@@ -158,7 +158,7 @@ class Evaluator:
     def _begin(self, plan: Plan) -> bool:
         """Start what there is room for; whether that had to be left undone."""
         while True:
-            room = self._means.parallel - len(self._flights)
+            room = self._room() - len(self._flights)
             under_way = {each.wanted.key for each in self._flights.values()}
             asked = plan.wanted(max(room, 1), under_way)
             news = [each for each in asked if each.key in self.known]
@@ -194,6 +194,11 @@ class Evaluator:
         future = self._means.executor.submit(self._means.measure, job)
         self._flights[future] = _Flight(wanted, job, reservation)
         return True
+
+    def _room(self) -> int:
+        """How many may be under way: one, as long as nobody knows what one costs; many at once might cost more than
+        all there is."""
+        return self._means.parallel if self._dearest is not None else 1
 
     def _expected_usd(self) -> float:
         """The most that the next evaluation is thought to cost."""

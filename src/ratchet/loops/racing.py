@@ -17,8 +17,7 @@ from ratchet.gate import EvidenceLedger, PairedGate
 
 Finish = Literal["wait", "keep", "revert", "refused", "unmeasured"]
 """`keep`: proven better. `revert`: given up, the incumbent stays. `refused`: it meddled with what judges it, or
-excused itself.
-`unmeasured`: too many of its pairs could not be measured to say anything."""
+excused itself. `unmeasured`: too many of its pairs could not be measured to say anything."""
 
 INCUMBENT = -1
 """The racer that all others are compared with."""
@@ -77,7 +76,7 @@ class Standing:
 class _Lane:
     """One racer: its gate, and how far its pairs have been counted."""
 
-    __slots__ = ("at", "excused", "finish", "gate", "reason", "spared", "strict", "unmeasured")
+    __slots__ = ("at", "excused", "finish", "gain", "gate", "pairs", "reason", "spared", "strict", "unmeasured")
 
     def __init__(self, level: float, mde: float, cap: int) -> None:
         self.gate = PairedGate(level, mde, cap)
@@ -85,6 +84,9 @@ class _Lane:
         """The gate where each pair that only the candidate left unmeasured, beyond those that only the incumbent did,
         counts as the worst that it can have been: nobody is kept by what he leaves out. None while there is none."""
         self.at = 0
+        self.pairs = 0
+        self.gain = 0.0
+        """The sum of the differences of so many measured pairs."""
         self.excused = 0
         """Pairs that only the candidate left unmeasured; `spared`: only the incumbent."""
         self.spared = 0
@@ -97,6 +99,8 @@ class _Lane:
         if new is None or old is None:
             self._leave_out(new, old)
             return
+        self.pairs += 1
+        self.gain += new - old
         self.gate.update(new - old)
         if self.strict is None:
             self.finish = self.gate.decision
@@ -124,12 +128,22 @@ class _Lane:
                 f"refused: only its own runs could not be measured in {self.excused} pairs, and only those of"
                 f" the version that counts in {self.spared}: it excuses itself"
             )
-        elif self.unmeasured >= MOST_UNMEASURED and self.unmeasured > self.gate.pairs:
+        elif self.unmeasured >= MOST_UNMEASURED and self.unmeasured > self.pairs:
             self.finish = "unmeasured"
             self.reason = f"{self.unmeasured} of {self.at} pairs could not be measured"
 
     def refuse(self, reason: str) -> None:
         self.finish, self.reason = "refused", reason
+
+    @property
+    def mean(self) -> float:
+        return self.gain / self.pairs if self.pairs else 0.0
+
+    @property
+    def e_value(self) -> float:
+        """The evidence that decides: that of the stricter gate once the other is satisfied."""
+        decides = self.strict if self.strict is not None and self.gate.decision == "keep" else self.gate
+        return decides.e_value
 
 
 def _tail(heads: int, tosses: int) -> float:
@@ -198,11 +212,11 @@ class Race:
 
     def standing(self, racer: int) -> Standing:
         lane = self._lanes[racer]
-        return Standing(lane.finish, lane.gate.e_value, lane.gate.pairs, lane.gate.mean, lane.unmeasured, lane.reason)
+        return Standing(lane.finish, lane.e_value, lane.pairs, lane.mean, lane.unmeasured, lane.reason)
 
     @property
     def best(self) -> int | None:
         """The one to keep: of those proven better, that with the greatest mean difference, the first of equals. The
         others are to be raced again, against it."""
         proven = [racer for racer, lane in enumerate(self._lanes) if lane.finish == "keep"]
-        return max(proven, key=lambda racer: (self._lanes[racer].gate.mean, -racer), default=None)
+        return max(proven, key=lambda racer: (self._lanes[racer].mean, -racer), default=None)
