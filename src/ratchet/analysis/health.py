@@ -27,9 +27,12 @@ def keep_recent(store: Store, ran: Mapping[str, Iterable[Ran]]) -> None:
     rows: list[Row] = []
     for agent, new in ran.items():
         known = held.get(agent, {})
-        lines = _merged(_lines(known), sorted(new, key=_when))
-        rows.append({"agent": agent, "revision": known.get("revision", 0), "outcomes": "\n".join(lines)})
-    if store.swap_many("recents", rows) < len(rows):
+        lines, newest = _lines(known), sorted(new, key=_when)[-RECENT:]
+        if len(lines) == RECENT and _when(newest[-1]) < _when(_ran(lines[0])):
+            continue  # an old history: none of it is among the last
+        merged = "\n".join(_merged(lines, newest))
+        rows.append({"agent": agent, "revision": known.get("revision", 0), "outcomes": merged})
+    if rows and store.swap_many("recents", rows) < len(rows):
         raise Conflict("an agent's last outcomes changed while new ones were added; try again")
 
 
@@ -46,12 +49,15 @@ def health(store: Store, *, agent: str | None = None) -> Health:
 
 
 def _merged(held: list[str], new: list[Ran]) -> list[str]:
-    """Lines in order. What is new is nearly always the newest, too: then no line that is held needs to be read, which
-    is most of what this costs (200 numbers to text and back, for every agent and batch)."""
-    if held and new and _when(new[0]) < _when(_ran(held[-1])):
-        new = sorted([*map(_ran, held), *new], key=_when)
-        held = []
-    return [*held, *map(_line, new)][-RECENT:]
+    """Lines in order; takes from `held`. What is new is nearly always about the newest, too: only the held lines behind
+    the first of it are read, since 200 numbers to text and back, for every agent and batch, are most of what this
+    costs."""
+    first = _when(new[0])
+    later = []
+    while held and (when := _when(_ran(held[-1]))) > first:
+        later.append((when, held.pop()))
+    added = sorted([*later, *((_when(ran), _line(ran)) for ran in new)])
+    return [*held, *(line for _, line in added)][-RECENT:]
 
 
 def _line(ran: Ran) -> str:
