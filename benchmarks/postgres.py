@@ -21,7 +21,7 @@ from typing import TypeAlias
 import psycopg
 
 from figures import Figure, at_least, publish
-from history import SIGNATURES, outcomes
+from history import SIGNATURES, STARTED_AT, outcomes
 from ratchet.analysis.ingest import ingest
 from ratchet.records import Row
 from ratchet.store import rows as codec
@@ -33,6 +33,7 @@ from ratchet.testing.postgres_server import Databases, PostgresServer, programs
 Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
 
 BATCH_ROWS = 500
+DAY_S = 86_400.0
 ROUNDS = 3
 SHARES = (0.0, 0.1, 0.3)
 OUTCOMES = TABLES["outcomes"]
@@ -83,7 +84,8 @@ def bare_us(url: str, texts: list[str], *, indexed: bool) -> float:
 
 def ours_us(url: str, texts: list[str]) -> float:
     store = PostgresStore(url)
-    ingest(store, list(outcomes(SIGNATURES * 4, failing=1.0, seed=99)))  # a cause is named once, and met for ever
+    before = STARTED_AT - 2 * DAY_S  # a cause is named once, and met for ever
+    ingest(store, list(outcomes(SIGNATURES * 4, failing=1.0, seed=99, days=1, started_at=before)))
     try:
         return cpu_us(texts, lambda rows: ingest(store, rows), store._connections.held().connection)
     finally:
