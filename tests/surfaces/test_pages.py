@@ -94,6 +94,26 @@ def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
         assert "unsafe" not in policy
 
 
+def test_an_episode_s_page_shows_no_secret_of_its_task_and_acts_on_nothing(runtime: Runtime) -> None:
+    key, word = "sk-ant-api03-" + "Ab1" * 20 + "-AA", "correct-horse-battery"
+    asked = f"{HOSTILE} with {key} and password={word}"
+    task = Task(id="t", check=("deploy", f"--password={word}", key), instruction=asked, folder=f"/srv/{key}")
+    held = episodes.begin(runtime.store, task, Budget(), seed=0, solver=f"command:mend {key}")
+    diff = f"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-token = '{key}'\n+{HOSTILE} password={word}\n"
+    made = Attempt(episode=held.id, n=1, status="failed", cause=asked, fix=asked, reason=asked, diff=diff)
+    episodes.keep(runtime.store, made, "failed")
+    episodes.write(runtime.store, held, "ended", reason=f"{'x' * 130} {key}")
+    client = browser(runtime)
+    for address in ("/ui/episodes", f"/ui/episodes/{held.id}", "/ui/live"):
+        page = client.get(address, headers=HTML)
+        assert page.status_code == 200, page.text
+        assert key[:16] not in page.text
+        assert word not in page.text
+        assert "<script>alert" not in page.text
+        assert "<img src=x" not in page.text
+    assert "[redacted:password]" in client.get(f"/ui/episodes/{held.id}", headers=HTML).text
+
+
 def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
     client = browser(runtime)
     for path in (

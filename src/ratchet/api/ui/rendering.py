@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 
 from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from ratchet import __version__
+from ratchet.records import Json
+from ratchet.redaction import redact, redact_json
 
 FOLDER = Path(__file__).parent
 HEADERS = {
@@ -75,10 +80,17 @@ def drawn(request: Request, template: str, status: int = 200, **given: object) -
 
 @cache
 def environment() -> Environment:
-    """The templates. Everything that is put into a page is escaped."""
-    made = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined)
+    """The templates. Everything that is put into a page is without secrets, and escaped: a task is kept as it was
+    asked for, since its check has to run, and its files are those of the project."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined, finalize=_shown
+    )
     made.filters |= _FILTERS
     return made
+
+
+def _shown(value: object) -> object:
+    return redact(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,8 @@ class Line:
 
 
 def diff_lines(diff: str) -> Iterator[Line]:
-    """The lines of a patch, without its bookkeeping."""
+    """The lines of a patch, without its bookkeeping, and without secrets: some are longer than a line."""
+    diff = redact(diff)
     kinds = {"+": "added", "-": "taken", "@": "place"}
     for text in diff.split("\n"):
         if text and not text.startswith(("diff --git", "index ")):
@@ -130,6 +143,7 @@ def points(difference: float | None) -> str:
 
 
 def _cut(text: str, most: int) -> str:
+    text = redact(text)  # before it is cut: half a key is not known for one
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -138,6 +152,11 @@ def usd(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.4f} USD" if 0 < value < 0.01 else f"{value:,.2f} USD"
+
+
+def as_json(value: object) -> str:
+    """A value of a knob, as people write it."""
+    return json.dumps(redact_json(cast("Json", value)), ensure_ascii=False)
 
 
 _FILTERS: dict[str, Callable[..., object]] = {
@@ -149,6 +168,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "usd": usd,
     "span": span,
     "shape": lambda state: _SHAPES.get(str(state), "plain"),
+    "json": as_json,
     "words": lambda text: str(text).replace("_", " "),
     "lines": diff_lines,
     "address": lambda text: quote(str(text), safe=""),
