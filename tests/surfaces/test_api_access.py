@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
@@ -135,6 +136,14 @@ def test_a_route_opens_for_its_scope_and_for_no_other(guarded: TestClient, metho
             assert status == 403, f"{scope}: {status}"
         book.revoke(scope)
         assert ask(guarded, method, path, bearer(secret)) == 401
+
+
+def test_two_tokens_are_none_whichever_comes_first(guarded: TestClient) -> None:
+    known = f"Bearer {runtime_of(guarded).tokens.add('known', ['read'])}"
+    assert guarded.get("/v1/health", headers={"Authorization": known}).status_code == 200
+    for given in ([known, "Bearer rt_wrong"], ["Bearer rt_wrong", known]):
+        headers = httpx.Headers([("Authorization", each) for each in given])
+        assert guarded.get("/v1/health", headers=headers).status_code == 401
 
 
 def test_an_unknown_path_tells_nothing_to_who_has_no_token(guarded: TestClient) -> None:

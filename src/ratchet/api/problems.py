@@ -11,6 +11,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException as PlainException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
@@ -112,6 +113,10 @@ def add_handlers(app: FastAPI) -> None:
             headers["Allow"] = ", ".join(_methods(request))
         return Problem(error.status_code, name, str(error.detail), remedy, headers).response(request.url.path)
 
+    async def gone(request: Request, error: Exception) -> Response:
+        log.info("request.cut_off", extra={"path": request.url.path, "why": clean(str(error))})
+        return Problem(400, "cut-off", "the body ended before its end", "Send it again.").response(request.url.path)
+
     async def machine(request: Request, error: Exception) -> Response:
         assert isinstance(error, OSError)
         log.error("request.machine", exc_info=error, extra={"path": request.url.path})
@@ -127,6 +132,7 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Problem, problem)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(PlainException, plain)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(OSError, machine)
     app.add_exception_handler(Exception, fault)
 

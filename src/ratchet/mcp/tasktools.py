@@ -17,6 +17,7 @@ from ratchet.mcp.answers import answer, told
 from ratchet.projectcheck import argv_of
 from ratchet.queueing import Work
 from ratchet.quoting import quoted
+from ratchet.redaction import redact
 from ratchet.runtime import Runtime
 from ratchet.taskqueue import TaskDetail
 
@@ -98,7 +99,7 @@ def _status(found: TaskDetail) -> str:
             f"attempt {each.n}: {each.status}" + (f"; fix: {each.fix}" if each.fix else "")
             for each in found.episode.attempts
         ]
-    text = "\n".join(lines)
+    text = redact("\n".join(lines))
     result = shape["result"]
     diff = result.get("diff") if isinstance(result, dict) else ""
     return f"{quoted(text)}\n{quoted(str(diff))}" if diff else quoted(text)
