@@ -21,7 +21,7 @@ from ratchet.bench import importing, inspectlog
 from ratchet.bench.agents import agent_of, shown
 from ratchet.bench.evidence import differing, fingerprints
 from ratchet.bench.figures import Figures, Paired, figures, paired
-from ratchet.benchground import ExecutorName, executing, files_of, measuring, memory
+from ratchet.benchground import ExecutorName, check_shown, executing, files_of, measuring, memory
 from ratchet.benching import Agent, Benchmark, BenchTask, Evaluation, Split
 from ratchet.benchplan import Watch, chosen, shows_noise, wanted
 from ratchet.benchruns import FIRST, SECOND, BenchRun
@@ -188,6 +188,7 @@ class BenchBook:
         benchmark = self.benchmark(asked.bench)
         tasks = chosen(benchmark, asked.split, asked.tasks)
         agent = agent_of(asked.agent, cwd=asked.cwd, net=asked.net, pass_env=asked.pass_env, readable=asked.readable)
+        check_shown(self._home, agent.readable)
         missing = next((each for each in agent.pass_env if each not in os.environ), None)
         if missing is not None:
             raise UsageError(f"the agent is to get the variable {missing}, which is not set here")

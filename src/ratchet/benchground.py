@@ -9,7 +9,7 @@ import os
 import signal
 import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -85,6 +85,16 @@ def files_of(folder: Path) -> Files:
                 )
             found[path] = (0o755 if status.st_mode & 0o100 else 0o644, full.read_bytes())
     return found
+
+
+def check_shown(home: Path, readable: Iterable[str | Path]) -> None:
+    """Raise UsageError where what an agent or a proposer is shown holds Ratchet's own files: there lie graders, what
+    was learnt, and the archive."""
+    own = home.resolve()
+    for each in readable:
+        real = Path(each).resolve()
+        if own.is_relative_to(real) or real.is_relative_to(own):
+            raise UsageError(f"{each} would show what judges the agent (in {home}): name the folders that it needs")
 
 
 def memory(store: Store) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from ratchet import evolutions, registry, workspaces
 from ratchet.archive import Archive
 from ratchet.benchbook import BenchBook
-from ratchet.benchground import executing, files_of, measuring
+from ratchet.benchground import check_shown, executing, files_of, measuring
 from ratchet.benching import Benchmark, Evaluation
 from ratchet.benchshelf import BenchShelf
 from ratchet.confinement import FileChange, Limits
@@ -64,6 +64,7 @@ class EvolveBook:
         """
         means = means or EvolveMeans()
         check(asked)
+        check_shown(self._home, (*asked.agent.readable, *means.readable))
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
         proposer = self._proposer(asked.proposer, means)
         store = self._reading()

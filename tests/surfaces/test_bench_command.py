@@ -243,6 +243,8 @@ def test_tasks_of_others_are_imported_and_measured(shell: Shell) -> None:
         (("run", "--agent", "true", "--bench", "copying", "--tasks", "zzz"), 2, "no task"),
         (("run", "--agent", "."), 2, "ratchet-agent.toml"),
         (("run", "--resume", "bn0"), 3, "no bench run"),
+        (("run", "--agent", "true", "--bench", "copying", "--ro", "home"), 2, "would show what judges the agent"),
+        (("run", "--agent", "true", "--bench", "copying", "--ro", "."), 2, "would show what judges the agent"),
         (("run", "--agent", "true", "--bench", "copying", "--budget-usd", "nan"), 2, "limits nothing"),
         (("run", "--agent", "true", "--bench", "copying", "--budget-s", "inf"), 2, "limits nothing"),
         (("show", "nothing"), 3, "no benchmark"),
