@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +31,7 @@ from surfaces.test_api_access import ROUTES
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 FEW, MANY = 6, 300
+STORES = ("sqlite", "postgres")
 
 
 @dataclass
@@ -47,11 +48,19 @@ class Held:
         return str(self.session.get(BASE + path).json()["items"][0]["id"])
 
 
-@pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
+@pytest.fixture(scope="module", params=STORES)
+def held(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
     """The app over a home with some of everything; its streams end at once."""
-    home = tmp_path_factory.mktemp("schema") / "home"
-    with Runtime.open(home=home) as runtime:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.delenv("RATCHET_DATABASE_URL", raising=False)
+        if request.param == "postgres":
+            databases = request.getfixturevalue("postgres")
+            url = databases.fresh()
+            stack.callback(databases.give_back, url)
+            patch.setenv("RATCHET_DATABASE_URL", url)
+        home = tmp_path_factory.mktemp("schema") / "home"
+        runtime = stack.enter_context(Runtime.open(home=home))
+        assert type(runtime.store).__name__.lower().startswith(request.param)
         app = create(runtime, Serving(requests_per_s=0.0))
         with asgi.get_client(cast("Any", app)) as session:
             filled = Held(app, session)
