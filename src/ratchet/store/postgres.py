@@ -186,24 +186,18 @@ class PostgresStore:
         if not declared.swappable or declared.words:
             return sum(self.swap(table, _key_of(declared, row), _revision(row), row) for row in rows)
         new = [fitted(declared, {**row, "revision": 1}) for row in rows if not _revision(row)]
-        held_before = [
-            [
-                *fitted(declared, {**row, "revision": _revision(row) + 1}),
-                *_asked_key(declared, _key_of(declared, row)),
-                _revision(row),
-            ]
-            for row in rows
-            if _revision(row)
-        ]
+        known = [row for row in rows if _revision(row)]
         written = 0
         with self._writing() as held, held.connection.cursor() as cursor:
-            for statement, values in (
-                (sql.insert(declared, POSTGRES), new),
-                (sql.update_at_revision(declared, POSTGRES), held_before),
-            ):
-                if values:
-                    cursor.executemany(statement, values)
-                    written += cursor.rowcount
+            if new:
+                cursor.executemany(sql.insert(declared, POSTGRES), new)
+                written += cursor.rowcount
+            columns = _joined(declared, known) if known else None
+            if columns is not None:
+                written += held.connection.execute(_swap_at_once(declared), columns).rowcount
+            elif known:
+                cursor.executemany(sql.update_at_revision(declared, POSTGRES), _swaps(declared, known))
+                written += cursor.rowcount
         return written
 
     def delete_before(self, table: str, column: str, value: float) -> int:
@@ -339,12 +333,37 @@ def _joined(table: Table, rows: Sequence[Row]) -> list[str] | None:
 
 
 @cache
-def _upsert_at_once(table: Table) -> str:
-    """`add` as one statement, which takes the columns of `_joined` apart on the server."""
+def _apart(table: Table) -> str:
+    """Takes the columns of `_joined` apart on the server."""
     columns = [table.by_name.get(name) for name in codec.column_names(table)]
     types = [_SQL_TYPES[column.type] if column else "text[]" for column in columns]
     arrays = ", ".join(f"string_to_array(%s, '{_UNIT}', '{_NULL}')::{type_}" for type_ in types)
-    return sql.upsert(table, POSTGRES, source=f"SELECT * FROM unnest({arrays})")
+    return f"unnest({arrays})"
+
+
+@cache
+def _upsert_at_once(table: Table) -> str:
+    """`add` as one statement."""
+    return sql.upsert(table, POSTGRES, source=f"SELECT * FROM {_apart(table)}")
+
+
+@cache
+def _swap_at_once(table: Table) -> str:
+    """`swap` of known rows as one statement."""
+    names = codec.column_names(table)
+    changes = ", ".join(f'"{name}" = said."{name}"' + (" + 1" if name == "revision" else "") for name in names)
+    same = " AND ".join(f'held."{name}" = said."{name}"' for name in (*table.key, "revision"))
+    return (
+        f'UPDATE "{table.name}" AS held SET {changes} FROM {_apart(table)} AS said ({sql.quoted(names)}) WHERE {same}'
+    )
+
+
+def _swaps(table: Table, rows: Sequence[Row]) -> list[list[Json]]:
+    """The parameters of `sql.update_at_revision` for each row."""
+    return [
+        [*fitted(table, {**row, "revision": before + 1}), *_asked_key(table, _key_of(table, row)), before]
+        for row, before in ((row, _revision(row)) for row in rows)
+    ]
 
 
 def _key_of(table: Table, row: Row) -> tuple[str, ...]:
