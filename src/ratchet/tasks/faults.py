@@ -126,8 +126,8 @@ CLASSES: Mapping[str, Callable[[ast.AST], Iterator[Change]]] = {
 }
 
 HABITS = ("wrong_name", "sign", "first_value")
-"""Classes that a solver without memory does not try first (it takes it some 10 to 60 candidates): where it does, there is
-nothing to remember."""
+"""Classes that a solver without memory does not try first (it takes it some 10 to 60 candidates): where it does,
+there is nothing to remember."""
 
 
 def faulty(sources: Mapping[str, str], classes: Sequence[str] = tuple(CLASSES)) -> Iterator[Faulty]:
