@@ -138,6 +138,20 @@ def test_a_call_that_makes_no_sense_is_told_what_is_wrong(home: Path) -> None:
         assert "Traceback" not in prose(result)
 
 
+def test_what_is_wrong_with_a_call_is_told_without_the_secrets_in_it(home: Path) -> None:
+    key = "sk-ant-api03-" + "Ab1" * 20 + "-AA"
+    for tool, given in (
+        ("get_lesson", {"id": key}),
+        ("record_outcome", {"agent": [key]}),
+        ("search_memory", {"query": key, "limit": key}),
+        ("run_sandboxed", {"command": f"echo {key}"}),
+    ):
+        result = called(home, tool, **given)
+        assert result.is_error, tool
+        assert key[:20] not in prose(result)
+        assert key[-8:] not in prose(result)
+
+
 def test_a_command_runs_in_the_sandbox_and_reaches_nothing_but_its_folder(home: Path, tmp_path: Path) -> None:
     needs_sandbox(home)
     work = tmp_path / "work"

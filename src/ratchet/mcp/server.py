@@ -12,6 +12,7 @@ from mcp_types import ToolAnnotations
 from ratchet import __version__, shapes, wire
 from ratchet.errors import RatchetError
 from ratchet.mcp import scopes
+from ratchet.mcp.answers import unrepeated
 from ratchet.mcp.tasktools import Place, TaskTools
 from ratchet.mcp.tools import Tools, fenced
 from ratchet.quoting import quoted
@@ -36,7 +37,7 @@ def create(runtime: Runtime, place: Place | None = None) -> MCPServer:
         version=__version__,
         instructions=_ABOUT,
         log_level="WARNING",
-        middleware=[scopes.check],
+        middleware=[scopes.check, unrepeated],
     )
     for tool, hints in _tools(Tools(runtime), TaskTools(runtime, place or Place())):
         server.add_tool(tool, annotations=hints)
