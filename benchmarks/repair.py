@@ -186,8 +186,8 @@ def _memory(bench: Bench, shipped: Sequence[ShippedTask], length: int, workers: 
     }
     running = {name: workers.submit(_streamed, bench, stream, name, memory) for name, (stream, memory) in arms.items()}
     runs = {name: each.result() for name, each in running.items()}
-    first = bench.run(single[0], choice=0)
-    again = bench.run(single[0], choice=0, memos=[first.memo] if first.memo else [])
+    first, task = next(each for each in zip(runs["diverse none"], diverse, strict=True) if each[0].found_at > 1)
+    again = bench.run(task, choice=0, memos=[first.memo] if first.memo else [])
     ratio, low, high = _ratio(runs["memory"], runs["none"])
     placebo, *_ = _ratio(runs["shuffled"], runs["none"])
     foreign, *_ = _ratio(runs["diverse memory"], runs["diverse none"])
