@@ -7,13 +7,12 @@ import os
 import random
 import resource
 import signal
-import socket
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,10 +24,8 @@ from ratchet.paging import rows_of
 from ratchet.queueing import Work
 from ratchet.runtime import Runtime
 from ratchet.testing.postgres_server import Databases, PostgresServer, programs
+from surfaces.loading import BATCH, WAITS_S, Writers, listening, outcome, until
 from surfaces.serving import Server, serving
-
-WAITS_S = 120.0
-BATCH = 20
 
 
 @pytest.fixture
@@ -48,60 +45,6 @@ def work(project: Path, **more: Any) -> Work:
     check = ("python", "check.py", project.name)
     usual: dict[str, Any] = {"folder": str(project), "check": check, "solver": f"command:python mend.py {project.name}"}
     return Work(**{**usual, **more})
-
-
-def until(happened: Callable[[], bool], what: str, within_s: float = WAITS_S) -> None:
-    give_up = time.monotonic() + within_s
-    while not happened():
-        assert time.monotonic() < give_up, f"it never came: {what}"
-        time.sleep(0.1)
-
-
-class Writers:
-    """Clients that send batches until they are told to stop, and send again what was not accepted."""
-
-    def __init__(self, url: Callable[[], str], count: int = 2) -> None:
-        self._url = url
-        self._ended = threading.Event()
-        self.accepted: list[str] = []
-        self.answers: Counter[int] = Counter()
-        self.without_retry_after = 0
-        self._threads = [threading.Thread(target=self._write, args=(n,)) for n in range(count)]
-
-    def __enter__(self) -> Self:
-        for each in self._threads:
-            each.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for each in self._threads:
-            each.join(WAITS_S)
-
-    def _write(self, place: int) -> None:
-        sent = 0
-        with httpx.Client(timeout=30) as http:
-            while not self._ended.is_set():
-                names = [f"w{place}-{sent}-{n}" for n in range(BATCH)]
-                rows = [outcome(name) for name in names]
-                try:
-                    answer = http.post(f"{self._url()}/v1/outcomes", json=rows)
-                except httpx.TransportError:  # the server is gone for now
-                    time.sleep(0.05)
-                    continue
-                self.answers[answer.status_code] += 1
-                if answer.status_code == 202:
-                    self.accepted += names
-                    sent += 1
-                else:
-                    self.without_retry_after += "retry-after" not in answer.headers
-                    time.sleep(0.05)
-                time.sleep(0.01)
-
-
-def outcome(name: str) -> dict[str, object]:
-    ok = not name.endswith("7")
-    return {"id": name, "agent": "a", "task": name, "ok": ok, **({} if ok else {"error": "ValueError: no such row"})}
 
 
 def stored(runtime: Runtime) -> Counter[str]:
@@ -220,27 +163,6 @@ def test_a_database_that_stops_under_load_loses_nothing_and_all_recovers_by_itse
 @pytest.mark.soak
 def test_a_database_that_stops_again_and_again_loses_nothing(home: Path, database: PostgresServer) -> None:
     outages(home, database, 20)
-
-
-@contextmanager
-def listening(server: Server, path: str = "/v1/events/sse") -> Iterator[Callable[[], str]]:
-    """An open stream, and what it has said so far."""
-    host, port = server.url.removeprefix("http://").split(":")
-    said: list[bytes] = []
-
-    def read() -> None:
-        while part := place.recv(65_536):
-            said.append(part)
-
-    with socket.create_connection((host, int(port))) as place:
-        place.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-        reader = threading.Thread(target=read)
-        reader.start()
-        until(lambda: bool(said), "a stream that begins")
-        yield lambda: b"".join(said).decode()
-        with suppress(OSError):  # the server may be gone
-            place.shutdown(socket.SHUT_RDWR)
-        reader.join(WAITS_S)
 
 
 # -- the server is killed ----------------------------------------------------------------------------------------------
