@@ -213,6 +213,8 @@ def kind_of(
     )
     if structure == "server_error" and status_said(words, said) in (503, 529):
         structure = "overloaded"  # the SDKs raise one class for all of 5xx
+    if structure == "timeout" and specific == "empty_response":
+        return structure  # an answer that did not come in time is no empty one
     if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
         return specific
     if structure and not (structure == "tool_error" and general):

@@ -108,6 +108,8 @@ def test_a_number_that_is_named_a_status_is_one(text: str, kind: str) -> None:
         ("", {"exit_code": 130}, "cancelled"),
         ("", {"exit_code": 1}, "command_failed"),
         ("", {"exception": ("TimeoutError", "OSError")}, "timeout"),
+        ("no answer in 30 s", {"exception": ("TimeoutError", "OSError")}, "timeout"),
+        ("TimeoutError: no response", {}, "timeout"),
         ("boom", {"exception": ("MyTimeout", "ReadTimeout", "Exception")}, "timeout"),
         ("boom", {"exception": ("openai.RateLimitError", "APIStatusError")}, "rate_limit"),
         ("boom", {"code": "insufficient_quota"}, "quota_exhausted"),
