@@ -54,8 +54,10 @@ def stream(
     async def events() -> AsyncIterator[ServerSentEvent]:
         async with held.feed.listen(wants) as listener:
             sent: set[str] = set()
-            for row in await run_in_threadpool(_missed, held, last_id, wants, before):
-                sent.add(str(row["id"]))
+            last = last_id
+            for row in await run_in_threadpool(_missed, held, last, wants, before):
+                last = str(row["id"])
+                sent.add(last)
                 yield _sse(row)
             while not await run_in_threadpool(ended):
                 row_or_end = await listener.queue.get()
@@ -63,6 +65,13 @@ def stream(
                     return
                 if row_or_end.get("id") not in sent:
                     yield _sse(row_or_end)
+                if row_or_end.get("id") is not None:
+                    last = str(row_or_end["id"])
+                    sent.add(last)
+            # Its end may be seen before the feed has handed out what led to it.
+            for row in await run_in_threadpool(_stored, held, last, wants, before):
+                if str(row["id"]) not in sent:
+                    yield _sse(row)
             yield ServerSentEvent(event="end", data="{}")
 
     return EventSourceResponse(
@@ -78,15 +87,22 @@ def _missed(
     held: Served, last_id: str | None, wants: Callable[[Row], bool], before: Callable[[], list[Row]]
 ) -> list[Row]:
     """What a stream begins with. Where the last event is not known any more it begins as if it were new."""
+    remembered = held.feed.recent_after(last_id) if last_id else None
+    if remembered is None:
+        return _stored(held, last_id, wants, before)
+    return [row for row in remembered if wants(row)]
+
+
+def _stored(
+    held: Served, last_id: str | None, wants: Callable[[Row], bool], before: Callable[[], list[Row]]
+) -> list[Row]:
+    """What the store has after an event; `before` where there is none, or it is not known."""
     if not last_id:
         return before()
-    remembered = held.feed.recent_after(last_id)
-    if remembered is None:
-        try:
-            remembered = held.runtime.timeline.after(last_id)
-        except NotFound:
-            return before()
-    return [row for row in remembered if wants(row)]
+    try:
+        return [row for row in held.runtime.timeline.after(last_id) if wants(row)]
+    except NotFound:
+        return before()
 
 
 def _sse(row: Row) -> ServerSentEvent:
