@@ -156,7 +156,8 @@ def test_a_page_asks_for_the_token_and_a_login_leads_only_to_our_own_pages(runti
             given = {"token": "the-token-of-this-run", "to": to}
             answer = client.post("/ui/login", data=given, headers=HTML, follow_redirects=False)
             assert (answer.status_code, answer.headers["location"]) == (303, led)
-        assert client.get("/ui/lessons", headers=HTML).status_code == 200
+        inside = client.get("/ui/lessons", headers=HTML)
+        assert (inside.status_code, "Log out" in inside.text) == (200, True)
         client.post("/ui/logout", headers=HTML)
         assert client.get("/ui/lessons", headers=HTML).status_code == 401
 

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from ratchet import __version__
+from ratchet.api.access import COOKIE
 from ratchet.records import Json
 from ratchet.redaction import redact, redact_json
 
@@ -73,7 +74,14 @@ def drawn(request: Request, template: str, status: int = 200, **given: object) -
     text = (
         environment()
         .get_template(template)
-        .render(**given, path=path, menu=MENU, frame="part.html" if part else "frame.html", version=__version__)
+        .render(
+            **given,
+            path=path,
+            menu=MENU,
+            frame="part.html" if part else "frame.html",
+            version=__version__,
+            logged_in=COOKIE in request.cookies,
+        )
     )
     return HTMLResponse(text, status, headers=HEADERS)
 
