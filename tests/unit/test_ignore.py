@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ratchet.sandbox.ignore import Ignore, is_left_out, is_secret
@@ -24,6 +24,7 @@ RULES = st.builds(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rules=st.lists(RULES, min_size=1, max_size=5), below=st.lists(RULES, max_size=2))
+@example(rules=["a", "/**", "!a"], below=[])
 def test_every_rule_means_what_it_means_to_git(tmp_path: Path, rules: list[str], below: list[str]) -> None:
     if not (tmp_path / ".git").exists():
         subprocess.run(["git", "init", "-q", tmp_path], check=True)

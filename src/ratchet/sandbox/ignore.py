@@ -132,7 +132,7 @@ def _translated(text: str) -> str:
         rest = text[at:]
         if rest.startswith("**/") and (at == 0 or text[at - 1] == "/"):
             made, at = made + "(?:[^/]+/)*", at + 3
-        elif rest == "**" and at and text[at - 1] == "/":
+        elif rest == "**" and (at == 0 or text[at - 1] == "/"):
             made, at = made + ".+", at + 2
         elif rest[0] == "*":
             made, at = made + "[^/]*", at + 1
