@@ -52,9 +52,10 @@ class Site:
         self._socket.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """Debian's Chromium under playwright; skipped loudly where either is missing."""
+    """Debian's Chromium under playwright; skipped loudly where either is missing. It ends with the module: as long as
+    it runs, so does an event loop in this thread, and no other test can start one."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install '.[browser]'")
     path = os.environ.get("RATCHET_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
