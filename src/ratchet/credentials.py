@@ -38,10 +38,10 @@ _NAMES = (("password", _SHORTEST_PASSWORD, _PASSWORDS), ("secret", 8, _TOKENS), 
 # `>` in XML, `value:` in manifests, a comma between quoted arguments, whitespace behind an option. A line end may be
 # escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
-(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z]{1,12}){1,3}+(?=:))?
+(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z]{1,12}){1,3}(?=:))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\))
-(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}+(?:=>|:=|={1,2}|:(?!//)|is(?=\s))
-  \s{0,8}+(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}+|>
+(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:=>|:=|={1,2}|:(?!//)|is(?=\s))
+  \s{0,8}+(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}|>
   |,?\s{1,40}+["']?value["']?\s{0,4}[:=]\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
 (?P<opener>(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
@@ -60,7 +60,7 @@ def _patterns() -> list[re.Pattern[str]]:
     return _compiled
 
 
-_UNQUOTED = re.compile(r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))++")
+_UNQUOTED = re.compile(r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+")
 _NEXT_FIELD = re.compile(r",(?=[\w.-]{1,60}[=:])")
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
 _JUDGED = 80  # characters of a value that decide
@@ -217,7 +217,7 @@ def _is_option(low: str, start: int) -> bool:
     return low.startswith("-", first + 1)
 
 
-_COLON = re.compile(r"(?:\s|\\{1,7}[nrt])*+:(?!=)")
+_COLON = re.compile(r"(?:\s|\\{1,7}[nrt])*:(?!=)")
 _LINE_END = re.compile(r"$|[\r\n]|\\{1,7}[nr]")
 
 

@@ -98,7 +98,7 @@ _PROVIDERS: tuple[tuple[str, str, str], ...] = (
     ("AC", r"(?<![A-Za-z0-9])AC[0-9a-f]{32}(?![0-9A-Za-z])", "twilio"),
     (":AA", rf"(?<![A-Za-z0-9])(?:bot)?[0-9]{{6,12}}:AA{_BODY}{{30,}}", "telegram"),
     ("gsk_", r"(?<![A-Za-z0-9])gsk_[A-Za-z0-9]{16,}", "groq"),
-    ("dapi", r"(?<![A-Za-z0-9])(?:dapi[0-9a-f]{32}(?:-[0-9])?)++", "databricks"),
+    ("dapi", r"(?<![A-Za-z0-9])(?:dapi[0-9a-f]{32}(?:-[0-9])?)+", "databricks"),
     ("xai-", rf"(?<![A-Za-z0-9])xai-{_DIGIT_SOON}{_BODY}{{20,}}", "xai"),
     ("pplx-", rf"pplx-{_BODY}{{20,}}", "perplexity"),
     ("nvapi-", rf"nvapi-{_BODY}{{16,}}", "nvidia"),
@@ -208,7 +208,7 @@ def _without_password(rest: str) -> str:
     return f"{user}{':[redacted:password]' if password else colon}{rest[at:]}"
 
 
-_JWT = r"(?<![A-Za-z0-9+/])eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]+)*+"
+_JWT = r"(?<![A-Za-z0-9+/])eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++)*"
 
 
 def _hide_jwt(text: str) -> str:
@@ -218,7 +218,7 @@ def _hide_jwt(text: str) -> str:
 _AUTHORIZATION = (
     r"(?i)(authorization[\\\"'\])]{0,20}\s{0,4}[:=,]\s{0,4}[\\\"']{0,20}(?:aws4-hmac-sha256|digest|negotiate|ntlm|hawk)\s{1,4})"
     # A digest's parts are quoted one by one: `username="bob", qop=auth, response="..."`.
-    r"(?!\[redacted)(?=[^\r\n]{4})(?:[^\"'\r\n\\]++(?<==)\\{0,15}\"[^\"\r\n\\]*+\\{0,15}\")*+[^\"'\r\n\\]*+"
+    r"(?!\[redacted)(?=[^\r\n]{4})(?:[^\"'\r\n\\]++(?<==)\\{0,15}\"[^\"\r\n\\]*+\\{0,15}\")*[^\"'\r\n\\]*+"
 )
 _SCHEME = (
     r"(?i)(authorization[\\\"'\])]{0,20}\s{0,4}[:=,]\s{0,4}[\\\"']{0,20})?"

@@ -117,7 +117,7 @@ def _shown(cell: str, column: str, delimiter: str) -> str:
 # --- passphrases ----------------------------------------------------------------------------------------------------
 # Without quotes a passphrase is all that stands on a line behind the name that begins it.
 _PHRASE = (
-    r"(?i)pass(?:word|phrase|wd)(?: ?:| =)[ \t]{1,8}([^\s\"'`\\]{1,30}(?: [^\s\"'`\\]{1,30}){2,12}+)"
+    r"(?i)pass(?:word|phrase|wd)(?: ?:| =)[ \t]{1,8}([^\s\"'`\\]{1,30}(?: [^\s\"'`\\]{1,30}){2,12})"
     r"(?=[ \t]{0,4}(?:$|[\r\n]|\\{1,7}[nr]|\\{0,7}[\"'`]))"
 )
 _BEFORE_NAME = 60  # characters before the name that are looked at
