@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -26,6 +25,7 @@ from ratchet.benching import Agent, Benchmark, BenchTask, Evaluation, Split
 from ratchet.benchplan import Watch, chosen, shows_noise, wanted
 from ratchet.benchruns import FIRST, SECOND, BenchRun
 from ratchet.benchshelf import BenchShelf
+from ratchet.claiming import claimed
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.healing import Budget
 from ratchet.loops.evaluating import Each, Evaluator
@@ -316,15 +316,8 @@ class BenchBook:
         """Only one process works on a run; the claim ends with the process, however it ends. Raises Conflict."""
         folder = self._home / "bench"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        opened = os.open(folder / f"{run}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise Conflict(f"another process works on bench run {run}; wait for it, or end it there") from error
+        with claimed(folder / f"{run}.lock", f"bench run {run}"):
             yield
-        finally:
-            os.close(opened)
 
     # -- see it --------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import time
@@ -15,6 +14,7 @@ from typing import Literal
 from ratchet import coin, episodes, registry, workspaces
 from ratchet.asking import Model
 from ratchet.attempt import Checks
+from ratchet.claiming import claimed
 from ratchet.confinement import Limits
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.healing import Attempt, Budget, Episode, Task
@@ -298,15 +298,8 @@ class EpisodeBook:
         """Only one process runs an episode; the claim ends with the process, however it ends. Raises Conflict."""
         folder = self._home / "episodes"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        opened = os.open(folder / f"{episode_id}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise Conflict(f"another process runs episode {episode_id}; wait for it, or end it there") from error
+        with claimed(folder / f"{episode_id}.lock", f"episode {episode_id}"):
             yield
-        finally:
-            os.close(opened)
 
     # -- see it --------------------------------------------------------------------------------------------------------
 

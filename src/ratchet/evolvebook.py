@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from ratchet.benchbook import BenchBook
 from ratchet.benchground import check_shown, executing, files_of, measuring
 from ratchet.benching import Benchmark, Evaluation
 from ratchet.benchshelf import BenchShelf
+from ratchet.claiming import claimed
 from ratchet.confinement import FileChange, Limits
 from ratchet.declaration import declared
 from ratchet.episodebook import Landing
@@ -235,15 +235,8 @@ class EvolveBook:
         """Only one process moves a run; the claim ends with the process, however it ends. Raises Conflict."""
         place = self._place(run)
         place.mkdir(parents=True, exist_ok=True, mode=0o711)
-        opened = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise Conflict(f"another process moves run {run}; wait for it, or end it there") from error
+        with claimed(place / "lock", f"run {run}"):
             yield
-        finally:
-            os.close(opened)
 
     # -- see it --------------------------------------------------------------------------------------------------------
 
