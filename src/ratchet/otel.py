@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 class SpanProcessor(_SpanProcessor):
     """Records each ended span of a model, a tool, an agent or a chain, and each that failed; `every` other one, too,
-    if asked for. Costs a span less than a millisecond and never raises into the host.
+    if asked for. Writes one line to the journal for each, and never raises into the host.
 
     `home` is where it is recorded (RATCHET_HOME; ~/.ratchet).
     """
