@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -72,7 +73,7 @@ class Each:
         self.made: dict[Key, Evaluation] = {}
 
     def wanted(self, most: int, under_way: Container[Key]) -> Sequence[Wanted]:
-        return [each for key, each in self._left.items() if key not in under_way][:most]
+        return [*islice((each for key, each in self._left.items() if key not in under_way), most)]
 
     def took(self, made: Evaluation) -> None:
         key = key_of(made)
@@ -229,9 +230,7 @@ class Evaluator:
         try:
             made = future.result()
         except BrokenExecutor as error:
-            raise BackendError(
-                f"the executor broke ({error}); `ratchet evolve --resume {self._run}` pays for nothing twice"
-            ) from error
+            raise BackendError(f"the executor broke ({error}); resume {self._run}: nothing is paid twice") from error
         except Exception as error:
             # A measure may be anybody's: its fault costs the evaluation, not the run.
             log.exception("evaluation.failed", extra={"run": self._run, "task": wanted.task.id})
