@@ -283,3 +283,11 @@ def test_metrics_are_in_prometheus_form(held: TestClient) -> None:
     assert all(line.rpartition(" ")[0] and float(line.rpartition(" ")[2]) is not None for line in lines)
     assert "ratchet_outcomes_taken_total 2" in lines
     assert 'ratchet_http_requests_total{method="POST",route="/v1/outcomes",status="202"} 1' in lines
+
+
+def test_methods_that_were_made_up_are_counted_as_one(held: TestClient) -> None:
+    for number in range(5):
+        held.request(f"MADE{number}", "/v1/health")
+    told = held.get("/metrics").text
+    assert 'method="other"' in told
+    assert "MADE" not in told

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -203,6 +204,38 @@ def test_an_event_whose_transaction_ended_late_is_told_all_the_same() -> None:
         return ["end" if each is None else str(each["id"]) for each in got]
 
     assert asyncio.run(run()) == ["new", "late", "end"]
+
+
+def test_two_who_come_at_once_both_hear_what_happens_meanwhile() -> None:
+    timeline, came = Timeline(), threading.Event()
+    looks = 0
+
+    def read(since: float) -> list[Row]:
+        nonlocal looks
+        looks += 1
+        found = timeline(since)
+        if looks == 1:
+            timeline.add("meanwhile")
+            came.wait(WAITS_S)
+        return found
+
+    async def run() -> list[object]:
+        feed = Feed(read, poll_s=0.01)
+
+        async def come() -> object:
+            async with feed.listen() as listener:
+                event = await asyncio.wait_for(listener.queue.get(), 10)
+                return event and event["id"]
+
+        both = [asyncio.create_task(come()) for _ in range(2)]
+        while feed.listening < 2:
+            await asyncio.sleep(0.01)
+        came.set()
+        heard = [await each for each in both]
+        feed.close()
+        return heard
+
+    assert asyncio.run(run()) == ["meanwhile", "meanwhile"]
 
 
 def test_a_feed_says_when_the_store_is_down_and_when_it_is_back() -> None:

@@ -60,6 +60,7 @@ class Feed:
         self._since = 0.0
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
+        self._beginning = asyncio.Lock()  # who comes while the first look is under way must not look again
         self.closed = False
         self.down = ""
         """Why the store cannot be read now; "" while it can."""
@@ -76,16 +77,23 @@ class Feed:
         if self.closed:
             listener.give(None)
         self._listeners.append(listener)
-        if self._task is None and not self.closed:
-            self._since = time.time()
-            self._known.clear()
-            self._recent.clear()  # what happened while nobody listened is missing in it
-            await self._look(first=True)
-            self._task = asyncio.create_task(self._run(), name="ratchet-feed")
         try:
+            async with self._beginning:
+                await self._begin()
             yield listener
         finally:
             self._listeners.remove(listener)
+
+    async def _begin(self) -> None:
+        """Start to read, unless that is done already."""
+        if self._task is not None or self.closed:
+            return
+        self._since = time.time()
+        self._known.clear()
+        self._recent.clear()  # what happened while nobody listened is missing in it
+        await self._look(first=True)
+        if not self.closed:
+            self._task = asyncio.create_task(self._run(), name="ratchet-feed")
 
     def recent_after(self, event_id: str) -> list[Row] | None:
         """What was handed out after an event, in that order; None when it is not remembered."""

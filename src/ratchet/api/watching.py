@@ -37,7 +37,7 @@ class Watching:
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = scope.get("route")
         pattern = str(getattr(route, "path", "")) or "other"
-        method = str(scope["method"])
+        method = str(scope["method"]) if scope["method"] in _METHODS else "other"  # anybody may make up one
         self._meter.served(method, pattern, status, seconds)
         caller = scope.get("state", {}).get("caller")
         log.info(
@@ -52,6 +52,7 @@ class Watching:
         )
 
 
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"))
 # What a browser must not do with our answers, whatever it takes them for.
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
