@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.bench.laying import write_files
 from ratchet.benching import BenchTask
 from ratchet.confinement import Command, Limits
 from ratchet.errors import Refused
 from ratchet.ports import Sandbox
 from ratchet.sandboxes import Sandboxes
 from ratchet.scorers import Scored, score
-from ratchet.scorers.graded import write_files
 from ratchet.workspaces import copied
 
 LIMITS = Limits(wall_s=60)

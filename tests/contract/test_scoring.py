@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from hall import LIMITS, Hall, opened
 
+from ratchet.bench.laying import write_files
 from ratchet.benching import BenchTask
 from ratchet.confinement import Command, Limits
 from ratchet.errors import SandboxError
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Json
 from ratchet.scorers import Scored, score
-from ratchet.scorers.graded import write_files
 from ratchet.workspaces import copied
 
 ADD = BenchTask(
@@ -346,6 +346,11 @@ def test_a_command_that_cannot_be_started_is_unmeasured(hall: Hall) -> None:
     assert hall.score(judged("", ["no-such-program"]), {}).unmeasured
     assert hall.score(judged("", []), {}).unmeasured
     assert hall.score(judged("", "sh"), {}).unmeasured
+
+
+def test_a_judge_that_is_a_script_can_be_run_by_its_name(hall: Hall) -> None:
+    task = replace(judged("", ["./score.sh"]), graders={"score.sh": "#!/bin/sh\ngrep -q hello out.txt && echo 1\n"})
+    assert hall.score(task, {"out.txt": "hello"}).passed
 
 
 def test_an_answer_does_not_replace_its_judge(hall: Hall) -> None:

@@ -11,6 +11,7 @@ from typing import get_args
 
 import pytest
 
+from ratchet.bench.laying import write_files
 from ratchet.bench.shipped import names, shipped
 from ratchet.benching import Benchmark, BenchTask, Split, TaskKind
 from ratchet.errors import NotFound
@@ -18,7 +19,6 @@ from ratchet.protection import is_harness, is_test
 from ratchet.sandbox.copied import CopiedWorkspace
 from ratchet.sandbox.plain import Plain
 from ratchet.scorers import SCORERS, Scored, score
-from ratchet.scorers.graded import write_files
 
 CORE = shipped("core")
 DATA = [task for task in CORE.tasks if task.scorer in ("plan", "calls")]

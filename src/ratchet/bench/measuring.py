@@ -18,6 +18,7 @@ from typing import Protocol
 from ratchet.bench.account import result_of
 from ratchet.bench.endpoint import ask_agent
 from ratchet.bench.evidence import differing, fingerprints, tried
+from ratchet.bench.laying import write_files
 from ratchet.bench.running import Done, limits_of, run_agent
 from ratchet.benching import BenchTask, Evaluation
 from ratchet.confinement import Limits, View
@@ -111,7 +112,7 @@ class Measuring:
             finally:
                 self.removed(place)
         except (BackendError, Refused, NotFound, OSError) as error:
-            return _unmeasured(job, f"{type(error).__name__}: {error}")
+            return _spoilt(_begun(job, Done(), ""), f"{type(error).__name__}: {error}")
 
     def _measured(self, job: Job, place: Path, cancelled: Callable[[], bool]) -> Evaluation:
         sandbox = self.sandbox(job.unsafe)
@@ -136,15 +137,7 @@ class Measuring:
     def _laid(self, task: BenchTask, sandbox: Sandbox, place: Path) -> Workspace:
         """The task's files in a workspace of their own, as they are the first state of it."""
         project = place / "task"
-        project.mkdir()
-        for path, text in task.files.items():
-            if path.startswith("/") or ".." in path.split("/"):
-                raise Refused(f"{path!r} is no path within task {task.id}: give one relative to its folder")
-            target = project / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8", errors="surrogateescape")
-            if text.startswith("#!"):
-                target.chmod(0o755)
+        write_files(project, task.files)
         workspace = self.copied(sandbox, project, place / "work")
         shutil.rmtree(project)
         return workspace
@@ -171,11 +164,7 @@ def _unscored(job: Job, done: Done, place: Path) -> Evaluation:
         return replace(made, result="unmeasured", reason=_line(done.reason), kind="cancelled")
     full = "" if done.infrastructure or shutil.disk_usage(place).free > _FREE_BYTES else "the disk is full"
     if done.infrastructure or full:
-        told = done.infrastructure or full
-        kind = kind_of(told)
-        return replace(
-            made, result="unmeasured", reason=_line(told), kind=kind, signature=sign(kind, template_of(told))
-        )
+        return _spoilt(made, done.infrastructure or full)
     text = redact(done.reason if done.killed or not done.output else done.output)
     kind = _KINDS.get(done.killed) or kind_of(text, exit_code=done.exit_code)
     template = template_of(text) or f"exit code {done.exit_code}"
@@ -201,10 +190,6 @@ def _begun(job: Job, done: Done, scorer_output: str) -> Evaluation:
         isolation=done.isolation,
         tampered=_named_once(done.attempts, forged),
     )
-
-
-def _unmeasured(job: Job, told: str) -> Evaluation:
-    return _spoilt(_begun(job, Done(), ""), told)
 
 
 def _spoilt(made: Evaluation, told: str) -> Evaluation:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from ratchet.bench.laying import write_files
 from ratchet.benching import BenchTask
 from ratchet.confinement import FileChange, Limits
-from ratchet.errors import Refused, UsageError
+from ratchet.errors import Refused
 from ratchet.healing import Task, Verdict
 from ratchet.judges.pytest import PytestJudge
 from ratchet.patching import LINK_MODE
@@ -113,18 +114,6 @@ def _write(workspace: Workspace, change: FileChange) -> None:
     except (Refused, OSError, ValueError):
         # A path that no file can have here is the answer's, not the machine's: it is as if it were not there.
         return
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write texts by path below a folder. Raises UsageError for a path that leads out of it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in files.items():
-        pure = PurePosixPath(path)
-        if pure.is_absolute() or ".." in pure.parts or not pure.parts:
-            raise UsageError(f"{path!r} is no path within a task: give one relative to its folder, without '..'")
-        target = folder / pure
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def score(
