@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ratchet.errors import NotFound
+from ratchet.paging import rows_of
 from ratchet.ports import Page, Store
 from ratchet.records import Json, Row
 
 MOST = 5_000
-"""Events of one look. A listener that is further behind reads the rest page by page."""
+"""Events of one look."""
 
 
 class Timeline:
@@ -28,15 +29,15 @@ class Timeline:
         asked: dict[str, Json | tuple[str, Json]] = {"record": ("in", [*records])}
         return self._store().find("events", asked, order=("at", "id")).rows
 
-    def after(self, event_id: str, *, limit: int = MOST) -> list[Row]:
-        """What is dated like this event or later and was written after it. Raises NotFound for an unknown event."""
+    def after(self, event_id: str) -> Iterator[Row]:
+        """All that comes after this event, in order, read as it is iterated. Raises NotFound for an unknown event."""
         store = self._store()
         held = store.get("events", event_id)
         if held is None:
             raise NotFound(f"no event {event_id}; it was cleared away, or is of another store")
-        rows = store.find("events", {"at": (">=", held["at"])}, order=("at", "id"), limit=limit + 1).rows
         place = (held["at"], event_id)
-        return [row for row in rows if (row["at"], row["id"]) > place]
+        rows = rows_of(store, "events", {"at": (">=", held["at"])}, order=("at", "id"))
+        return (row for row in rows if (row["at"], row["id"]) > place)
 
     def page(self, *, noun: str | None = None, limit: int, cursor: str | None = None) -> Page:
         """Events, newest first; of one noun."""

@@ -112,6 +112,18 @@ def test_who_comes_back_gets_what_happened_while_nobody_listened() -> None:
     assert asyncio.run(run()) is None
 
 
+def test_who_was_away_for_long_gets_all_that_was_missed(home: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        now = time.time()
+        names = [f"e{n:05}" for n in range(6_000)]
+        rows: list[Row] = [
+            {"id": each, "noun": "log", "record": "log", "verb": "seen", "at": now - 9_000 + n}
+            for n, each in enumerate(names)
+        ]
+        runtime.store.insert_new("events", rows)
+        assert [row["id"] for row in runtime.timeline.after(names[0])] == names[1:]
+
+
 def test_a_stream_of_one_noun_tells_of_no_other(server: Server) -> None:
     place = listen(server, path="/v1/events/sse?noun=trial&noun=lesson")
     httpx.post(f"{server.url}/v1/outcomes", json={"agent": "a"})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Annotated
 
 from fastapi import Header
 from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.concurrency import run_in_threadpool
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 
 from ratchet import wire
 from ratchet.api.serving import Served
@@ -21,6 +21,7 @@ LastEventId = Annotated[
 ]
 RETRY_MS = 2_000
 """How long a browser waits before it comes back."""
+_REMEMBERED = 10_000  # ids: more than happens while the store is read, and a stream may be open for weeks
 _FAREWELL_S = 2.0  # for a stream to end by itself, which the feed makes it do at once
 
 _EVENT = {
@@ -40,6 +41,21 @@ STREAM: dict[int | str, dict[str, object]] = {
 }
 
 
+class _Sent:
+    """The ids that a stream has sent lately: what happens while it reads the store comes from the feed once more."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, None] = {}
+
+    def __contains__(self, event_id: object) -> bool:
+        return event_id in self._ids
+
+    def add(self, event_id: str) -> None:
+        self._ids[event_id] = None
+        if len(self._ids) > _REMEMBERED:
+            del self._ids[next(iter(self._ids))]
+
+
 def stream(
     held: Served,
     last_id: str | None,
@@ -53,9 +69,10 @@ def stream(
 
     async def events() -> AsyncIterator[ServerSentEvent]:
         async with held.feed.listen(wants) as listener:
-            sent: set[str] = set()
+            sent = _Sent()
             last = last_id
-            for row in await run_in_threadpool(_missed, held, last, wants, before):
+            missed = await run_in_threadpool(_missed, held, last, wants, before)
+            async for row in iterate_in_threadpool(missed):
                 last = str(row["id"])
                 sent.add(last)
                 yield _sse(row)
@@ -69,7 +86,8 @@ def stream(
                     last = str(row_or_end["id"])
                     sent.add(last)
             # Its end may be seen before the feed has handed out what led to it.
-            for row in await run_in_threadpool(_stored, held, last, wants, before):
+            rest = await run_in_threadpool(_stored, held, last, wants, before)
+            async for row in iterate_in_threadpool(rest):
                 if str(row["id"]) not in sent:
                     yield _sse(row)
             yield ServerSentEvent(event="end", data="{}")
@@ -85,24 +103,24 @@ def stream(
 
 def _missed(
     held: Served, last_id: str | None, wants: Callable[[Row], bool], before: Callable[[], list[Row]]
-) -> list[Row]:
+) -> Iterator[Row]:
     """What a stream begins with. Where the last event is not known any more it begins as if it were new."""
     remembered = held.feed.recent_after(last_id) if last_id else None
     if remembered is None:
         return _stored(held, last_id, wants, before)
-    return [row for row in remembered if wants(row)]
+    return filter(wants, remembered)
 
 
 def _stored(
     held: Served, last_id: str | None, wants: Callable[[Row], bool], before: Callable[[], list[Row]]
-) -> list[Row]:
+) -> Iterator[Row]:
     """What the store has after an event; `before` where there is none, or it is not known."""
     if not last_id:
-        return before()
+        return iter(before())
     try:
-        return [row for row in held.runtime.timeline.after(last_id) if wants(row)]
+        return filter(wants, held.runtime.timeline.after(last_id))
     except NotFound:
-        return before()
+        return iter(before())
 
 
 def _sse(row: Row) -> ServerSentEvent:
