@@ -11,7 +11,7 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from ratchet.errors import Refused, UsageError
 from ratchet.ports import Sandbox, Workspace
 from ratchet.redaction import redact
 from ratchet.solving import Purse
+from ratchet.verdicts import last_line
 
 _ARGUMENT_BYTES = 100_000  # Linux takes 131,072 bytes in one argument
 _SAID = 300
@@ -130,7 +131,7 @@ class CodingAgent:
             )
 
     def _command(self, errand: Errand, paths: Mapping[str, Path], usd: float) -> Command:
-        values = {name: _argument(text) for name, text in errand.arguments.items()}
+        values = {name: argument_of(text) for name, text in errand.arguments.items()}
         values |= {f"{name}_file": str(path) for name, path in paths.items()} | {"usd": f"{usd:.4f}"}
         own = {f"RATCHET_{name.upper()}_FILE": str(path) for name, path in paths.items()}
         return Command(
@@ -158,10 +159,7 @@ class CodingAgent:
 
     def _hidden(self, text: str) -> str:
         """The text without secrets, those that the person passed on by name included."""
-        for value in self._environ.values():
-            if len(value) > _SWITCH:
-                text = text.replace(value, "[redacted:passed]")
-        return redact(text)
+        return redact(hidden(text, self._environ.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +182,8 @@ class _Said:
             cost = next((usd for name in _COST_NAMES if (usd := _usd(found.get(name))) is not None), cost)
         if cost is None and (session := _AIDER_COST.findall(out + errors)):
             cost = float(session[-1])
-        last = next((line for text in (errors, out) for line in reversed(text.split("\n")) if line.strip()), "")
-        return cls(_line(told or last), _line(last), told or out, cost)
+        last = last_line(errors) or last_line(out)
+        return cls(_line(told) or last, last, told or out, cost)
 
 
 def objects_in(out: str) -> Iterator[dict[str, object]]:
@@ -199,6 +197,14 @@ def objects_in(out: str) -> Iterator[dict[str, object]]:
         except (ValueError, RecursionError):
             continue
         yield from (each for each in (found if isinstance(found, list) else [found]) if isinstance(each, dict))
+
+
+def hidden(text: str, passed: Iterable[str]) -> str:
+    """The text without the values of variables that were passed on by name."""
+    for value in passed:
+        if len(value) > _SWITCH:
+            text = text.replace(value, "[redacted:passed]")
+    return text
 
 
 def _tells_cost(argv: Sequence[str]) -> bool:
@@ -234,7 +240,8 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w{1,40})\}", lambda found: values.get(found[1], found[0]), word)
 
 
-def _argument(text: str) -> str:
+def argument_of(text: str) -> str:
+    """The text as one argument of a command, cut to what the system takes."""
     return text.replace("\0", "").encode("utf-8", "replace")[:_ARGUMENT_BYTES].decode("utf-8", "ignore")
 
 

@@ -12,6 +12,7 @@ from ratchet.redaction import cap, redact
 from ratchet.signature import sign, template_of
 
 OUTPUT_CHARS = 60_000
+_LINE_CHARS = 300
 _KILLED = {
     "wall": "did not end within {wall:.0f} s",
     "idle": "neither worked nor said anything",
@@ -48,6 +49,12 @@ def text_of(ran: Ran) -> str:
     """What it printed, standard output first, its middle left out where it is very long."""
     parts = (stream.decode("utf-8", "replace") for stream in (ran.stdout, ran.stderr))
     return cap("\n".join(part.rstrip("\n") for part in parts if part.strip()), OUTPUT_CHARS)
+
+
+def last_line(text: str) -> str:
+    """The last line that says anything, as one short line; "" where none does."""
+    last = next((line for line in reversed(text.split("\n")) if line.strip()), "")
+    return " ".join(last.split())[:_LINE_CHARS]
 
 
 def failed(

@@ -11,19 +11,17 @@ from pathlib import Path
 
 from ratchet.bench.account import TEMPORARY_FAILURE, Account, read_account
 from ratchet.bench.looping import LoopWatch
+from ratchet.codingagent import argument_of, hidden
 from ratchet.confinement import Command, Limits, Ran
 from ratchet.episodes import state_of
 from ratchet.errors import NotFound, Refused
 from ratchet.ports import Sandbox, Workspace
 from ratchet.proposing import Job
-from ratchet.verdicts import text_of
+from ratchet.verdicts import last_line, text_of
 
 INSIDE = Path(__file__).parent / "inside"
 _IDLE_S = {"none": 30.0, "host": 180.0}
 """Longest time with neither output nor work: one that reaches no network has nothing to wait for."""
-_ARGUMENT_BYTES = 100_000  # Linux takes 131,072 bytes in one argument
-_SWITCH = 3  # characters of a passed value that is no secret: switches and numbers, which stand in any text
-_SAID = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ def run_agent(job: Job, workspace: Workspace, sandbox: Sandbox, workdir: str, ca
         return looped or cancelled()
 
     ran = sandbox.run(_command(job, workspace, workdir), cancelled=stop, on_output=watch.hear)
-    output = hidden(text_of(ran), job)
+    output = hidden(text_of(ran), (os.environ.get(name, "") for name in job.agent.pass_env))
     account = read_account(workspace, job.task.files)
     killed = "looping" if looped and ran.killed == "cancel" else ran.killed
     return Done(
@@ -85,19 +83,10 @@ def run_agent(job: Job, workspace: Workspace, sandbox: Sandbox, workdir: str, ca
     )
 
 
-def hidden(text: str, job: Job) -> str:
-    """The text without the values of the variables that were passed on by name."""
-    for name in job.agent.pass_env:
-        value = os.environ.get(name, "")
-        if len(value) > _SWITCH:
-            text = text.replace(value, "[redacted:passed]")
-    return text
-
-
 def _command(job: Job, workspace: Workspace, workdir: str) -> Command:
     agent = job.agent
     values = {
-        "{task}": _argument(job.task.instruction),
+        "{task}": argument_of(job.task.instruction),
         "{workdir}": workdir,
         "{agent}": job.version,
         "{seed}": str(job.seed),
@@ -146,8 +135,7 @@ def _why_failed(ran: Ran, killed: str, output: str) -> str:
         return _KILLED.get(killed, f"the agent was ended: {killed}")
     if ran.exit_code == 0:
         return ""
-    last = next((line for line in reversed(output.split("\n")) if line.strip()), "it said nothing")
-    return f"the agent ended with {ran.exit_code}: {' '.join(last.split())[:_SAID]}"
+    return f"the agent ended with {ran.exit_code}: {last_line(output) or 'it said nothing'}"
 
 
 _KILLED = {
@@ -169,15 +157,11 @@ def _infrastructure(ran: Ran, killed: str, account: Account, output: str) -> str
     if account.infrastructure:
         return f"the agent says: {account.infrastructure}"
     if ran.exit_code == TEMPORARY_FAILURE:
-        last = next((line for line in reversed(output.split("\n")) if line.strip()), "nothing more")
-        return f"the agent says that it could not work ({TEMPORARY_FAILURE}): {' '.join(last.split())[:_SAID]}"
+        said = last_line(output) or "nothing more"
+        return f"the agent says that it could not work ({TEMPORARY_FAILURE}): {said}"
     return ""
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
     """The word with its placeholders filled, each once and none within what was filled in."""
     return re.sub(r"\{(?:task|workdir|agent|seed)\}", lambda found: values[found[0]], word)
-
-
-def _argument(text: str) -> str:
-    return text.replace("\0", "").encode("utf-8", "replace")[:_ARGUMENT_BYTES].decode("utf-8", "ignore")

@@ -22,6 +22,7 @@ from ratchet.proposing import AgentProposer, ProposalJob, Proposed
 from ratchet.protection import MOST_BYTES
 from ratchet.records import Json
 from ratchet.redaction import clean
+from ratchet.verdicts import last_line
 
 log = logging.getLogger(__name__)
 
@@ -166,5 +167,4 @@ def fails_own_check(
     if ran.exit_code == 0:
         return ""
     said = clean((ran.stdout + b"\n" + ran.stderr).decode("utf-8", "replace").strip(), _REASON_CHARS)
-    last = next((line for line in reversed(said.split("\n")) if line.strip()), "it said nothing")
-    return f"its own check ends with {ran.exit_code}: {' '.join(last.split())[:300]}"
+    return f"its own check ends with {ran.exit_code}: {last_line(said) or 'it said nothing'}"
