@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ratchet import credit
 from ratchet.arguments import need_text, need_text_or_none
 from ratchet.errors import UsageError
 from ratchet.memory import lessons, portable
 from ratchet.memory.portable import Imported, Synced
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, LessonState, Scope
+from ratchet.report import LessonEffect, lesson_effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,12 @@ class LessonBook:
     def show(self, lesson_id: str) -> Lesson:
         """One lesson. Raises NotFound."""
         return lessons.show(self._reading(), lesson_id)
+
+    def effect(self, lesson_id: str) -> LessonEffect | None:
+        """Whether a lesson helps, against its withheld control; None while nothing of it is settled."""
+        store = self._reading()
+        credit.settle(store, now=time.time())
+        return lesson_effect(store, lesson_id)
 
     def add(
         self,

@@ -59,6 +59,12 @@ def report(store: Store, *, withheld_share: float) -> Report:
     )
 
 
+def lesson_effect(store: Store, lesson_id: str) -> LessonEffect | None:
+    """One lesson of the report; None while nothing of it is settled."""
+    tallies = credit.by_lesson(store)
+    return _lesson(store, lesson_id, tallies[lesson_id], shrink(tallies)[lesson_id]) if lesson_id in tallies else None
+
+
 def _lesson(store: Store, lesson_id: str, tallies: Tallies, effect: Shrunk) -> LessonEffect:
     row = store.get("lessons", lesson_id) or {}
     counts = Counts()

@@ -11,7 +11,7 @@ from ratchet import credit, deliver, exposure
 from ratchet.effects import Counts
 from ratchet.ports import Store
 from ratchet.records import Json, Row
-from ratchet.report import report
+from ratchet.report import lesson_effect, report
 from ratchet.testing.stores import open_store
 
 PUSH = ("Bash", "git push", "")
@@ -256,6 +256,8 @@ def test_the_report_shows_the_pool_first_and_says_when_it_knows_too_little(store
     assert found.pooled.verdict == "not enough data yet"
     (one,) = found.lessons
     assert (one.id, one.text, one.counts) == ("l-1", "do", Counts(8, 0, 0, 2))
+    assert lesson_effect(store, "l-1") == one
+    assert lesson_effect(store, "l-2") is None
 
 
 def test_publishing_tells_hooks_the_active_lessons_and_the_share(store: Store, tmp_path: Path) -> None:

@@ -41,8 +41,7 @@ def lessons(request: Request, runtime: Operations, q: str = "", state: str = "",
 def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
     """One lesson whole."""
     held = runtime.lessons.show(lesson_id)
-    effect = next((each for each in runtime.report().lessons if each.id == lesson_id), None)
-    return drawn(request, "lesson.html", held=held, effect=effect)
+    return drawn(request, "lesson.html", held=held, effect=runtime.lessons.effect(lesson_id))
 
 
 @router.post("/ui/lessons/{lesson_id}/approve", dependencies=[WRITES])
