@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from ratchet import coin, episodes, registry, workspaces
 from ratchet.asking import Model
 from ratchet.attempt import Checks
 from ratchet.claiming import claimed
-from ratchet.confinement import Limits
+from ratchet.confinement import FileChange, Limits
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.healing import Attempt, Budget, Episode, Task
 from ratchet.judges.model import SecondOpinion
@@ -50,6 +50,21 @@ class Landing:
     @property
     def text(self) -> str:
         return " ".join(filter(None, (self.to, self.name)))
+
+
+def land(landing: Landing, folder: Path, changes: Sequence[FileChange], *, home: Path, message: str) -> None:
+    """Bring a result to where it is wanted. Raises Conflict where somebody changed the same lines meanwhile."""
+    if landing.to == "apply":
+        files.apply(folder, changes, lock=lock_of(home, folder))
+    elif landing.to == "branch":
+        branch.commit(folder, landing.name, changes, message=message)
+    elif landing.to == "patch":
+        Path(landing.name).write_text(diff_text(changes), encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def lock_of(home: Path, folder: Path) -> Path:
+    """The file that everybody locks who applies to a folder."""
+    return home / "locks" / hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,13 +362,7 @@ class EpisodeBook:
         if not landing.to:
             return held
         changes = episodes.checkpoint(store, held.id, held.attempts[-1].n).changes
-        folder = Path(held.task.folder)
-        if landing.to == "apply":
-            files.apply(folder, changes, lock=self._home / "locks" / _name_of(folder))
-        elif landing.to == "branch":
-            branch.commit(folder, landing.name, changes, message=_message(held))
-        else:
-            Path(landing.name).write_text(diff_text(changes), encoding="utf-8", errors="surrogateescape", newline="")
+        land(landing, Path(held.task.folder), changes, home=self._home, message=_message(held))
         return replace(episodes.write(store, held, "landed", applied=landing.text), attempts=held.attempts)
 
 
@@ -372,10 +381,6 @@ def _attempt(held: Episode, n: int) -> Attempt:
         if each.n == n:
             return each
     raise NotFound(f"episode {held.id} has no attempt {n}; `ratchet episodes show {held.id}` lists them")
-
-
-def _name_of(folder: Path) -> str:
-    return hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
 
 
 def _message(held: Episode) -> str:

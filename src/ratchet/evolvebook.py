@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import count
@@ -18,12 +16,12 @@ from ratchet.benchshelf import BenchShelf
 from ratchet.claiming import claimed
 from ratchet.confinement import FileChange, Limits
 from ratchet.declaration import declared
-from ratchet.episodebook import Landing
+from ratchet.episodebook import Landing, land, lock_of
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.evolveasked import EvolveAsked, EvolveMeans, check
 from ratchet.evolving import Candidate, Evolution
 from ratchet.healing import Budget
-from ratchet.landing import branch, files
+from ratchet.landing import files
 from ratchet.loops.evaluating import Means as Measuring
 from ratchet.loops.evolve import KEPT_BACK, Evolve, Ground
 from ratchet.modelchoice import ModelChoice
@@ -282,17 +280,10 @@ class EvolveBook:
         with self._claimed(run):
             held = evolutions.evolution(store, run)
             changes = self.changes(run)
-            patch = diff_text(changes)
-            folder = Path(held.agent.folder)
-            if landing.to == "apply":
-                files.apply(folder, changes, lock=self._lock(folder))
-            elif landing.to == "branch":
-                branch.commit(folder, landing.name, changes, message=self._message(run))
-            elif landing.to == "patch":
-                Path(landing.name).write_text(patch, encoding="utf-8", errors="surrogateescape", newline="")
             if landing.to:
+                land(landing, Path(held.agent.folder), changes, home=self._home, message=self._message(run))
                 held = evolutions.write(store, held, "landed", applied=landing.text)
-        return held, patch
+        return held, diff_text(changes)
 
     def revert(self, run: str) -> Evolution:
         """Take an applied result out of the agent's folder again, and nothing else.
@@ -306,11 +297,8 @@ class EvolveBook:
             if held.applied != "apply":
                 where = f"it went to {held.applied}" if held.applied else "it was not applied"
                 raise Refused(f"run {run} changed nothing in {folder}: {where}")
-            files.apply(folder, [_undone(each) for each in self.changes(run)], lock=self._lock(folder))
+            files.apply(folder, [_undone(each) for each in self.changes(run)], lock=lock_of(self._home, folder))
             return evolutions.write(store, held, "taken_back", applied="")
-
-    def _lock(self, folder: Path) -> Path:
-        return self._home / "locks" / hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
 
     def _message(self, run: str) -> str:
         kept = [each for each in self.candidates(run) if each.state == "kept"]

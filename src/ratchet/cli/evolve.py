@@ -13,8 +13,8 @@ from ratchet.bench.agents import agent_of
 from ratchet.cli import show, show_evolve
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.evolve_options import Shaped, means_options, run_options
+from ratchet.cli.landings import landing_of
 from ratchet.cli.stopping import draining
-from ratchet.episodebook import Landing
 from ratchet.errors import UsageError
 from ratchet.evolveasked import EvolveMeans, resolution
 
@@ -126,18 +126,11 @@ def apply(
 
     Edits that you made meanwhile stay; where both changed the same lines, nothing is written.
     """
-    wanted = [
-        Landing(to="apply") if applies else None,
-        Landing(to="branch", name=branch) if branch is not None else None,
-        Landing(to="patch", name=patch) if patch is not None else None,
-    ]
-    given = [each for each in wanted if each is not None]
-    if len(given) > 1:
-        raise UsageError("use one of --apply, --branch and --patch")
-    held, text = opened(command_home).evolutions.apply(run, given[0] if given else None)
+    landing = landing_of(applies=applies, branch=branch, patch=patch)
+    held, text = opened(command_home).evolutions.apply(run, landing)
     if as_json:
         show.as_json({**evolveshapes.evolution(held), "patch": text})
-    elif given:
+    elif landing.to:
         click.echo(f"result: {held.applied}; undo with: ratchet evolve revert {run}" if applies else held.applied)
     else:
         click.echo(text, nl=False)

@@ -12,10 +12,11 @@ import click
 from ratchet import healshapes
 from ratchet.cli import show, show_heal
 from ratchet.cli.app import explained, home_option, json_option, opened
+from ratchet.cli.landings import landing_of
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining
-from ratchet.episodebook import Asked, EpisodeBook, Landing, Means
+from ratchet.episodebook import Asked, EpisodeBook, Means
 from ratchet.errors import BackendError, RatchetError, UsageError
 from ratchet.healing import Budget, Episode
 from ratchet.loops.heal import Moment
@@ -88,7 +89,7 @@ def run(
     """
     watching = _Watching(as_json)
     try:
-        landing = _landing(applies=applies, branch=branch, patch=patch)
+        landing = landing_of(applies=applies, branch=branch, patch=patch)
         book = opened(command_home).episodes
         with draining("ending; again to end at once") as cancelled:
             given = replace(means(), told=watching.told, cancelled=cancelled.is_set)
@@ -140,18 +141,6 @@ def _check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: bool) 
     if not as_json and sys.stdin.isatty():
         return argv_of(click.prompt("No check was found in this project. Which command fails now and is to pass?"))
     raise UsageError(f"no check was found in {folder.resolve()}: give the command that fails now with --check CMD")
-
-
-def _landing(*, applies: bool, branch: str | None, patch: str | None) -> Landing:
-    wanted = [
-        Landing(to="apply") if applies else None,
-        Landing(to="branch", name=branch) if branch is not None else None,
-        Landing(to="patch", name=patch) if patch is not None else None,
-    ]
-    given = [each for each in wanted if each is not None]
-    if len(given) > 1:
-        raise UsageError("use one of --apply, --branch and --patch")
-    return given[0] if given else Landing()
 
 
 @click.group()

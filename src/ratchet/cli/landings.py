@@ -1,0 +1,19 @@
+"""Where a result goes, as --apply, --branch and --patch say."""
+
+from __future__ import annotations
+
+from ratchet.episodebook import Landing
+from ratchet.errors import UsageError
+
+
+def landing_of(*, applies: bool, branch: str | None, patch: str | None) -> Landing:
+    """The one that was asked for; nowhere, without any. Raises UsageError."""
+    wanted = [
+        Landing(to="apply") if applies else None,
+        Landing(to="branch", name=branch) if branch is not None else None,
+        Landing(to="patch", name=patch) if patch is not None else None,
+    ]
+    given = [each for each in wanted if each is not None]
+    if len(given) > 1:
+        raise UsageError("use one of --apply, --branch and --patch")
+    return given[0] if given else Landing()
