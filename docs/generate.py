@@ -135,7 +135,7 @@ def settings() -> Iterator[str]:
     lines = inspect.getsource(Config).splitlines()
     for field in fields(Config):
         at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"{field.name}:"))
-        meaning = lines[at + 1].strip().strip('"')
+        meaning = " ".join("\n".join(lines[at + 1 :]).split('"""')[1].split())
         default = "`~/.ratchet`" if field.name == "home" else f"`{field.default}`"
         yield f"| `{field.name}` | `RATCHET_{field.name.upper()}` | {default} | {meaning} |"
     yield ""

@@ -161,6 +161,13 @@ def test_the_reference_says_what_the_code_says() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_each_settings_meaning_is_told_to_its_end() -> None:
+    table = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8").partition("## Who is told")[0]
+    meanings = [line.rsplit(" | ", 1)[1] for line in table.splitlines() if line.startswith("| `")]
+    assert len(meanings) > 10
+    assert [each for each in meanings if not each.endswith(". |")] == []
+
+
 def test_nothing_published_names_a_machine_or_a_registry() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
     for name in tracked.splitlines():
