@@ -11,9 +11,9 @@ from ratchet.healing import Attempt
 from ratchet.queueing import QueuedTask
 from ratchet.records import Json, Row
 from ratchet.redaction import redact, redact_json
+from ratchet.shapes import Shape
 from ratchet.taskqueue import Breaker, TaskDetail
 
-Shape = dict[str, Json]
 _EVENT = ("id", "at", "noun", "record", "verb")
 _COLOURS = {"passed": "green", "running": "blue", "cancelled": "grey", "dropped": "grey"}
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, CallToolResult, TextContent
 
-Scope = Literal["read", "write", "run"]
+from ratchet.tokenbook import Scope
 
 _OF_TOOLS: dict[str, Scope] = {
     "record_outcome": "write",

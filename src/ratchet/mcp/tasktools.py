@@ -19,6 +19,7 @@ from ratchet.queueing import Work
 from ratchet.quoting import quoted
 from ratchet.redaction import redact
 from ratchet.runtime import Runtime
+from ratchet.shapes import Shape
 from ratchet.taskqueue import TaskDetail
 
 TaskId = Annotated[str, Field(description="As run_task gives it.", min_length=1, max_length=100)]
@@ -70,8 +71,7 @@ class TaskTools:
     @told
     def task_status(self, id: TaskId) -> Annotated[CallToolResult, shared.TaskDetail]:
         """Where a task stands: its attempts with cause, fix and cost, and the diff once its check passes."""
-        found = self._runtime.tasks.show(id)
-        return answer(_status(found), taskshapes.detail(found))
+        return _told(self._runtime.tasks.show(id))
 
     @told
     def checkpoints(self, id: TaskId) -> Annotated[CallToolResult, outputs.Checkpoints]:
@@ -87,12 +87,15 @@ class TaskTools:
         self, id: TaskId, checkpoint: Annotated[int, Field(ge=0, le=1_000_000)]
     ) -> Annotated[CallToolResult, shared.TaskDetail]:
         """Take a task back to the files after an attempt, also one that has ended."""
-        found = self._runtime.tasks.restore(id, to=checkpoint)
-        return answer(_status(found), taskshapes.detail(found))
+        return _told(self._runtime.tasks.restore(id, to=checkpoint))
 
 
-def _status(found: TaskDetail) -> str:
+def _told(found: TaskDetail) -> CallToolResult:
     shape = taskshapes.detail(found)
+    return answer(_status(found, shape), shape)
+
+
+def _status(found: TaskDetail, shape: Shape) -> str:
     lines = [f"{shape['status']} {shape['reason']}".strip()]
     if found.episode is not None:
         lines += [
