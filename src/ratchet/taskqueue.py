@@ -124,6 +124,14 @@ class TaskQueue:
         begun = task.episode and store.get("episodes", task.episode) is not None
         return TaskDetail(task=task, episode=episodes.episode(store, task.episode) if begun else None)
 
+    def under_way(self, task_id: str) -> bool:
+        """Whether somebody works on it, or will: asked again and again, so without a look at its attempts."""
+        store = self._store()
+        task = store.get("queue", task_id)
+        if task is not None:
+            return task["state"] in queueing.UNDER_WAY
+        return (store.get("episodes", task_id) or {}).get("status") == "running"
+
     def events(self, detail: TaskDetail) -> list[Row]:
         """Everything that happened to it, in order."""
         return self._timeline.of([*self.records(detail)])

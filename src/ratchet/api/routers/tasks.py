@@ -122,8 +122,7 @@ async def follow(task_id: str, held: Shared, last_event_id: LastEventId = None) 
         return record.partition("/")[0] in own
 
     def ended() -> bool:
-        found = queue.show(task_id)
-        return not (found.task.under_way if found.task is not None else found.held.status == "running")
+        return not queue.under_way(task_id)
 
     def before() -> list[Row]:
         return queue.events(queue.show(task_id))
