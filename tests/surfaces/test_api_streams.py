@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import signal
 import socket
 import threading
 import time
+from asyncio.subprocess import Process
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,9 +18,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
+from ratchet.api import drainer
 from ratchet.api.app import create
 from ratchet.api.feed import Feed
-from ratchet.api.serving import Serving
+from ratchet.api.serving import Served, Serving
 from ratchet.errors import StoreError
 from ratchet.guard.trials import note
 from ratchet.ports import Store
@@ -347,3 +350,29 @@ def test_a_silent_stream_says_that_it_lives(home: Path) -> None:
 
     with Runtime.open(home=home) as runtime:
         assert asyncio.run(run(create(runtime, Serving(heartbeat_s=0.05)))).count(b": alive") >= 3
+
+
+def test_the_process_that_drains_is_started_again_where_the_machine_would_not_at_first(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, asked = drainer._started, 0
+
+    async def refused_once(held: Served) -> Process:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+        return await start(held)
+
+    async def run(held: Served) -> None:
+        async with drainer.beside(held):
+            give_up = time.monotonic() + WAITS_S
+            while not held.runtime.store.sum_by("outcomes", (), ("count:*",))[0]["count:*"]:
+                assert time.monotonic() < give_up, "nothing was moved"
+                await asyncio.sleep(0.05)
+
+    monkeypatch.setattr(drainer, "_started", refused_once)
+    with Runtime.open(home=home) as runtime:
+        runtime.record("a", ok=True)
+        asyncio.run(run(create(runtime, Serving(drain_s=0.05)).state.served))
+    assert asked == 2

@@ -37,17 +37,24 @@ async def beside(held: Served) -> AsyncIterator[None]:
 
 async def _keep(held: Served) -> None:
     while True:
-        process = await _started(held)
         try:
-            assert process.stdout is not None
-            async for line in process.stdout:
-                told = wire.read(line.decode())
-                if isinstance(told, dict):
-                    held.feed.tell({"noun": "outcome", "verb": "stored", "count": told.get("outcomes")})
-            log.warning("drainer.ended", extra={"code": await process.wait()})
-        finally:
-            await _end(process)
+            await _listen(held, await _started(held))
+        except OSError as error:  # no memory, or no more processes: later there may be
+            log.warning("drainer.not_started", extra={"why": str(error)})
         await asyncio.sleep(_AGAIN_S)
+
+
+async def _listen(held: Served, process: Process) -> None:
+    """Tell what it moved, until it ends."""
+    try:
+        assert process.stdout is not None
+        async for line in process.stdout:
+            told = wire.read(line.decode())
+            if isinstance(told, dict):
+                held.feed.tell({"noun": "outcome", "verb": "stored", "count": told.get("outcomes")})
+        log.warning("drainer.ended", extra={"code": await process.wait()})
+    finally:
+        await _end(process)
 
 
 async def _started(held: Served) -> Process:
