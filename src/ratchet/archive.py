@@ -129,10 +129,6 @@ class Archive:
         place = self._versions / tree
         return not place.exists() or self.add(read_files(place)) == tree
 
-    def forget_folder(self, tree: str) -> None:
-        """Remove the folder of a tree; it is made anew when it is needed."""
-        remove_tree(self._versions / tree)
-
 
 def differences(old: Files, new: Files) -> tuple[FileChange, ...]:
     """What differs between two sets of files, by path."""

@@ -24,8 +24,6 @@ _NAMES: dict[type, tuple[str, ...]] = {
     kind: tuple(f.name for f in fields(kind)) for kind in (Agent, Candidate, Evaluation, Evolution, Report)
 }
 
-DECIDED = ("screened_out", "waiting", "kept", "reverted", "undecided", "cancelled")
-
 
 def version_id(tree: str, settings: Mapping[str, Json]) -> str:
     """The id of a version: the same files and settings have the same one, in every run."""

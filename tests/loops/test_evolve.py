@@ -205,7 +205,6 @@ def test_a_version_that_was_tried_is_not_tried_again(ring: Ring) -> None:
 
 def test_a_candidate_that_breaks_a_smoke_task_is_not_raced(ring: Ring) -> None:
     bench = synthetic_benchmark(smoke=1)
-    ring.agent = replace(ring.agent)
     ended = ring.evolve(to(every=0.99, gate_0=0.0), to(every=0.99), benchmark=bench)
     first, second = ring.candidates(ended)[1:]
     assert first.state == "screened_out"
@@ -394,7 +393,7 @@ def test_stopping_once_lets_what_is_under_way_end_and_the_run_goes_on_later(ring
     before = {(each.candidate, each.task, each.seed) for each in ring.book.evaluations(ended.id)}
     log = ring.folder / "log"
     ring.proposer.script = script
-    again = ring.book.resume(ended.id, replace(ring.means(measure=SyntheticMeasure(log=str(log)))))
+    again = ring.book.resume(ended.id, ring.means(measure=SyntheticMeasure(log=str(log))))
     made = {tuple(json.loads(line)) for line in log.read_text().splitlines()}
     assert again.state == "ended"
     assert not made & before
