@@ -171,9 +171,8 @@ def of_worlds(worlds: Worlds, count: int) -> list[Figure]:
     return figures
 
 
-def of_loops(found: Sequence[tuple[Ran, object]], worlds: Sequence[int]) -> list[Figure]:
+def of_loops(ran: Sequence[Ran], worlds: Sequence[int]) -> list[Figure]:
     """Worlds that went through the whole loop."""
-    ran = [each for each, _ in found]
     if not ran:
         return []
     alone = [raced(bench(seed), at_once=8).runs for seed in worlds]
@@ -205,8 +204,8 @@ def measured(workers: Workers, worlds: int, loops: int, aa: int) -> list[Figure]
     return figures
 
 
-def _looped(seed: int) -> tuple[Ran, None]:
-    return looped(seed, at_once=8)[0], None
+def _looped(seed: int) -> Ran:
+    return looped(seed, at_once=8)[0]
 
 
 def price() -> list[Figure]:
