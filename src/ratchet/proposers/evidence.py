@@ -30,10 +30,15 @@ _WEAK_SHARE, _TRIED_SHARE = 3, 6  # a room's part that each may take: a third, a
 _SCRIPT_OUTPUT, _SCRIPT_INSTRUCTION, _SCRIPT_DIFF, _SCRIPT_TRIED = 4_000, 4_000, 8_000, 100
 
 
-def values_of(job: ProposalJob) -> dict[str, Json]:
-    """The values of the parent's knobs: its own, else the agent's, else the defaults."""
+def start_of(job: ProposalJob) -> dict[str, Json]:
+    """The values of the agent as it was: its own, else the defaults of its knobs."""
     defaults = {name: each.get("default") for name, each in job.agent.knobs.items()}
-    return {**defaults, **job.agent.settings, **job.parent.settings}
+    return {**defaults, **job.agent.settings}
+
+
+def values_of(job: ProposalJob) -> dict[str, Json]:
+    """The values of the parent: its own, else those of the agent as it was."""
+    return {**start_of(job), **job.parent.settings}
 
 
 def weakest_of(job: ProposalJob) -> tuple[WeakTask, ...]:

@@ -17,7 +17,7 @@ from math import ceil, exp, log
 from ratchet.evolving import Candidate
 from ratchet.knobs.knob import Choice, Knob, Range, described_knob
 from ratchet.proposers.answers import nothing, plain, refused
-from ratchet.proposers.evidence import values_of
+from ratchet.proposers.evidence import start_of, values_of
 from ratchet.proposing import ProposalJob, Proposed, ProposerOptions
 from ratchet.records import Json
 
@@ -77,16 +77,10 @@ def create(options: ProposerOptions) -> SettingsProposer:
 # -- what was tried ----------------------------------------------------------------------------------------------------
 
 
-def _start(job: ProposalJob) -> dict[str, Json]:
-    """The values of the agent as it was."""
-    defaults = {name: each.get("default") for name, each in job.agent.knobs.items()}
-    return {**defaults, **job.agent.settings}
-
-
 def _seen(job: ProposalJob, now: Mapping[str, Json]) -> dict[str, set[str]]:
     """The values that every setting ever had in this run."""
     seen: dict[str, set[str]] = {}
-    start = _start(job)
+    start = start_of(job)
     for values in (start, now, *({**start, **each.settings} for each in job.tried)):
         for name, value in values.items():
             seen.setdefault(name, set()).add(_key(value))
@@ -95,7 +89,7 @@ def _seen(job: ProposalJob, now: Mapping[str, Json]) -> dict[str, set[str]]:
 
 def _merits(job: ProposalJob, now: Mapping[str, Json]) -> dict[tuple[str, int], float]:
     """(setting, direction) -> how much its moves helped so far."""
-    start = _start(job)
+    start = start_of(job)
     versions = {each.id: {**start, **each.settings} for each in job.tried}
     versions.setdefault(job.parent.id, dict(now))
     merits: dict[tuple[str, int], float] = {}
