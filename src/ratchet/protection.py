@@ -62,6 +62,12 @@ def is_test(path: str) -> bool:
     return bool(_TEST_FOLDERS & set(pure.parts[:-1])) or _TEST_NAMES.fullmatch(pure.name) is not None
 
 
+def is_test_module(path: str) -> bool:
+    """Whether pytest collects a file by its name."""
+    name = PurePosixPath(path).name
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
 def is_harness(path: str) -> bool:
     """Whether a path steers the runner of tests, or what the interpreter does before it."""
     pure = PurePosixPath(path)

@@ -19,7 +19,7 @@ from typing import cast, get_args
 
 from ratchet.benching import Benchmark, BenchTask, Split, TaskKind
 from ratchet.errors import NotFound, UsageError
-from ratchet.protection import is_test
+from ratchet.protection import is_test, is_test_module
 from ratchet.records import Json
 
 INSTRUCTIONS = (
@@ -140,10 +140,10 @@ def _tasks_of_files(folder: Path) -> Iterator[BenchTask]:
     """Each test file of a flat folder as a task over all that is no test."""
     texts = _texts(folder)
     plain = {path: text for path, text in texts.items() if not _is_grader(path) and path not in INSTRUCTIONS}
-    shared = {path: text for path, text in texts.items() if _is_grader(path) and not _is_test_module(path)}
+    shared = {path: text for path, text in texts.items() if _is_grader(path) and not is_test_module(path)}
     instruction = next((texts[each] for each in INSTRUCTIONS if each in texts), "")
     for path in texts:
-        if _is_test_module(path):
+        if is_test_module(path):
             name = PurePosixPath(path).stem.removeprefix("test_").removesuffix("_test")
             graders = {**shared, path: texts[path]}
             files = plain if instruction.strip() else {**plain, **graders}
@@ -189,14 +189,9 @@ def _is_grader(path: str) -> bool:
     return is_test(path) or PurePosixPath(path).name == "conftest.py"
 
 
-def _is_test_module(path: str) -> bool:
-    name = PurePosixPath(path).name
-    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
-
-
 def _has_tests(folder: Path) -> bool:
     found = (each.relative_to(folder) for each in folder.rglob("*.py"))
-    return any(_is_test_module(each.name) for each in found if not _LEFT_OUT & set(each.parts))
+    return any(is_test_module(each.name) for each in found if not _LEFT_OUT & set(each.parts))
 
 
 def _texts(folder: Path) -> dict[str, str]:

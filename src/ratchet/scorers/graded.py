@@ -20,7 +20,7 @@ from ratchet.healing import Task, Verdict
 from ratchet.judges.pytest import PytestJudge
 from ratchet.patching import LINK_MODE
 from ratchet.ports import Sandbox, Workspace
-from ratchet.protection import MOST_BYTES, is_harness, is_test
+from ratchet.protection import MOST_BYTES, is_harness, is_test, is_test_module
 from ratchet.reaching import reaches
 from ratchet.scorers.scored import Scored, unmeasured, wrong
 from ratchet.workspaces import copied
@@ -144,18 +144,14 @@ def _held(task: BenchTask) -> dict[str, str]:
     return {
         path: text
         for path, text in task.graders.items()
-        if task.files.get(path) != text and (_is_test_module(path) or PurePosixPath(path).name == "conftest.py")
+        if task.files.get(path) != text and (is_test_module(path) or PurePosixPath(path).name == "conftest.py")
     }
-
-
-def _is_test_module(path: str) -> bool:
-    return (PurePosixPath(path).name.startswith("test_") and path.endswith(".py")) or path.endswith("_test.py")
 
 
 def _tests(graders: Iterable[str]) -> list[str]:
     """The graders that pytest is given; what else is there, they read or import."""
     names = [path for path in graders if path.endswith(".py") and PurePosixPath(path).name != "conftest.py"]
-    return [path for path in names if _is_test_module(path)] or names
+    return [path for path in names if is_test_module(path)] or names
 
 
 def _scored(verdict: Verdict, answer: Answer, *, together: bool) -> Scored:
