@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from .program import Edit
+from .recollection import common
 
 
 def mark(edit: Edit) -> dict[str, str]:
@@ -35,11 +36,6 @@ def size_of(marks: Sequence[Mapping[str, str]]) -> int:
 def _differing(before: str, after: str) -> int:
     if before in after or after in before:
         return abs(len(after) - len(before))
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
+    start = common(before, after)
+    end = common(before[start:][::-1], after[start:][::-1])
     return max(len(before), len(after)) - start - end
-
-
-def _common(one: str, other: str) -> int:
-    """Length of the start that both share."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -112,11 +112,11 @@ def form_of(shape: str) -> str:
         for at in range(len(more) - len(less) + 1 if less and len(more) > len(less) else 0):
             if more[at : at + len(less)] == less:
                 return f"{sign} {' '.join(more[:at])} \u00b7 {' '.join(more[at + len(less) :])}"
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common(old, new)
+    end = common(old[start:][::-1], new[start:][::-1])
     return f"{' '.join(old[start : len(old) - end])} => {' '.join(new[start : len(new) - end])}"
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def common(one: Sequence[str], other: Sequence[str]) -> int:
     """Length of the start that both share."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
