@@ -322,6 +322,10 @@ class EpisodeBook:
         """Episodes, newest first; of one project."""
         return episodes.listed(self._reading(), folder=None if folder is None else str(folder.resolve()), limit=limit)
 
+    def page(self, *, limit: int, cursor: str | None = None) -> tuple[Sequence[Episode], str | None, int]:
+        """Some episodes, newest first; the cursor of what follows; how many there are."""
+        return episodes.page(self._reading(), limit=limit, cursor=cursor)
+
     def show(self, episode_id: str) -> Episode:
         """One episode with its attempts. Raises NotFound."""
         return episodes.episode(self._reading(), episode_id)

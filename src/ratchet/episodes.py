@@ -109,9 +109,18 @@ def episode(store: Store, episode_id: str) -> Episode:
 def listed(store: Store, *, folder: str | None = None, limit: int | None = None) -> list[Episode]:
     """Episodes, newest first."""
     where: dict[str, Json | tuple[str, Json]] = {} if folder is None else {"folder": folder}
-    rows = store.find("episodes", where, order=("-started_at",), limit=limit).rows
-    found = map(_episode_of, rows)
-    return [replace(each, attempts=tuple(attempts(store, each.id))) for each in found]
+    return _episodes_of(store, store.find("episodes", where, order=("-started_at",), limit=limit).rows)
+
+
+def page(store: Store, *, limit: int, cursor: str | None = None) -> tuple[list[Episode], str | None, int]:
+    """Some episodes, newest first; the cursor of what follows; how many there are."""
+    found = store.find("episodes", order=("-started_at",), limit=limit, cursor=cursor)
+    counted = store.sum_by("episodes", (), ("count:*",))[0]["count:*"]
+    return _episodes_of(store, found.rows), found.cursor, int(str(counted))
+
+
+def _episodes_of(store: Store, rows: Iterable[Row]) -> list[Episode]:
+    return [replace(each, attempts=tuple(attempts(store, each.id))) for each in map(_episode_of, rows)]
 
 
 def attempts(store: Store, episode_id: str, *, dropped: bool = False) -> list[Attempt]:

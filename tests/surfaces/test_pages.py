@@ -79,6 +79,20 @@ def test_an_episode_of_two_thousand_steps_has_a_node_for_each(runtime: Runtime, 
     assert f"/ui/episodes/{held.id}?from=100" in page
 
 
+def test_episodes_are_shown_a_part_at_a_time_and_each_once(runtime: Runtime, tmp_path: Path) -> None:
+    task = Task(id="t1", check=("false",), folder=str(tmp_path))
+    made = {episodes.begin(runtime.store, task, Budget(), solver="s", asked="s", seed=n).id for n in range(130)}
+    client = browser(runtime)
+    first = client.get("/ui/episodes", headers=HTML).text
+    assert "130 episodes" in first
+    (more,) = set(re.findall(r'hx-get="(/ui/episodes\?after=[^"]+)"', first))
+    rest = client.get(more, headers=HTML).text
+    seen = [re.findall(r'href="/ui/episodes/(ep[^"?]+)"', page) for page in (first, rest)]
+    assert [len(each) for each in seen] == [100, 30]
+    assert {*seen[0], *seen[1]} == made
+    assert client.get("/ui/episodes?after=none-of-ours", headers=HTML).status_code == 422
+
+
 def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
     runtime.record(HOSTILE[:60], task=HOSTILE, error=HOSTILE, session=HOSTILE[:40])
     lesson = runtime.lessons.add(when=HOSTILE, do=HOSTILE, scope="global", state="active")

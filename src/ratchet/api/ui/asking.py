@@ -30,13 +30,13 @@ def router() -> APIRouter:
 def part(request: Request, found: Sequence[T], start: int) -> tuple[Sequence[T], str]:
     """The rows of this part, and the address of the next one ("" for none)."""
     rows = found[start : start + ROWS]
-    return rows, following(request, start + ROWS) if start + ROWS < len(found) else ""
+    return rows, following(request, "from", str(start + ROWS)) if start + ROWS < len(found) else ""
 
 
-def following(request: Request, start: int) -> str:
-    """The address of the part of this list that begins at a row."""
-    asked = [(name, value) for name, value in request.query_params.multi_items() if name != "from"]
-    return f"{request.url.path}?{urlencode([*asked, ('from', str(start))])}"
+def following(request: Request, named: str, place: str) -> str:
+    """The address of the part of this list that begins at a place."""
+    asked = [(name, value) for name, value in request.query_params.multi_items() if name != named]
+    return f"{request.url.path}?{urlencode([*asked, (named, place)])}"
 
 
 def here(request: Request) -> str:

@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from ratchet.api.pages import Cursor
 from ratchet.api.problems import Problem
 from ratchet.api.serving import Operations
 from ratchet.api.ui import asking
-from ratchet.api.ui.asking import READS, RUNS, Start, back, form, here, part
+from ratchet.api.ui.asking import READS, ROWS, RUNS, Start, back, following, form, here, part
 from ratchet.api.ui.rendering import drawn
 
 router = asking.router()
@@ -19,18 +20,18 @@ _NODES = 2_500
 
 
 @router.get("/ui/episodes", dependencies=[READS])
-def episodes(request: Request, runtime: Operations, start: Start = 0) -> Response:
+def episodes(request: Request, runtime: Operations, after: Cursor = None) -> Response:
     """All episodes, newest first."""
-    found = runtime.episodes.list()
-    rows, following = part(request, found, start)
-    return drawn(request, "episodes.html", rows=rows, next=following, total=len(found), here=here(request))
+    rows, cursor, total = runtime.episodes.page(limit=ROWS, cursor=after)
+    more = following(request, "after", cursor) if cursor else ""
+    return drawn(request, "episodes.html", rows=rows, next=more, total=total, here=here(request))
 
 
 @router.get("/ui/episodes/{episode_id}", dependencies=[READS])
 def episode(episode_id: str, request: Request, runtime: Operations, start: Start = 0) -> Response:
     """One episode as it stands."""
     held = runtime.episodes.show(episode_id)
-    rows, following = part(request, held.attempts, start)
+    rows, more = part(request, held.attempts, start)
     return drawn(
         request,
         "episode.html",
@@ -38,7 +39,7 @@ def episode(episode_id: str, request: Request, runtime: Operations, start: Start
         nodes=held.attempts[:_NODES],
         hidden=max(0, len(held.attempts) - _NODES),
         rows=rows,
-        next=following,
+        next=more,
         here=here(request),
         queued=False,
         can_rewind=held.status != "running",
