@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -75,10 +76,14 @@ class Sandboxes:
             kept = json.loads(self._cache.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return ""
-        return str(kept.get("name", "")) if kept.get("of") == _circumstances() else ""
+        known = isinstance(kept, dict) and kept.get("of") == _circumstances()
+        return str(kept.get("name", "")) if known else ""
 
     def _keep(self, name: str) -> None:
-        if name and self._cache.parent.is_dir():
+        if not name or not self._cache.parent.is_dir():
+            return
+        # On a full disk, or in a home that is only read, the canary runs again the next time.
+        with contextlib.suppress(OSError):
             self._cache.touch(mode=0o600)
             self._cache.write_text(json.dumps({"name": name, "of": _circumstances()}), encoding="utf-8")
 

@@ -242,3 +242,21 @@ def test_the_probe_tells_what_holds_here() -> None:
     assert found["bubblewrap"]["memory"] in ("enforced", "watched")
     assert found["bubblewrap"]["disk"] == "watched"
     assert not found["docker"]["verified"]
+
+
+@pytest.mark.parametrize("target", ["/", "/proc/version"])
+def test_a_home_that_cannot_be_written_does_not_keep_a_command_from_its_sandbox(
+    work: Path, tmp_path: Path, target: str
+) -> None:
+    (tmp_path / "sandbox.json").symlink_to(target)
+    done = run(work, "--", "sh", "-c", "exit 3", RATCHET_HOME=str(tmp_path))
+    assert done.returncode == 3, done.stderr
+
+
+@pytest.mark.parametrize("kept", ["", "[1]", "5", "null", '{"name": 5}'])
+def test_what_was_kept_of_the_proof_counts_for_nothing_once_it_is_damaged(
+    work: Path, tmp_path: Path, kept: str
+) -> None:
+    (tmp_path / "sandbox.json").write_text(kept, encoding="utf-8")
+    assert run(work, "--", "true", RATCHET_HOME=str(tmp_path)).returncode == 0
+    assert json.loads((tmp_path / "sandbox.json").read_text(encoding="utf-8"))["name"] == "bubblewrap"
