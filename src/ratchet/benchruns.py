@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Literal, cast
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ratchet import coin
 from ratchet.benching import Agent, Split
@@ -12,6 +12,7 @@ from ratchet.errors import Conflict, NotFound
 from ratchet.guard.trials import note
 from ratchet.ports import Store
 from ratchet.records import Json, Row
+from ratchet.rows import as_row, record_of
 
 BenchRunState = Literal["running", "ended", "budget", "cancelled", "failed"]
 
@@ -107,16 +108,10 @@ def listed(
 
 
 def _row(held: BenchRun) -> Row:
-    plain = {name: [*value] if isinstance(value, tuple) else value for name, value in asdict(held).items()}
-    return cast("Row", {**plain, "agent": held.agent_name, "under_test": plain["agent"]})
+    plain = as_row(held)
+    return {**plain, "agent": held.agent_name, "under_test": plain["agent"]}
 
 
 def _of(row: Row) -> BenchRun:
-    known = {each.name: row[each.name] for each in fields(BenchRun) if row.get(each.name) is not None}
-    said = cast("Row", row["under_test"])
-    agent = Agent(**_tuples({each.name: said[each.name] for each in fields(Agent) if said.get(each.name) is not None}))  # type: ignore[arg-type]
-    return BenchRun(**{**_tuples(known), "agent": agent, "agent_name": str(row["agent"])})  # type: ignore[arg-type]
-
-
-def _tuples(held: dict[str, Json]) -> dict[str, object]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in held.items()}
+    agent = record_of(Agent, row["under_test"])
+    return record_of(BenchRun, row, agent=agent, agent_name=str(row["agent"]))

@@ -6,9 +6,9 @@ import base64
 import hashlib
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TypeVar, cast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 from ratchet import coin
 from ratchet.confinement import FileChange
@@ -17,8 +17,7 @@ from ratchet.guard.trials import note
 from ratchet.healing import Attempt, Budget, Counts, Episode, Memo, Task, Verdict
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Row
-
-T = TypeVar("T")
+from ratchet.rows import as_row, names_of, record_of
 
 MEMOS = 500
 """Edits that passed, handed back to their solver; older ones say little that newer ones do not."""
@@ -255,16 +254,16 @@ def _swap(store: Store, table: str, key: str | tuple[str, ...], held: Row, row: 
 
 
 def _episode_row(held: Episode) -> Row:
-    row = cast("Row", {f.name: getattr(held, f.name) for f in fields(Episode) if f.name not in _NESTED})
+    row = cast("Row", {name: getattr(held, name) for name in names_of(Episode) if name not in _NESTED})
     return {
         **row,
         "task": held.task.id,
         "folder": held.task.folder,
         "signature": held.first.signature if held.first else "",
-        "work": _plain(held.task),
-        "budget": _plain(held.budget),
+        "work": as_row(held.task),
+        "budget": as_row(held.budget),
         "first": None if held.first is None else _verdict_row(held.first),
-        "lessons": [_plain(each) for each in held.lessons],
+        "lessons": [as_row(each) for each in held.lessons],
         "learnt": [*held.learnt],
     }
 
@@ -273,49 +272,33 @@ _NESTED = ("attempts", "task", "budget", "first", "lessons", "learnt")
 
 
 def _episode_of(row: Row) -> Episode:
-    plain = {name: row[name] for name in _names(Episode) if name not in _NESTED and row.get(name) is not None}
+    plain = {name: row[name] for name in names_of(Episode) if name not in _NESTED and row.get(name) is not None}
     first = row.get("first")
     return Episode(
         **plain,  # type: ignore[arg-type]
-        task=_made(Task, row["work"]),
-        budget=_made(Budget, row["budget"]),
+        task=record_of(Task, row["work"]),
+        budget=record_of(Budget, row["budget"]),
         first=_verdict_of(first) if isinstance(first, dict) else None,
-        lessons=tuple(_made(Lesson, each) for each in cast("list[Json]", row.get("lessons") or [])),
+        lessons=tuple(record_of(Lesson, each) for each in cast("list[Json]", row.get("lessons") or [])),
         learnt=tuple(map(str, cast("list[Json]", row.get("learnt") or []))),
     )
 
 
 def _attempt_row(held: Attempt) -> Row:
-    return cast("Row", {**_plain(held), "memo": dict(held.memo)})
+    return cast("Row", {**as_row(held), "memo": dict(held.memo)})
 
 
 def _attempt_of(row: Row) -> Attempt:
-    return _made(Attempt, row)
+    return record_of(Attempt, row)
 
 
 def _verdict_row(held: Verdict) -> Row:
-    row = _plain(held)
+    row = as_row(held)
     row["output"] = held.output[-_OUTPUT_CHARS:]
-    row["tests"] = None if held.tests is None else _plain(held.tests)
+    row["tests"] = None if held.tests is None else as_row(held.tests)
     return row
 
 
 def _verdict_of(row: Row) -> Verdict:
     tests = row.get("tests")
-    return replace(_made(Verdict, {**row, "tests": None}), tests=_made(Counts, tests) if tests else None)
-
-
-def _plain(value: Attempt | Task | Budget | Verdict | Counts | Lesson) -> Row:
-    row = asdict(value)
-    return cast("Row", {name: [*held] if isinstance(held, tuple) else held for name, held in row.items()})
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
-
-
-def _made(kind: type[T], row: Json | Mapping[str, Json]) -> T:
-    """The record that a row holds: lists become tuples, fields of a newer version are ignored."""
-    assert isinstance(row, Mapping)
-    known = {name: row[name] for name in _names(kind) if row.get(name) is not None}
-    return kind(**{name: tuple(held) if isinstance(held, list) else held for name, held in known.items()})
+    return record_of(Verdict, row, tests=record_of(Counts, tests) if tests else None)

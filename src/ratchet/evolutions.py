@@ -6,8 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, replace
-from typing import TypeVar, cast
+from dataclasses import replace
 
 from ratchet import coin
 from ratchet.benching import Agent, Evaluation
@@ -17,12 +16,7 @@ from ratchet.guard.trials import note
 from ratchet.paging import rows_of
 from ratchet.ports import Store
 from ratchet.records import Json, Row
-
-T = TypeVar("T")
-
-_NAMES: dict[type, tuple[str, ...]] = {
-    kind: tuple(f.name for f in fields(kind)) for kind in (Agent, Candidate, Evaluation, Evolution, Report)
-}
+from ratchet.rows import as_row, names_of, record_of
 
 
 def version_id(tree: str, settings: Mapping[str, Json]) -> str:
@@ -40,7 +34,7 @@ def begin(store: Store, made: Evolution, baseline: Candidate) -> Evolution:
     held = replace(made, started_at=now, incumbent=baseline.id, revision=1)
     with store.transaction():
         store.insert_new("evolutions", [_evolution_row(held)])
-        store.insert_new("candidates", [_candidate_row(replace(baseline, run=held.id, created_at=now, revision=1))])
+        store.insert_new("candidates", [as_row(replace(baseline, run=held.id, created_at=now, revision=1))])
         note(store, "evolution", held.id, "started", now, benchmark=held.benchmark, proposer=held.proposer)
     return held
 
@@ -80,7 +74,7 @@ def add(store: Store, candidate: Candidate) -> Candidate:
     """Write a new candidate, with an event."""
     held = replace(candidate, created_at=time.time(), revision=1)
     with store.transaction():
-        if not store.insert_new("candidates", [_candidate_row(held)]):
+        if not store.insert_new("candidates", [as_row(held)]):
             raise Conflict(f"candidate {held.run}/{held.n} was written by another process; wait for it to end")
         _told(store, held)
     return held
@@ -91,7 +85,7 @@ def move(store: Store, candidate: Candidate, **changes: object) -> Candidate:
     moved = replace(candidate, **changes)  # type: ignore[arg-type]
     with store.transaction():
         key = (candidate.run, str(candidate.n))
-        if not store.swap("candidates", key, candidate.revision, _candidate_row(moved)):
+        if not store.swap("candidates", key, candidate.revision, as_row(moved)):
             raise Conflict(
                 f"candidate {candidate.run}/{candidate.n} was changed by another process; wait for it to end"
             )
@@ -101,7 +95,7 @@ def move(store: Store, candidate: Candidate, **changes: object) -> Candidate:
 
 def candidates(store: Store, run: str) -> list[Candidate]:
     """The archive of a run, in the order in which they were proposed."""
-    return [_candidate_of(row) for row in store.find("candidates", {"run": run}, order=("n",)).rows]
+    return [record_of(Candidate, row) for row in store.find("candidates", {"run": run}, order=("n",)).rows]
 
 
 def _told(store: Store, held: Candidate) -> None:
@@ -123,7 +117,7 @@ def evaluations(store: Store, run: str, *, limit: int | None = None) -> Iterator
 
 def evaluation_row(made: Evaluation) -> Row:
     row: Row = {}
-    for name in _NAMES[Evaluation]:
+    for name in names_of(Evaluation):
         value = getattr(made, name)
         if value not in ("", ()):
             row[name] = [*value] if isinstance(value, tuple) else value
@@ -131,37 +125,17 @@ def evaluation_row(made: Evaluation) -> Row:
 
 
 def evaluation_of(row: Row) -> Evaluation:
-    return _made(Evaluation, row)
+    return record_of(Evaluation, row)
 
 
 # -- as they are stored ------------------------------------------------------------------------------------------------
 
 
-def _candidate_row(held: Candidate) -> Row:
-    return _plain(held)
-
-
-def _candidate_of(row: Row) -> Candidate:
-    return _made(Candidate, row)
-
-
 def _evolution_row(held: Evolution) -> Row:
-    return {**_plain(held), "agent": _plain(held.agent), "report": None if held.report is None else _plain(held.report)}
+    return {**as_row(held), "agent": as_row(held.agent), "report": None if held.report is None else as_row(held.report)}
 
 
 def _evolution_of(row: Row) -> Evolution:
     report = row.get("report")
-    agent = _made(Agent, row["agent"])
-    held = _made(Evolution, {**row, "agent": None, "report": None}, agent=agent)
-    return replace(held, report=_made(Report, report) if isinstance(report, dict) else None)
-
-
-def _plain(value: Candidate | Evolution | Agent | Report) -> Row:
-    return cast("Row", {name: [*held] if isinstance(held, tuple) else held for name, held in asdict(value).items()})
-
-
-def _made(kind: type[T], row: Json | Mapping[str, Json], **given: object) -> T:
-    """The record that a row holds: lists become tuples, fields of a newer version are ignored."""
-    assert isinstance(row, Mapping)
-    known = {name: row[name] for name in _NAMES[kind] if row.get(name) is not None}
-    return kind(**{name: tuple(held) if isinstance(held, list) else held for name, held in known.items()}, **given)
+    made = record_of(Report, report) if isinstance(report, dict) else None
+    return record_of(Evolution, row, agent=record_of(Agent, row["agent"]), report=made)
