@@ -26,7 +26,7 @@ from ratchet.store.listening import CHANNEL, Listening
 from ratchet.store.postgres_connections import OLDEST, Connection, Connections, Held
 from ratchet.store.postgres_layout import BEGIN, layout_of, migrate
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
-from ratchet.store.schema import TABLES
+from ratchet.store.schema import TABLES, table_of
 from ratchet.store.sql import POSTGRES
 
 _BATCH_ROWS = 16  # fewer are quicker one by one than by COPY with its savepoint
@@ -96,7 +96,7 @@ class PostgresStore:
         """Insert rows whose key is new; return the positions of those that were. Of equal keys the first wins."""
         if not rows:
             return []
-        declared = self._table(table)
+        declared = table_of(table)
         if declared.clustered:
             raise UsageError(f"table {table} holds counters; use add")
         with self._writing() as held:
@@ -108,7 +108,7 @@ class PostgresStore:
             return _insert_unknown(connection, declared, rows)
 
     def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
-        declared = self._table(table)
+        declared = table_of(table)
         found = self._connections.ask(sql.select_key(declared, POSTGRES), _asked_key(declared, key))
         return codec.row_of(declared, found[0]) if found else None
 
@@ -122,23 +122,16 @@ class PostgresStore:
         cursor: str | None = None,
     ) -> Page:
         """Rows in order (see `ports.Store`), read whole when there is no `limit`."""
-        declared = self._table(table)
+        declared = table_of(table)
         full = sql.full_order(declared, order)
         after = None if cursor is None else _asked_after(declared, full, sql.after_cursor(full, cursor))
         ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
         fit = fitted_where(declared, where)
         text, values = sql.select(declared, fit, POSTGRES, order=order, limit=ask, after=after)
-        found = self._connections.ask(text, values)
-        width = len(codec.read_names(declared))
-        more = limit is not None and len(found) > limit
-        if more:
-            del found[limit:]
-        last = found[-1][width:] if more and found else None
-        rows = [codec.row_of(declared, held[:width]) for held in found]
-        return Page(rows, None if last is None else sql.cursor_of(full, last))
+        return sql.page_of(declared, full, self._connections.ask(text, values), limit)
 
     def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
-        declared = self._table(table)
+        declared = table_of(table)
         text, values = sql.group(declared, by, sums, fitted_where(declared, where), POSTGRES)
         names = (*by, *sums)
         return [dict(zip(names, map(_plain, held), strict=True)) for held in self._connections.ask(text, values)]
@@ -147,7 +140,7 @@ class PostgresStore:
         """Upsert: counters are added, extremes widened, other columns keep what came first."""
         if not rows:
             return
-        declared = self._table(table)
+        declared = table_of(table)
         one = sql.upsert(declared, POSTGRES)
         with self._writing() as held:
             columns = _joined(declared, rows) if len(rows) >= _BATCH_ROWS else None
@@ -158,7 +151,7 @@ class PostgresStore:
                 cursor.executemany(one, [fitted(declared, row) for row in rows])
 
     def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
-        declared = self._table(table)
+        declared = table_of(table)
         if not declared.words:
             raise UsageError(f"table {table} has no text to match")
         if not words:
@@ -168,11 +161,8 @@ class PostgresStore:
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
-        declared = self._table(table)
-        if not declared.swappable:
-            raise UsageError(f"table {table} has no revision; its rows are never changed")
-        named = codec.key_values(declared, key)
-        whole: Row = {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
+        declared = table_of(table)
+        whole = codec.swapped(declared, key, revision, row)
         with self._writing() as held:
             if revision == 0:
                 return self._insert(held.connection, declared, whole)
@@ -182,11 +172,11 @@ class PostgresStore:
 
     def swap_many(self, table: str, rows: Sequence[Row]) -> int:
         """`swap` for many rows, sent together."""
-        declared = self._table(table)
+        declared = table_of(table)
         if not declared.swappable or declared.words:
-            return sum(self.swap(table, _key_of(declared, row), _revision(row), row) for row in rows)
-        new = [fitted(declared, {**row, "revision": 1}) for row in rows if not _revision(row)]
-        known = [row for row in rows if _revision(row)]
+            return sum(self.swap(table, codec.key_of(declared, row), codec.revision_of(row), row) for row in rows)
+        new = [fitted(declared, {**row, "revision": 1}) for row in rows if not codec.revision_of(row)]
+        known = [row for row in rows if codec.revision_of(row)]
         written = 0
         with self._writing() as held, held.connection.cursor() as cursor:
             if new:
@@ -201,12 +191,12 @@ class PostgresStore:
         return written
 
     def delete_before(self, table: str, column: str, value: float) -> int:
-        name = sql.column_of(self._table(table), column).name
+        name = sql.column_of(table_of(table), column).name
         with self._writing() as held:
             return held.connection.execute(f'DELETE FROM "{table}" WHERE "{name}" < %s', (value,)).rowcount
 
     def delete(self, table: str, where: Where) -> int:
-        declared = self._table(table)
+        declared = table_of(table)
         text, values = sql.delete(declared, fitted_where(declared, where) or {}, POSTGRES)
         with self._writing() as held:
             return held.connection.execute(text, values).rowcount
@@ -258,12 +248,6 @@ class PostgresStore:
             raise StoreError(f"{self._connections.shown} is not in UTF8: make it with `createdb --encoding=UTF8`")
         migrate(connection, self._connections.shown)
         self._known = True
-
-    def _table(self, name: str) -> Table:
-        found = TABLES.get(name)
-        if found is None:
-            raise UsageError(f"no table {name!r}; the tables are {', '.join(TABLES)}")
-        return found
 
 
 def _attempt(held: Held, work: Callable[[], None]) -> bool:
@@ -361,17 +345,9 @@ def _swap_at_once(table: Table) -> str:
 def _swaps(table: Table, rows: Sequence[Row]) -> list[list[Json]]:
     """The parameters of `sql.update_at_revision` for each row."""
     return [
-        [*fitted(table, {**row, "revision": before + 1}), *_asked_key(table, _key_of(table, row)), before]
-        for row, before in ((row, _revision(row)) for row in rows)
+        [*fitted(table, {**row, "revision": before + 1}), *_asked_key(table, codec.key_of(table, row)), before]
+        for row, before in ((row, codec.revision_of(row)) for row in rows)
     ]
-
-
-def _key_of(table: Table, row: Row) -> tuple[str, ...]:
-    return tuple(str(row.get(name)) for name in table.key)
-
-
-def _revision(row: Row) -> int:
-    return int(str(row.get("revision", 0)))
 
 
 def _asked_key(table: Table, key: str | tuple[str, ...]) -> list[Json]:

@@ -107,6 +107,23 @@ def key_values(table: Table, key: str | tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def key_of(table: Table, row: Row) -> tuple[str, ...]:
+    """The key that a row bears."""
+    return tuple(str(row[name]) for name in table.key)
+
+
+def revision_of(row: Row) -> int:
+    """The revision that a row was read at; 0 for a new one."""
+    return int(str(row.get("revision", 0)))
+
+
+def swapped(table: Table, key: str | tuple[str, ...], revision: int, row: Row) -> Row:
+    """A row as a swap at `revision` writes it. Raises UsageError for a table whose rows are never changed."""
+    if not table.swappable:
+        raise UsageError(f"table {table.name} has no revision; its rows are never changed")
+    return {**row, **dict(zip(table.key, key_values(table, key), strict=True)), "revision": revision + 1}
+
+
 def _decode(table: Table, body: str) -> Row:
     try:
         found = json.loads(body)

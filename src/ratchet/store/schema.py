@@ -6,6 +6,7 @@ Times are Unix seconds (UTC), hours are whole hours since the epoch.
 
 from __future__ import annotations
 
+from ratchet.errors import UsageError
 from ratchet.store.declaring import (
     Column,
     Index,
@@ -312,3 +313,11 @@ _TABLES = (
 )
 
 TABLES: dict[str, Table] = {table.name: table for table in _TABLES}
+
+
+def table_of(name: str) -> Table:
+    """The table of this name. Raises UsageError naming those that exist."""
+    found = TABLES.get(name)
+    if found is None:
+        raise UsageError(f"no table {name!r}; the tables are {', '.join(TABLES)}")
+    return found

@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ratchet.errors import UsageError
-from ratchet.ports import Where
+from ratchet.ports import Page, Where
 from ratchet.records import Json
 from ratchet.store.declaring import Column, Table
-from ratchet.store.rows import column_names, read_names
+from ratchet.store.rows import column_names, read_names, row_of
 
 Clause: TypeAlias = "tuple[str, list[Json]]"
 """A piece of SQL and its parameters."""
@@ -239,6 +239,15 @@ def _later(held: str, value: Json, dialect: Dialect, *, down: bool, always: bool
         return f"{held} > {dialect.mark}", [value]
     below = f"{held} < {dialect.mark}"
     return (below if always else f"({below} OR {held} IS NULL)"), [value]
+
+
+def page_of(table: Table, order: Sequence[tuple[str, bool]], found: Sequence[Sequence[Any]], limit: int | None) -> Page:
+    """The page of what `select` found in this full order. It was asked for one row more than `limit`, which tells
+    whether anything follows."""
+    width = len(read_names(table))
+    kept = found if limit is None else found[:limit]
+    more = len(kept) < len(found) and bool(kept)
+    return Page([row_of(table, each[:width]) for each in kept], cursor_of(order, kept[-1][width:]) if more else None)
 
 
 def cursor_of(order: Sequence[tuple[str, bool]], last: Sequence[Json]) -> str:

@@ -25,7 +25,7 @@ from ratchet.store import search, sql
 from ratchet.store.declaring import Table
 from ratchet.store.listening import Polling
 from ratchet.store.migrations import check, migrate
-from ratchet.store.schema import TABLES
+from ratchet.store.schema import table_of
 
 BUSY_TIMEOUT_S = 30.0
 """How long a writer waits for another one; a drain's batch takes milliseconds."""
@@ -117,7 +117,7 @@ class SqliteStore:
         """Insert rows whose key is new; return the positions of those that were. Of equal keys the first wins."""
         if not rows:
             return []
-        declared = self._table(table)
+        declared = table_of(table)
         if declared.clustered:
             raise UsageError(f"table {table} holds counters; use add")
         with self.transaction(), self._translated():
@@ -130,7 +130,7 @@ class SqliteStore:
         return _first_positions(declared, rows, fresh)
 
     def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
-        declared = self._table(table)
+        declared = table_of(table)
         found = self._read(sql.select_key(declared), codec.key_values(declared, key))
         return codec.row_of(declared, found[0]) if found else None
 
@@ -144,22 +144,15 @@ class SqliteStore:
         cursor: str | None = None,
     ) -> Page:
         """Rows in order (see `ports.Store`), read whole when there is no `limit`."""
-        declared = self._table(table)
+        declared = table_of(table)
         full = sql.full_order(declared, order)
         after = None if cursor is None else sql.after_cursor(full, cursor)
         ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
         text, values = sql.select(declared, where, order=order, limit=ask, after=after)
-        found = self._read(text, values)
-        width = len(codec.read_names(declared))
-        more = limit is not None and len(found) > limit
-        if more:
-            del found[limit:]
-        last = found[-1][width:] if more and found else None
-        rows = [codec.row_of(declared, held[:width]) for held in found]
-        return Page(rows, None if last is None else sql.cursor_of(full, last))
+        return sql.page_of(declared, full, self._read(text, values), limit)
 
     def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
-        text, values = sql.group(self._table(table), by, sums, where)
+        text, values = sql.group(table_of(table), by, sums, where)
         names = (*by, *sums)
         found = self._read(text, values)
         return [dict(zip(names, held, strict=True)) for held in found]
@@ -168,12 +161,12 @@ class SqliteStore:
         """Upsert: counters are added, extremes widened, other columns keep what came first."""
         if not rows:
             return
-        declared = self._table(table)
+        declared = table_of(table)
         with self.transaction(), self._translated():
             self._write_many(sql.upsert(declared), declared, rows)
 
     def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
-        declared = self._table(table)
+        declared = table_of(table)
         if not declared.words:
             raise UsageError(f"table {table} has no text to match")
         if not words:
@@ -184,35 +177,30 @@ class SqliteStore:
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
-        declared = self._table(table)
-        if not declared.swappable:
-            raise UsageError(f"table {table} has no revision; its rows are never changed")
-        named = codec.key_values(declared, key)
-        whole: Row = {**row, **dict(zip(declared.key, named, strict=True)), "revision": revision + 1}
+        declared = table_of(table)
+        whole = codec.swapped(declared, key, revision, row)
         with self.transaction(), self._translated():
             if revision == 0:
                 return self._write_many(sql.insert(declared), declared, [whole]) == 1
             plain = codec.storable(declared, codec.values_of(declared, whole))
             run = self._held().connection.execute
+            named = codec.key_values(declared, key)
             return run(sql.update_at_revision(declared), [*plain, *named, revision]).rowcount == 1
 
     def swap_many(self, table: str, rows: Sequence[Row]) -> int:
         """`swap` for many rows in one transaction."""
-        named = self._table(table).key
+        declared = table_of(table)
         with self.transaction():
-            return sum(
-                self.swap(table, tuple(str(row[name]) for name in named), int(str(row.get("revision", 0))), row)
-                for row in rows
-            )
+            return sum(self.swap(table, codec.key_of(declared, row), codec.revision_of(row), row) for row in rows)
 
     def delete_before(self, table: str, column: str, value: float) -> int:
-        name = sql.column_of(self._table(table), column).name
+        name = sql.column_of(table_of(table), column).name
         with self.transaction(), self._translated():
             run = self._held().connection.execute
             return run(f'DELETE FROM "{table}" WHERE "{name}" < ?', (value,)).rowcount
 
     def delete(self, table: str, where: Where) -> int:
-        text, values = sql.delete(self._table(table), where)
+        text, values = sql.delete(table_of(table), where)
         with self.transaction(), self._translated():
             return self._held().connection.execute(text, values).rowcount
 
@@ -246,12 +234,6 @@ class SqliteStore:
                 held = self._local.held = _Held(_connect(self.path, readonly=self.readonly))
             self._open = [*(known for known in self._open if known() is not None), ref(held)]
         return held
-
-    def _table(self, name: str) -> Table:
-        found = TABLES.get(name)
-        if found is None:
-            raise UsageError(f"no table {name!r}; the tables are {', '.join(TABLES)}")
-        return found
 
     def _read(self, text: str, values: Sequence[Json]) -> list[Any]:
         """All rows that a query finds. A value that SQLite refuses is looked for as it would have been stored."""
