@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ratchet import credit, effects, exposure
 from ratchet.ports import Store
 from ratchet.records import Row
+
+log = logging.getLogger(__name__)
 
 
 def obeyed(
@@ -41,17 +44,20 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
     """Tell the hooks what they must know before they open the store; return the share that new sessions withhold.
 
     To be called whenever lessons changed or credit was settled. Hooks survive a stale or missing file: they read the
-    lessons themselves from the store. Raises OSError, StoreError.
+    lessons themselves from the store. So a home that cannot be written costs a warning. Raises StoreError.
     """
     withheld = effects.withheld_share(credit.pooled(store), share=withheld_share, proven_share=proven_withheld_share)
     active = store.sum_by("lessons", (), ("count:*",), {"state": "active"})
     lessons = effects.shrink(credit.by_lesson(store))
     measured = {lesson_id: each.estimate for lesson_id, each in lessons.items()}
     usual = effects.difference(credit.pooled(store))
-    exposure.publish(
-        str(home),
-        active=int(str(active[0]["count:*"])) if active else 0,
-        withheld=withheld,
-        effects={"": usual[0] if usual else 0.0, **measured},
-    )
+    try:
+        exposure.publish(
+            str(home),
+            active=int(str(active[0]["count:*"])) if active else 0,
+            withheld=withheld,
+            effects={"": usual[0] if usual else 0.0, **measured},
+        )
+    except OSError as error:
+        log.warning("hooks go on with what they were told before: %s cannot be written (%s)", home, error.strerror)
     return withheld

@@ -275,6 +275,16 @@ def test_publishing_tells_hooks_the_active_lessons_and_the_share(store: Store, t
     assert exposure.published_effects(str(home))["l-1"] > 0.3
 
 
+def test_a_home_that_cannot_be_written_costs_the_report_a_warning_only(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "hook").write_text("a file where the folder belongs", encoding="utf-8")
+    assert deliver.publish(store, tmp_path, withheld_share=0.3, proven_withheld_share=0.05) == 0.3
+    (said,) = caplog.messages
+    assert str(tmp_path) in said
+    assert "hooks go on" in said
+
+
 def test_the_share_of_a_session_survives_two_first_tosses_at_once(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     exposure.publish(home, active=1, withheld=0.1, effects={})
