@@ -40,8 +40,13 @@ class _Running:
 
     task: QueuedTask
     cancelled: threading.Event = field(default_factory=threading.Event)
-    lost: bool = False
+    taken: bool = False
     held_until: float = 0.0
+
+    @property
+    def lost(self) -> bool:
+        """Whether another server has it, or may have begun by now: also while nobody can be asked."""
+        return self.taken or time.monotonic() > self.held_until
 
 
 class TaskWorkers:
@@ -131,13 +136,11 @@ class TaskWorkers:
             if held.held_until - time.monotonic() < self._lease_s * 2 / 3:
                 renewed = queueing.renew(self._store(), held.task, lease_s=self._lease_s)
                 if renewed is None:
-                    held.lost = True
+                    held.taken = True
                 else:
                     held.held_until = time.monotonic() + self._lease_s
         except RatchetError as error:
             log.warning("lease.not_renewed", extra={"task": held.task.id, "why": clean(str(error))})
-        if time.monotonic() > held.held_until:  # another server may have begun by now
-            held.lost = True
 
     @contextmanager
     def _holding(self, task: QueuedTask) -> Iterator[_Running]:

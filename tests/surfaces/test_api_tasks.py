@@ -10,15 +10,19 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 from starlette.testclient import TestClient
 
 from ratchet import queueing
+from ratchet.episodebook import Asked, EpisodeBook, Means
+from ratchet.errors import NotFound
+from ratchet.healing import Episode, Task
 from ratchet.queueing import Work
 from ratchet.runtime import Runtime
+from ratchet.taskworkers import TaskWorkers
 from surfaces.api_client import bearer, client, runtime_of
 from surfaces.serving import serving
 
@@ -325,6 +329,43 @@ def test_a_lease_that_ended_hands_the_task_and_its_episode_on(home: Path, tmp_pa
         assert not queueing.end(store, one, "failed")
         assert queueing.end(store, two, "passed")
         assert queueing.show(store, task.id).state == "passed"
+
+
+class Endless:
+    """Stands for the episodes of a home: one that goes on until it is asked to end."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+
+    def show(self, episode_id: str) -> Episode:
+        raise NotFound(episode_id)
+
+    def run(self, asked: Asked, means: Means, *, episode_id: str) -> Episode:
+        while not means.cancelled():
+            time.sleep(0.01)
+        self.ended.set()
+        task = Task(id="t", check=asked.check, folder=str(asked.folder))
+        return Episode(id=episode_id, task=task, number=1, status="cancelled", budget=asked.budget)
+
+
+def test_a_server_that_cannot_renew_a_lease_ends_the_task_by_itself(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that does not answer holds up who renews for minutes; by then another server has begun."""
+    hangs = threading.Event()
+
+    def hang(*_: object, **__: object) -> None:
+        hangs.wait(ENDS_S)
+
+    monkeypatch.setattr(queueing, "renew", hang)
+    with Runtime.open(home=home) as runtime:
+        task = queueing.add(runtime.store, Work(folder=str(tmp_path), check=("true",)))
+        book = Endless()
+        workers = TaskWorkers(lambda: runtime.store, lambda: cast("EpisodeBook", book), 1, lease_s=0.5)
+        assert book.ended.wait(ENDS_S / 2)
+        hangs.set()
+        workers.stop()
+        assert queueing.show(runtime.store, task.id).under_way, "for who claims it next"
 
 
 def test_a_task_that_kills_its_servers_is_given_up(home: Path, tmp_path: Path) -> None:
