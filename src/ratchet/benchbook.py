@@ -20,7 +20,7 @@ from ratchet.bench import importing, inspectlog
 from ratchet.bench.agents import agent_of, shown
 from ratchet.bench.evidence import differing, fingerprints
 from ratchet.bench.figures import Figures, Paired, figures, paired
-from ratchet.benchground import ExecutorName, check_shown, executing, files_of, measuring, memory
+from ratchet.benchground import ExecutorName, check_shown, executing, files_of, measuring
 from ratchet.benching import Agent, Benchmark, BenchTask, Evaluation, Split
 from ratchet.benchplan import Watch, chosen, shows_noise, wanted
 from ratchet.benchruns import FIRST, SECOND, BenchRun
@@ -30,6 +30,7 @@ from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.healing import Budget
 from ratchet.loops.evaluating import Each, Evaluator
 from ratchet.loops.evaluating import Means as Making
+from ratchet.loops.sealing import memory, rewritten
 from ratchet.ports import Store
 from ratchet.proposing import Measure
 from ratchet.purse import EpisodePurse
@@ -246,7 +247,7 @@ class BenchBook:
             budget = Budget(usd=usd, seconds=seconds)
             purse = EpisodePurse(store, held.id, budget, used_s=held.duration_s if means.seconds is None else 0.0)
             guarded = [self._shelf.place(held.name), self._home / "salt"]
-            before = fingerprints([*map(str, guarded)]) | memory(store)
+            before, learnt = fingerprints([*map(str, guarded)]), memory(store)
             watch = Watch(held.planned, means.told, means.stopping)
             place = self._emptied(held.id)
             try:
@@ -269,7 +270,9 @@ class BenchBook:
                 raise
             finally:
                 remove_tree(place)
-            changed = differing(before, fingerprints([*map(str, guarded)]) | memory(store))
+            changed = differing(before, fingerprints([*map(str, guarded)]))
+            if rewritten(learnt, memory(store)):
+                changed = (*changed, "what was learnt changed while the agent ran")
             return self._end(store, held, purse, *watch.outcome(whole, purse.spent()), changed)
 
     def _end(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import multiprocessing
 import os
 import signal
@@ -21,9 +19,8 @@ from ratchet.archive import Files
 from ratchet.bench.measuring import Measuring
 from ratchet.confinement import View
 from ratchet.errors import UsageError
-from ratchet.paging import rows_of
 from ratchet.patching import LINK_MODE
-from ratchet.ports import Sandbox, Store
+from ratchet.ports import Sandbox
 from ratchet.sandbox import copyin
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import PLACE
@@ -95,15 +92,6 @@ def check_shown(home: Path, readable: Iterable[str | Path]) -> None:
         real = Path(each).resolve()
         if own.is_relative_to(real) or real.is_relative_to(own):
             raise UsageError(f"{each} would show what judges the agent (in {home}): name the folders that it needs")
-
-
-def memory(store: Store) -> dict[str, str]:
-    """A hash of what the lessons say, by its name, as evidence that nothing changed them."""
-    hashed = hashlib.sha256()
-    for row in rows_of(store, "lessons", {}, order=("id",)):
-        said = [row.get(name) for name in ("id", "state", "scope", "signature", "text", "when_text")]
-        hashed.update(json.dumps(said).encode() + b"\n")
-    return {"the memory": hashed.hexdigest()}
 
 
 def _sandbox(home: Path, unsafe: bool) -> Sandbox:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -221,6 +222,29 @@ def test_what_changed_while_it_ran_is_named(book: BenchBook, asked: BenchAsked, 
     assert any("salt" in each for each in ended.tampered)
     quiet = book.run(asked, BenchMeans(measure=Scripted()))
     assert quiet.tampered == ()
+
+
+def test_a_lesson_that_others_add_or_move_on_is_no_meddling_and_one_that_is_rewritten_is(
+    book: BenchBook, asked: BenchAsked, runtime: Runtime
+) -> None:
+    first = runtime.lessons.add(when="the formatter complains", do="run the formatter first")
+
+    def others(job: Job) -> dict[str, object]:
+        if job.task.id == "t0":
+            runtime.lessons.add(when="the server does not answer", do="look at the log first")
+            runtime.lessons.retire(first.id)
+        return {}
+
+    def meddle(job: Job) -> dict[str, object]:
+        if job.task.id == "t0":
+            with sqlite3.connect(runtime.home / "ratchet.db") as outside:
+                outside.execute("UPDATE lessons SET text = 'trust me' WHERE id = ?", (first.id,))
+            outside.close()
+        return {}
+
+    assert book.run(asked, BenchMeans(measure=Scripted(others))).tampered == ()
+    told = book.run(asked, BenchMeans(measure=Scripted(meddle))).tampered
+    assert told == ("what was learnt changed while the agent ran",)
 
 
 def test_a_benchmark_that_changed_meanwhile_is_not_gone_on_with(

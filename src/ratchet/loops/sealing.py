@@ -43,7 +43,7 @@ class Seals:
         self._written = written
 
     def take(self) -> Sealed:
-        return Sealed(benchmark=replace(self._benchmark).hash, memory=self._memory())
+        return Sealed(benchmark=replace(self._benchmark).hash, memory=memory(self._store))
 
     def broken(self, before: Sealed, trees: Sequence[str]) -> tuple[str, ...]:
         """What is no longer as it was, beyond what the driver wrote itself; nothing where all holds."""
@@ -53,9 +53,7 @@ class Seals:
         found += [f"the files of version {tree[:12]}" for tree in trees if tree and not self._intact(tree)]
         if not _agree(self._log(), self._written()):
             found.append("the log of evaluations")
-        now = self._memory()
-        ids = {id_ for id_, _ in now}
-        if any(id_ not in ids or now.get((id_, n), was) != was for (id_, n), was in before.memory.items()):
+        if rewritten(before.memory, memory(self._store)):
             found.append("what was learnt")
         return tuple(found)
 
@@ -63,13 +61,21 @@ class Seals:
         rows = self._store.sum_by("evaluations", ["candidate"], ["count:*", "score"], {"run": self._run})
         return {str(row["candidate"]): (_whole(row["count:*"]), _real(row["score"])) for row in rows}
 
-    def _memory(self) -> dict[tuple[str, int], str]:
-        """A hash of each lesson by its revision: people and other processes may move one on, nobody may rewrite one."""
-        found = {}
-        for row in rows_of(self._store, "lessons", {}, order=("id",)):
-            text = json.dumps(row, sort_keys=True, default=str)
-            found[str(row["id"]), _whole(row.get("revision"))] = hashlib.sha256(text.encode()).hexdigest()
-        return found
+
+def memory(store: Store) -> dict[tuple[str, int], str]:
+    """A hash of each lesson by its revision."""
+    found = {}
+    for row in rows_of(store, "lessons", {}, order=("id",)):
+        text = json.dumps(row, sort_keys=True, default=str)
+        found[str(row["id"]), _whole(row.get("revision"))] = hashlib.sha256(text.encode()).hexdigest()
+    return found
+
+
+def rewritten(before: Mapping[tuple[str, int], str], now: Mapping[tuple[str, int], str]) -> bool:
+    """Whether a lesson is gone, or says something else. People and other processes may add one or move one on: then it
+    has another revision."""
+    ids = {id_ for id_, _ in now}
+    return any(id_ not in ids or now.get((id_, n), was) != was for (id_, n), was in before.items())
 
 
 def _agree(one: Mapping[str, tuple[int, float]], other: Mapping[str, tuple[int, float]]) -> bool:
