@@ -120,8 +120,10 @@ class Archive:
             _laid(fresh, self.files(tree))
             try:
                 fresh.rename(place)
-            except OSError:  # another thread was first
+            except OSError:
                 remove_tree(fresh)
+                if not place.is_dir():  # else another thread was first
+                    raise
         return place
 
     def intact(self, tree: str) -> bool:

@@ -94,6 +94,20 @@ def test_a_folder_that_was_changed_is_not_intact_and_is_made_anew(tmp_path: Path
     assert (archive.folder(tree) / "a").read_bytes() == b"1"
 
 
+def test_a_folder_that_cannot_be_laid_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = Archive(tmp_path)
+    tree = archive.add({"a": (0o644, b"1")})
+
+    def full(_self: Path, _target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", full)
+        with pytest.raises(OSError, match="No space left"):
+            archive.folder(tree)
+    assert (archive.folder(tree) / "a").read_bytes() == b"1"
+
+
 def test_an_object_that_is_gone_or_forged_is_named(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     tree = archive.add({"a": (0o644, b"1")})
