@@ -72,12 +72,16 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 @pytest.fixture(scope="module")
 def run(shell: Shell) -> str:
     """A run that kept something, made with an agent of known truth; its id."""
+    return evolved(shell, proposals=2)
+
+
+def evolved(shell: Shell, *, proposals: int) -> str:
     with Runtime.open(home=shell.folder / "home") as runtime:
         asked = EvolveAsked(
             agent=agent_of("agent", cwd=shell.folder),
             benchmark=synthetic_benchmark(),
             proposer="settings",
-            proposals=2,
+            proposals=proposals,
         )
         proposer = ScriptedProposer([{"agent.py": "x = 1\n"}, good])
         means = EvolveMeans(proposer=proposer, measure=SyntheticMeasure(), unsafe=True)
@@ -96,6 +100,13 @@ def test_a_run_is_listed_shown_and_drawn_as_a_tree(shell: Shell, run: str) -> No
     for words in (("list",), ("show", run, "--diffs"), ("tree", run)):
         assert "always right" in shell.told(shell.ratchet("evolve", *words)) or words == ("list",)
     assert "+100.0 points" in shell.told(shell.ratchet("evolve", "show", run))
+
+
+def test_a_run_of_one_proposal_says_so(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    told = shell.told(shell.ratchet("evolve", "show", evolved(shell, proposals=1)))
+    assert "  1 proposal by " in told
+    assert "the one proposal was tried" in told
 
 
 def test_the_result_is_a_patch_and_applied_only_when_told_so(shell: Shell, run: str) -> None:

@@ -72,14 +72,8 @@ def _step(moment: Moment, out: Console | None = None) -> None:
     out = out or console()
     held, candidate = moment.evolution, moment.candidate
     if moment.what == "started":
-        out.print(
-            Text(f"{held.id}  ", "bold").append_text(
-                plain(
-                    f"{held.proposals} proposals by {held.proposer} on {held.benchmark}, at most {held.usd:g} USD", 200
-                )
-            ),
-            soft_wrap=True,
-        )
+        asked = f"{number(held.proposals, 'proposal')} by {held.proposer} on {held.benchmark}, at most {held.usd:g} USD"
+        out.print(Text(f"{held.id}  ", "bold").append_text(plain(asked, 200)), soft_wrap=True)
     elif moment.what == "baseline":
         out.print(Text(f"  {'baseline':<13}").append(f"measured, {number(moment.runs, 'evaluation')} so far", "dim"))
     elif moment.what == "racing":
@@ -143,7 +137,7 @@ def report(out: Console, made: Report) -> None:
 def evolution(held: Evolution, candidates: Sequence[Candidate], *, diffs: bool) -> None:
     """One run whole."""
     out = console()
-    head = f"{held.proposals} proposals by {held.proposer} on {held.benchmark} ({held.benchmark_hash})"
+    head = f"{number(held.proposals, 'proposal')} by {held.proposer} on {held.benchmark} ({held.benchmark_hash})"
     out.print(Text(f"{held.id}  ", "bold").append_text(plain(head, 200)), soft_wrap=True)
     for each in candidates:
         _candidate(out, each, diff=diffs)

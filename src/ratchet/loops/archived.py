@@ -91,7 +91,8 @@ class Archived:
         """Why nothing more is to be proposed, "" while there is."""
         asked = [each for each in self._all.values() if each.n and not each.retry_of]
         if len(asked) >= self.run.proposals:
-            return f"all {self.run.proposals} proposals were tried"
+            n = self.run.proposals
+            return "the one proposal was tried" if n == 1 else f"all {n} proposals were tried"
         last = asked[-IDEAS:]
         if len(last) == IDEAS and all(each.reason.startswith(NO_IDEA) for each in last):
             return f"{self.run.proposer} had no idea {IDEAS} times in a row; the last time: {last[-1].reason}"

@@ -176,7 +176,7 @@ def _merit(move: _Move, merits: Mapping[tuple[str, int], float]) -> float:
 
 def _proposed(move: _Move, now: Mapping[str, Json], merits: Mapping[tuple[str, int], float]) -> Proposed:
     merit = _merit(move, merits)
-    why = "what was tried this way so far looked better" if merit > 0 else "not tried yet"
+    why = "what was tried this way so far looked better" if merit > 0 else "new ground"
     values = f"{_key(now.get(move.name))} becomes {_key(move.value)}"
     return Proposed(status="proposed", hypothesis=f"{move.name}: {values} ({why})", settings={move.name: move.value})
 
