@@ -329,8 +329,10 @@ class BenchBook:
         return benchruns.listed(self._reading(), name=name, limit=limit)
 
     def evaluations(self, run: str) -> list[Evaluation]:
-        """All evaluations of a run, in the order in which they ended."""
-        return list(evolutions.evaluations(self._reading(), run))
+        """All evaluations of a run, in the order in which they ended. Raises NotFound."""
+        store = self._reading()
+        benchruns.benchrun(store, run)
+        return list(evolutions.evaluations(store, run))
 
     def figures(self, run: str) -> tuple[BenchRun, Figures]:
         """One run with its scores and intervals. Raises NotFound."""

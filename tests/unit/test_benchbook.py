@@ -139,6 +139,8 @@ def test_a_run_that_breaks_keeps_what_ended(book: BenchBook, asked: BenchAsked) 
     held = book.history()[0]
     assert held.state == "cancelled"
     assert len(book.evaluations(held.id)) == 3
+    with pytest.raises(NotFound):
+        book.evaluations("none")
     assert book.resume(held.id, BenchMeans(measure=measure)).state == "ended"
     assert len(measure.asked) == 6
 

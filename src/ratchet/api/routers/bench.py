@@ -61,11 +61,8 @@ def evaluations(
     run_id: str, request: Request, runtime: Operations, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Every evaluation of a run, in the order in which they ended."""
-    book = runtime.benchmarks
-    book.figures(run_id)  # says so, where there is no such run
-    found = book.evaluations(run_id)
     page = paged(
-        found,
+        runtime.benchmarks.evaluations(run_id),
         lambda each: f"{each.candidate} {each.task} {each.seed}",
         benchshapes.evaluation,
         limit=limit,
