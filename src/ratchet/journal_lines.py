@@ -79,7 +79,7 @@ def _reason(line: bytes, error: Exception) -> str:
     if b"\0" in line:
         return "holds NUL bytes"
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at character {error.pos}"
+        return f"not JSON: {error.msg.removesuffix(' at')} at character {error.pos}"
     return f"not JSON: {error}"
 
 

@@ -279,6 +279,22 @@ def test_doctor_examines_everything_and_fails_when_something_is_wrong(taught: Sh
     assert "move it aside" in done.stdout
 
 
+def test_a_file_of_another_kind_is_refused_in_a_few_lines(shell: Shell) -> None:
+    (shell.home / "notes.txt").write_text("no lesson\n" * 5_000, encoding="utf-8")
+    told = shell.run("lessons", "import", "notes.txt").stdout.splitlines()
+    assert len(told) == 12
+    assert "4,990 more" in told[-1]
+
+
+def test_a_project_that_is_not_there_is_said_to_be_missing(shell: Shell) -> None:
+    assert "there is no folder " in shell.run("run", "--in", "absent", code=2).stderr
+
+
+def test_a_line_that_was_cut_off_is_told_in_one_sentence(shell: Shell) -> None:
+    (shell.home / "torn.jsonl").write_text('{"agent": "a", "ok": true}\n{"agent": "b', encoding="utf-8")
+    assert "Unterminated string starting at character" in shell.run("learn", "torn.jsonl").stdout
+
+
 def test_demo_shows_fewer_steps_with_the_lesson(shell: Shell) -> None:
     found = shell.json("demo")
     assert isinstance(found, dict)

@@ -134,6 +134,8 @@ def _check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: bool) 
     """The check as it was given, else the project's own, named before it runs; else a person is asked."""
     if said is not None:
         return argv_of(said)
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder.resolve()}: name the project with --in FOLDER")
     found = book.own_check(folder)
     if found is not None:
         click.echo(f"check: {found.text} (told by {found.found})", err=as_json)

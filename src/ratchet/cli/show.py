@@ -286,9 +286,11 @@ def imported(found: object) -> None:
     click.echo(f"imported as candidates: {shape['imported']}; known already: {shape['known']}")
     rejected = shape["rejected"]
     assert isinstance(rejected, list)
-    for bad in rejected:
+    for bad in rejected[:10]:
         assert isinstance(bad, dict)
         line(f"  rejected line {bad['line']}: {bad['reason']}")
+    if len(rejected) > 10:
+        line(f"  and {len(rejected) - 10:,} more (ratchet lessons import --json lists all)")
 
 
 def installed_fields(done: Sequence[Installed]) -> dict[str, Json]:

@@ -113,7 +113,7 @@ def _broken(text: str, error: json.JSONDecodeError, before: int) -> str:
     if "\0" in text:
         return "holds NUL bytes (the file was not written out before a crash)"
     start = f"after {before} good object(s): " if before else ""
-    return f"{start}not valid JSON ({error.msg} at character {error.pos + 1})"
+    return f"{start}not valid JSON ({error.msg.removesuffix(' at')} at character {error.pos + 1})"
 
 
 def _named(value: Json) -> str:
