@@ -60,7 +60,7 @@ def install(
 def uninstall(
     agent: str, scope: InstallScope, parts: Parts | None, dry_run: bool, command_home: Path | None, as_json: bool
 ) -> None:
-    """Take both out again.
+    """Take out what `install` put in.
 
     Each settings file of AGENT is restored byte for byte if nobody else changed it; otherwise only our entries are
     taken out.
