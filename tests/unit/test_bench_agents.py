@@ -92,6 +92,14 @@ def test_a_folder_that_declares_nothing_is_told_how(tmp_path: Path) -> None:
         agent_of(str(tmp_path), cwd=tmp_path)
 
 
+@pytest.mark.parametrize("text", ["my-agnet", "my-agnet/", "./my-agnet", "/no/my-agnet", "/no/run {task}"])
+def test_a_mistyped_folder_is_refused_and_not_taken_for_a_command(tmp_path: Path, text: str) -> None:
+    with pytest.raises(NotFound, match="there is n"):
+        agent_of(text, cwd=tmp_path)
+    for command in ("true", "/bin/true", "{workdir}/solve", "./of-the-task {task}"):
+        assert agent_of(command, cwd=tmp_path).argv == tuple(command.split())
+
+
 def test_an_address_and_a_callable_are_known_by_their_form(tmp_path: Path) -> None:
     web = agent_of("http://127.0.0.1:8000/solve", cwd=tmp_path)
     assert (web.how, web.target, web.folder) == ("http", "http://127.0.0.1:8000/solve", "")

@@ -266,6 +266,9 @@ def _of_command(argv: tuple[str, ...], cwd: Path) -> Agent:
     program = argv[0]
     if "/" not in program and shutil.which(program) is None and program != "python":
         raise NotFound(f"there is no program {program!r} here, no folder and no module:function of that name")
+    alone = len(argv) == 1 or program.startswith(("/", "~"))  # else it may be a file of each task
+    if "/" in program and alone and "{" not in program and not (cwd / Path(program).expanduser()).exists():
+        raise NotFound(f"there is neither a folder nor a program {program}: each task would count as lost")
     folder, made, readable = "", [], []
     for at, word in enumerate(argv):
         path = Path(os.path.normpath(cwd / Path(word).expanduser()))
