@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         TrialMode,
         TrialState,
     )
-    from ratchet.report import Report
+    from ratchet.report import LessonEffect, Report
     from ratchet.retried import Retry, RetryOptions
     from ratchet.trialbook import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
 
@@ -178,6 +178,10 @@ class AsyncLessonBook:
     async def show(self, lesson_id: str) -> Lesson:
         """One lesson. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(lesson_id))
+
+    async def effect(self, lesson_id: str) -> LessonEffect | None:
+        """Whether a lesson helps, against its withheld control; None while nothing of it is settled."""
+        return await asyncio.to_thread(lambda: self._held().effect(lesson_id))
 
     async def add(
         self,

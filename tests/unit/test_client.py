@@ -27,8 +27,8 @@ RATCHET = {
 }  # fmt: skip
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {
-    "add", "approve", "export", "list", "load", "load_reviewed", "quarantine", "retire", "show", "stats", "sync",
-    "take",
+    "add", "approve", "effect", "export", "list", "load", "load_reviewed", "quarantine", "retire", "show", "stats",
+    "sync", "take",
 }  # fmt: skip
 
 
