@@ -7,6 +7,7 @@ hold placeholders. It reaches the network and the files of the person's configur
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -110,6 +111,7 @@ class CodingAgent:
             spent_usd = most_usd  # unless it tells: then it may have been all of it
             try:
                 ran = errand.sandbox.run(self._command(errand, paths, most_usd), cancelled=errand.purse.cancelled)
+                ran = without_passed(ran, self._environ.values())
                 said = _Said.of(ran)
                 if not self._may_spend or said.cost_usd is not None or self._unpriced:
                     spent_usd = said.cost_usd or 0.0
@@ -145,26 +147,21 @@ class CodingAgent:
         )
 
     def _account(self, ran: Ran, said: _Said) -> Account:
-        last = self._hidden(said.last)
         if ran.exit_code in _CANNOT_START and not ran.killed:
-            raise Refused(f"`{self.name}` cannot be started in the sandbox: {last}; {_remedy(self.name)}")
-        problem = f"{self.name} ended with {ran.exit_code}: {last}" if ran.exit_code else ""
+            raise Refused(f"`{self.name}` cannot be started in the sandbox: {said.last}; {_remedy(self.name)}")
+        problem = f"{self.name} ended with {ran.exit_code}: {said.last}" if ran.exit_code else ""
         return Account(
-            told=self._hidden(said.told),
-            said=self._hidden(said.answer),
+            told=said.told,
+            said=said.answer,
             problem=f"{self.name} was ended by its limit: {ran.killed}" if ran.killed else problem,
             cost_usd=said.cost_usd,
             ran=ran,
         )
 
-    def _hidden(self, text: str) -> str:
-        """The text without secrets, those that the person passed on by name included."""
-        return redact(hidden(text, self._environ.values()))
-
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What was found in an agent's output."""
+    """What was found in an agent's output, without secrets."""
 
     told: str
     last: str
@@ -173,16 +170,17 @@ class _Said:
 
     @classmethod
     def of(cls, ran: Ran) -> _Said:
-        out = ran.stdout.decode("utf-8", "replace")[-_READ_TAIL:]
-        errors = ran.stderr.decode("utf-8", "replace")[-_READ_TAIL:]
+        """Secrets are taken out before anything is cut: half of one is no longer known as one."""
+        printed, complained = (stream.decode("utf-8", "replace") for stream in (ran.stdout, ran.stderr))
         told, cost = "", None
-        for found in objects_in(out):
+        for found in objects_in(printed[-_READ_TAIL:]):
             result = found.get("result")
-            told = result if isinstance(result, str) else told
+            told = redact(result) if isinstance(result, str) else told
             cost = next((usd for name in _COST_NAMES if (usd := _usd(found.get(name))) is not None), cost)
-        if cost is None and (session := _AIDER_COST.findall(out + errors)):
+        if cost is None and (session := _AIDER_COST.findall(printed[-_READ_TAIL:] + complained[-_READ_TAIL:])):
             cost = float(session[-1])
-        last = last_line(errors) or last_line(out)
+        out = redact(printed)[-_READ_TAIL:]
+        last = last_line(redact(complained)) or last_line(out)
         return cls(_line(told) or last, last, told or out, cost)
 
 
@@ -199,12 +197,15 @@ def objects_in(out: str) -> Iterator[dict[str, object]]:
         yield from (each for each in (found if isinstance(found, list) else [found]) if isinstance(each, dict))
 
 
-def hidden(text: str, passed: Iterable[str]) -> str:
-    """The text without the values of variables that were passed on by name."""
+def without_passed(ran: Ran, passed: Iterable[str]) -> Ran:
+    """What ran, its output without the values of variables passed on by name, also as JSON spells them."""
+    out, errors = ran.stdout, ran.stderr
     for value in passed:
         if len(value) > _SWITCH:
-            text = text.replace(value, "[redacted:passed]")
-    return text
+            for spelled in {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}:
+                secret = os.fsencode(spelled)
+                out, errors = (stream.replace(secret, b"[redacted:passed]") for stream in (out, errors))
+    return replace(ran, stdout=out, stderr=errors)
 
 
 def _tells_cost(argv: Sequence[str]) -> bool:

@@ -317,6 +317,17 @@ def test_a_command_gets_the_variables_and_folders_that_were_named_and_no_others(
     assert solved.fix == "[redacted:passed] mine False False"
 
 
+@pytest.mark.parametrize("key", ["passed-on-by-name", 'quoted "twice" by JSON'])
+def test_no_part_of_a_passed_value_is_kept_where_what_a_command_said_is_cut(workspace: Workspace, key: str) -> None:
+    script = (
+        "import json, os; key = os.environ['MY_KEY']; "
+        "print(json.dumps({'result': 'x' * 288 + ' ' + key, 'n': 1})); raise SystemExit('y' * 288 + ' ' + key)"
+    )
+    solved = running(script, environ={"MY_KEY": key}).solve(job_on(workspace))
+    assert "[redacted" in solved.fix + solved.reason
+    assert key[:6] not in solved.fix + solved.reason
+
+
 def test_a_command_that_fails_may_have_mended_it_all_the_same(workspace: Workspace) -> None:
     script = f"open('calc.py', 'w').write({FIXED!r}); raise SystemExit('gave up')"
     solved = running(script).solve(job_on(workspace))

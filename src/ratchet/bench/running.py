@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ratchet.bench.account import TEMPORARY_FAILURE, Account, read_account
 from ratchet.bench.looping import LoopWatch
-from ratchet.codingagent import argument_of, hidden
+from ratchet.codingagent import argument_of, without_passed
 from ratchet.confinement import Command, Limits, Ran
 from ratchet.episodes import state_of
 from ratchet.errors import NotFound, Refused
@@ -67,7 +67,7 @@ def run_agent(job: Job, workspace: Workspace, sandbox: Sandbox, workdir: str, ca
         return looped or cancelled()
 
     ran = sandbox.run(_command(job, workspace, workdir), cancelled=stop, on_output=watch.hear)
-    output = hidden(text_of(ran), (os.environ.get(name, "") for name in job.agent.pass_env))
+    output = text_of(without_passed(ran, (os.environ.get(name, "") for name in job.agent.pass_env)))
     account = read_account(workspace, job.task.files)
     killed = "looping" if looped and ran.killed == "cancel" else ran.killed
     return Done(
