@@ -255,6 +255,27 @@ def test_our_own_page_and_sites_that_were_named_may_ask(home: Path) -> None:
         assert held.get("/v1/health", headers={"Origin": "http://localhost:8484"}).status_code == 403
 
 
+def test_a_page_of_a_site_that_was_named_gets_to_read_its_answer_and_no_other_page_does(home: Path) -> None:
+    ours = {"Origin": "https://ops.example"}
+    asks = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization, content-type"}
+    with client(home, origins=("https://OPS.example/",), token="t") as held:
+        before = held.options("/v1/settings/a", headers={**ours, **asks})  # a browser asks this without any token
+        assert (before.status_code, before.content) == (204, b"")
+        assert before.headers["access-control-allow-origin"] == "https://ops.example"
+        assert "PUT" in before.headers["access-control-allow-methods"]
+        assert "authorization" in before.headers["access-control-allow-headers"].lower()
+        for token, status in (("t", 200), ("wrong", 401)):
+            answer = held.get("/v1/patterns", headers={**ours, **bearer(token)})
+            assert answer.status_code == status
+            assert answer.headers["access-control-allow-origin"] == "https://ops.example"
+            assert "Origin" in answer.headers["vary"]
+        assert held.options("/v1/health", headers={"Origin": "https://evil.example", **asks}).status_code == 403
+        for other in ({}, {"Origin": "http://127.0.0.1:8484"}):
+            assert (
+                "access-control-allow-origin" not in held.get("/v1/patterns", headers={**other, **bearer("t")}).headers
+            )
+
+
 def test_elsewhere_than_on_loopback_addresses_count_and_unknown_names_do_not(home: Path) -> None:
     with client(home, host="0.0.0.0", token="t", hosts=("box.lan",)) as held:
         for host, wanted in (("10.0.0.5:8484", 200), ("box.lan", 200), ("evil.example", 421), ("[fe80::1]", 200)):
@@ -336,3 +357,10 @@ def test_what_curl_calls_a_form_is_json_but_not_from_a_browser(home: Path) -> No
         assert held.post("/v1/memories/search", content=body, headers=form).status_code == 200
         ours = {**form, "Origin": "http://127.0.0.1:8484"}
         assert held.post("/v1/memories/search", content=body, headers=ours).status_code == 422
+
+
+def test_what_curl_sends_is_counted_by_its_route(home: Path) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    with client(home) as held:
+        held.post("/v1/outcomes", content='{"agent": "a"}', headers=form)
+        assert 'requests_total{method="POST",route="/v1/outcomes",status="202"} 1' in held.get("/metrics").text

@@ -126,7 +126,7 @@ def test_patterns_come_in_pages_that_neither_skip_nor_repeat(held: TestClient) -
     assert len(seen) == len(set(seen)) == page["total"] == len(words)
 
 
-@pytest.mark.parametrize("cursor", ["x", "%00", "AAAA", "=====", "٣", "MSBub25l" * 200])
+@pytest.mark.parametrize("cursor", ["x", "%00", "AAAA", "=====", "٣", "MSBub25l" * 200, "wrIgcDE"])
 def test_a_cursor_that_is_none_is_refused_or_harmless(held: TestClient, cursor: str) -> None:
     assert held.get("/v1/patterns", params={"cursor": cursor}).status_code in (200, 422)
 
@@ -226,8 +226,39 @@ def test_what_is_not_there_is_said_with_where_to_look(held: TestClient, path: st
 def test_a_method_that_a_path_does_not_have_is_said_with_those_that_it_has(held: TestClient) -> None:
     answer = held.delete("/v1/patterns")
     assert answer.status_code == 405
-    assert answer.headers["allow"] == "GET"
-    assert held.delete("/v1/settings/a").headers["allow"] == "GET, PUT"
+    assert answer.headers["allow"] == "GET, HEAD"
+    assert held.delete("/v1/settings/a").headers["allow"] == "GET, HEAD, PUT"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/health",
+        "/patterns",
+        "/v1/patterns",
+        "/metrics",
+        "/docs",
+        "/openapi.json",
+        "/ui/live",
+        "/ui/static/app.css",
+    ],
+)
+def test_head_tells_what_get_would_and_sends_nothing(held: TestClient, path: str) -> None:
+    whole, head = held.get(path), held.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
+    assert head.headers.get("etag") == whole.headers.get("etag")
+    assert path.startswith("/ui/") or int(head.headers["content-length"]) > 0
+
+
+def test_head_is_counted_as_head_and_refused_where_there_is_no_get_or_no_end(held: TestClient) -> None:
+    assert held.head("/v1/patterns").status_code == 200
+    assert 'requests_total{method="HEAD",route="/v1/patterns",status="200"} 1' in held.get("/metrics").text
+    assert held.head("/v1/patterns/none").status_code == 404
+    for path, allowed in (("/v1/outcomes", "POST"), ("/v1/events/sse", "GET"), ("/v1/tasks/none/sse", "GET")):
+        answer = held.head(path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
 
 
 @pytest.mark.parametrize("project", ["x" * 900, "/" + "y" * 300, "nul\0inside"])

@@ -167,6 +167,13 @@ def test_a_server_for_others_does_not_start_without_a_token(home: Path, host: st
     assert "ratchet token add" in done.stderr
 
 
+@pytest.mark.parametrize("token", ["", "  ", "schlüssel"])
+def test_a_token_that_shuts_nobody_out_or_everybody_is_refused(home: Path, token: str) -> None:
+    done = refused(home, "--token", token)
+    assert done.returncode == 2
+    assert "--token" in done.stderr
+
+
 def test_a_port_that_is_taken_is_said(home: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -183,6 +183,11 @@ def test_a_form_that_is_none_breaks_nothing(runtime: Runtime, body: bytes) -> No
     assert answer.status_code in (401, 413, 422)
 
 
+@pytest.mark.parametrize("to", ["²", "-1", "", "9" * 30])
+def test_a_rewind_to_what_is_no_attempt_is_refused(runtime: Runtime, to: str) -> None:
+    assert browser(runtime).post("/ui/episodes/none/rewind", data={"to": to}).status_code == 422
+
+
 def test_only_files_that_ship_are_served(runtime: Runtime) -> None:
     client = browser(runtime)
     for name in ("app.js", "app.css", "icon.svg", "vendor/htmx-2.0.11.min.js", "vendor/LICENSES.md"):

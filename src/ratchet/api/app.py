@@ -19,6 +19,7 @@ from ratchet.api.agents import Agents
 from ratchet.api.drainer import beside
 from ratchet.api.feed import Feed
 from ratchet.api.habits import Habits
+from ratchet.api.heads import Heads
 from ratchet.api.meter import Meter
 from ratchet.api.origins import Gate, is_loopback
 from ratchet.api.routers import ROUTERS
@@ -64,6 +65,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
             Middleware(limits.Pace, per_s=serving.requests_per_s),
             Middleware(limits.Body, most_bytes=serving.body_bytes),
             Middleware(Habits),
+            Middleware(Heads),
         ],
         separate_input_output_schemas=False,
     )

@@ -29,7 +29,7 @@ class Body:
             await self._app(scope, receive, send)
             return
         told = Headers(scope=scope).get("content-length", "")
-        if told.isdigit() and int(told) > self._most_bytes:
+        if told.isdecimal() and int(told) > self._most_bytes:
             await self._problem().response(str(scope["path"]))(scope, receive, send)
             return
         seen = 0

@@ -10,8 +10,9 @@ import ipaddress
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ratchet.api.problems import Problem
 
@@ -63,7 +64,13 @@ class Gate:
         if problem is not None:
             await problem.response(str(scope["path"]))(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        origin = headers.get("origin", "")
+        if origin.lower() not in self._origins:
+            await self._app(scope, receive, send)
+        elif scope.get("method") == "OPTIONS" and "access-control-request-method" in headers:
+            await Response(status_code=204, headers={**_READABLE, **_ALLOWED, _ALLOW: origin})(scope, receive, send)
+        else:
+            await self._app(scope, receive, _readable_by(origin, send))
 
     def _host(self, headers: Headers) -> Problem | None:
         given = headers.getlist("host")
@@ -101,3 +108,31 @@ class Gate:
             return True
         scheme, _, netloc = origin.partition("://")
         return scheme in ("http", "https") and bool(host) and netloc == host
+
+
+# What the browser of a page of a site that may ask has to be told (CORS), or it asks nothing but plain forms, and
+# hands over no answer. Cookies are not among it: such a page sends a token of its own.
+_ALLOW = "Access-Control-Allow-Origin"
+_READABLE = {"Vary": "Origin", "Access-Control-Expose-Headers": "ETag, Location, Retry-After"}
+_ALLOWED = {
+    "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, DELETE",
+    "Access-Control-Allow-Headers": (
+        "Authorization, Content-Type, Content-Encoding, If-Match, If-None-Match, Last-Event-ID, "
+        "Mcp-Protocol-Version, Mcp-Session-Id"
+    ),
+    "Access-Control-Max-Age": "600",
+}
+
+
+def _readable_by(origin: str, send: Send) -> Send:
+    """`send` for an answer that a page of this origin may read."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers[_ALLOW] = origin
+            headers.add_vary_header("Origin")
+            headers["Access-Control-Expose-Headers"] = _READABLE["Access-Control-Expose-Headers"]
+        await send(message)
+
+    return sent

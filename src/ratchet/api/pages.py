@@ -38,7 +38,7 @@ def paged(
 
 def _after(found: Sequence[T], key: Callable[[T], str], cursor: str) -> int:
     place, _, last = _unpacked(cursor).partition(" ")
-    if not place.isdigit():
+    if not (place.isascii() and place.isdigit()):
         raise UsageError("this cursor is none of ours; take `next` of the page before, or leave it out")
     at = min(int(place), len(found))
     near = [*range(at - 1, -1, -1), *range(at, len(found))]

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
+from ratchet.api.heads import has_end
 from ratchet.errors import BackendError, Conflict, ModelError, NotFound, RatchetError, Refused, UsageError
 from ratchet.records import Json
 from ratchet.redaction import clean
@@ -143,6 +144,8 @@ def _methods(request: Request) -> list[str]:
     for context in iter_route_contexts(request.app.routes):
         if context.path and compile_path(str(context.path))[0].match(request.url.path):
             found |= getattr(context, "methods", None) or set()
+    if "GET" in found and has_end(request.url.path):
+        found.add("HEAD")
     return sorted(found)
 
 

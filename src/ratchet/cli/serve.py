@@ -61,7 +61,7 @@ def serve(
     runtime = opened(command_home)
     serving = Serving(
         host=host,
-        token=token or "",
+        token=_given(token),
         hosts=hosts,
         origins=origins,
         body_bytes=body_mb * _MEGABYTE,
@@ -71,6 +71,17 @@ def serve(
         drain_s=0.5,
     )
     _serve(runtime, serving, port, form, log_level)
+
+
+def _given(token: str | None) -> str:
+    """The token of the command line, "" for none. Raises UsageError for one that shuts nobody out, or everybody: an
+    unset variable in a script must not open the server."""
+    if token is None:
+        return ""
+    if not token.strip() or not token.isascii():
+        why = "is empty" if not token.strip() else "has letters that no header carries"
+        raise UsageError(f"--token {why}: give one of plain letters, or leave it out")
+    return token.strip()
 
 
 def _serve(runtime: Runtime, serving: Serving, port: int, form: str, log_level: str) -> None:

@@ -50,6 +50,6 @@ def episode(episode_id: str, request: Request, runtime: Operations, start: Start
 def rewind(episode_id: str, given: Form, runtime: Operations) -> Response:
     """Take it back to the files after an attempt."""
     to = given.get("to", "")
-    if not to.isdigit() or len(to) > 9:
+    if not (to.isascii() and to.isdigit()) or len(to) > 9:
         raise Problem(422, "invalid", f"{to[:40]!r} is no attempt", "Use a button of the page.")
     return back(f"/ui/episodes/{runtime.episodes.rewind(episode_id, to=int(to)).id}")
