@@ -65,7 +65,7 @@ def exit_code_of(text: str) -> int | None:
     if not said.startswith("Exit code "):
         return None
     digits = said[len("Exit code ") :].split(maxsplit=1)[:1]
-    return int(digits[0]) if digits and digits[0].isdigit() and len(digits[0]) <= 3 else None
+    return int(digits[0]) if digits and digits[0].isdecimal() and len(digits[0]) <= 3 else None
 
 
 def message_text(text: str) -> str:

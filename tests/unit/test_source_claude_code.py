@@ -247,6 +247,16 @@ def test_lone_surrogates_can_be_stored(tmp_path: Path) -> None:
     json.dumps(repr(read(SOURCE, path).only), ensure_ascii=False).encode()
 
 
+def test_an_exit_code_that_is_no_number_is_none(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "s.jsonl",
+        [use(KEY, "Bash", {"command": "make"}, 1), result(KEY, "Exit code ²\nno", 2, is_error=True)],
+    )
+    failure = read(SOURCE, path).only.failure
+    assert failure is not None
+    assert failure.exit_code is None
+
+
 def test_a_call_without_its_result_waits_for_it_while_the_file_grows(tmp_path: Path) -> None:
     path = lines(tmp_path / "s.jsonl", [use(KEY, "Bash", {"command": "make"}, 1, tokens=9)])
     first = read(SOURCE, path)

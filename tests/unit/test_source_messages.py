@@ -266,19 +266,24 @@ def test_gemini_tells_how_a_command_ended_in_its_report(tmp_path: Path) -> None:
         "Command: {}\nDirectory: (root)\nOutput: {}\nError: (none)\nExit Code: {}\nSignal: 0\nProcess Group PGID: 7"
     )
 
-    def ran(command: str, said: str, code: int) -> Json:
+    def ran(command: str, said: str, code: int | str) -> Json:
         response: Json = {"functionResponse": {"response": {"output": report.format(command, said, code)}}}
-        call: dict[str, Json] = {"id": f"run_shell_command-{code}-abcdef0123456789", "name": "run_shell_command"}
+        call: dict[str, Json] = {
+            "id": f"run_shell_command-{str(code)[:9]}-abcdef0123456789",
+            "name": "run_shell_command",
+        }
         return {**call, "args": {"command": command}, "result": [response], "status": "success"}
 
-    calls: Json = [ran("make", "boom", 2), ran("ls", "a.py", 0)]
-    failed, fine = document(
+    calls: Json = [ran("make", "boom", 2), ran("ls", "a.py", 0), *(ran("ls", "a.py", odd) for odd in ("--7", "²"))]
+    failed, fine, *odd = document(
         tmp_path / "g.json",
         {"sessionId": "s", "projectHash": "p", "messages": [{"type": "gemini", "content": "", "toolCalls": calls}]},
     ).outcomes
     assert fine.ok
     assert failed.failure is not None
     assert (failed.failure.exit_code, failed.failure.message) == (2, "boom")
+    assert all(each.failure is None or each.failure.exit_code is None for each in odd)
+    assert len(odd) == 2
 
 
 def test_an_exit_code_behind_an_output_counts(tmp_path: Path) -> None:

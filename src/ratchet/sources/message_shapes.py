@@ -213,7 +213,7 @@ def _reported(said: str) -> tuple[str, int | None]:
     printed = printed.removeprefix("Output: ").removeprefix("Stdout: ")
     parts = [part for part in (printed, complained, ends.get("Error")) if part and part not in ("(empty)", "(none)")]
     code = ends.get("Exit Code", "")
-    return "\n".join(parts), int(code) if code.lstrip("-").isdigit() else None
+    return "\n".join(parts), int(code) if len(code) <= 12 and code.removeprefix("-").isdecimal() else None
 
 
 def _gemini_answer(call: Row) -> tuple[str, bool]:
