@@ -260,10 +260,8 @@ class Healer:
         """What an earlier process found for the very same failure of the very same source; None where it is new.
 
         Raises Refused where that was tried in vain: nothing is paid for twice."""
-        task = episodes.task_id_of(str(asked.folder), asked.check, asked.instruction)
-        for held in runtime.episodes.list(folder=asked.folder):
-            same = held.task.id == task and held.task.held_check == asked.held_check
-            if not same or held.asked != asked.solver or held.solver == _Known.name:
+        for held in _tried(runtime, asked):
+            if held.task.held_check != asked.held_check or held.asked != asked.solver or held.solver == _Known.name:
                 continue
             if held.status == "passed":
                 return episodes.checkpoint(runtime.store, held.id, held.attempts[-1].n).changes
@@ -274,10 +272,8 @@ class Healer:
     def _forget(self, runtime: Runtime, asked: Asked) -> None:
         """Remove the copies that were worked on, also those of a process that was killed: they hold the arguments of
         the call, which nothing that is kept may hold."""
-        task = episodes.task_id_of(str(asked.folder), asked.check, asked.instruction)
-        for held in runtime.episodes.list(folder=asked.folder):
-            if held.task.id == task:
-                remove_tree(runtime.home / "workspaces" / held.id)
+        for held in _tried(runtime, asked):
+            remove_tree(runtime.home / "workspaces" / held.id)
 
     def _record(self, runtime: Runtime, failed: Failed, episode: Episode) -> None:
         """The failure as an outcome, redacted like all that is recorded."""
@@ -365,6 +361,12 @@ class _Known:
         if not changes:
             return Solved(status="gave_up", reason="nothing is known that helps")
         return Solved(status="proposed", fix="what passed before, for the same failure of the same source")
+
+
+def _tried(runtime: Runtime, asked: Asked) -> list[Episode]:
+    """What was tried for the very same failure of the very same source."""
+    task = episodes.task_id_of(str(asked.folder), asked.check, asked.instruction)
+    return [held for held in runtime.episodes.list(folder=asked.folder) if held.task.id == task]
 
 
 def _why(episode: Episode) -> str:

@@ -50,12 +50,12 @@ def _planned(project: Path, change: FileChange) -> tuple[bytes | None, bytes | N
         what = (
             "is gone" if held is None else "was changed" if change.before is not None else "was made by somebody else"
         )
-        raise Conflict(f"{change.path} {what} since the episode began: nothing was applied. Take the diff by hand")
+        raise Conflict(f"{change.path} {what} meanwhile: nothing was applied. Take the diff by hand")
     merged = carried_over(change.before, change.after, held)
     if merged is None:
         raise Conflict(
-            f"{change.path} was changed in the same lines since the episode began: nothing was applied. Take the diff "
-            "by hand, or run the task again"
+            f"{change.path} was changed in the same lines meanwhile: nothing was applied. Take the diff by hand, or "
+            "run it again"
         )
     return held, merged
 
