@@ -183,6 +183,14 @@ def test_a_form_that_is_none_breaks_nothing(runtime: Runtime, body: bytes) -> No
     assert answer.status_code in (401, 413, 422)
 
 
+def test_what_turns_or_hides_a_text_is_seen_on_its_page(runtime: Runtime) -> None:
+    lesson = runtime.lessons.add(when="the disk is full, again", do="rm \u202egpj.a\u2066 \x1b[8mb", scope="global")
+    for address in (f"/ui/lessons/{lesson.id}", "/ui/lessons"):
+        text = browser(runtime).get(address, headers=HTML).text
+        assert "rm ⟨U+202E⟩gpj.a⟨U+2066⟩ ⟨U+001B⟩[8mb" in text
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\x1b]", text)
+
+
 @pytest.mark.parametrize("to", ["²", "-1", "", "9" * 30])
 def test_a_rewind_to_what_is_no_attempt_is_refused(runtime: Runtime, to: str) -> None:
     assert browser(runtime).post("/ui/episodes/none/rewind", data={"to": to}).status_code == 422

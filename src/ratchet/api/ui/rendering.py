@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -97,8 +98,18 @@ def environment() -> Environment:
     return made
 
 
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
+    "\U000e0000-\U000e007f]"
+)
+"""What nobody sees: controls, and what turns the direction of writing, so that a line reads as another one than runs
+("Trojan Source", Boucher and Anderson 2021)."""
+
+
 def _shown(value: object) -> object:
-    return redact(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", redact(value))
 
 
 @dataclass(frozen=True, slots=True)
