@@ -11,6 +11,7 @@ import pytest
 
 from browser.conftest import LIMIT, PUSH, Site
 from loops.healing import Bench
+from ratchet.errors import StoreError
 
 PAGES = ("/", "/ui/patterns", "/ui/lessons", "/ui/trials", "/ui/proposals", "/ui/episodes", "/ui/evolve", "/ui/bench")
 PHONE = {"width": 390, "height": 844}
@@ -125,6 +126,22 @@ def test_the_feed_tells_what_happens_as_it_happens(page: Any, site: Site) -> Non
     page.wait_for_timeout(500)
     made = site.runtime.lessons.add(when=PUSH + " again", do="git push -u origin topic", scope="global")
     assert eventually(lambda: made.id in page.locator("#feed li").first.inner_text())
+
+
+def test_a_page_that_is_open_says_when_the_database_is_away_and_when_it_is_back(
+    page: Any, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object, **__: object) -> None:
+        raise StoreError("the database does not answer")
+
+    page.goto(site.address + "/ui/live")
+    page.wait_for_timeout(500)
+    notice = page.locator("#connection")
+    assert not notice.is_visible()
+    monkeypatch.setattr(site.runtime.store, "find", down)
+    assert eventually(lambda: notice.is_visible() and "database" in notice.inner_text())
+    monkeypatch.undo()
+    assert eventually(lambda: not notice.is_visible())
 
 
 def test_an_episode_is_a_timeline_of_red_and_green_with_its_diffs(page: Any, site: Site) -> None:

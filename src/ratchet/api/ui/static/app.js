@@ -5,6 +5,13 @@
     "evolution", "candidate", "benchrun", "settings", "version", "log", "metric"];
   const WAIT_MS = 400;
   const FEED_MOST = 500;
+  const HOUR_S = 3600;
+  const DAY = "{YYYY}-{MM}-{DD}";
+  const MOMENTS = [  // uPlot: from which step on, the label, and what stands below it where year, month or day begins
+    [24 * HOUR_S, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+    [60, "{HH}:{mm}", "\n" + DAY, null, "\n" + DAY, null, null, null, 1],
+    [1, "{HH}:{mm}:{ss}", "\n" + DAY, null, "\n" + DAY, null, null, null, 1],
+  ];
   const waiting = new Map();
   const charts = new WeakMap();
 
@@ -20,9 +27,9 @@
       height: 220,
       cursor: { y: false },
       scales: { x: { time: given.time }, y: given.log ? { distr: 3 } : { range: given.range || null } },
-      axes: [{ stroke: colour("--soft"), grid: { stroke: colour("--line") } },
+      axes: [{ stroke: colour("--soft"), grid: { stroke: colour("--line") }, values: given.time ? MOMENTS : undefined },
         { stroke: colour("--soft"), grid: { stroke: colour("--line") }, size: 60 }],
-      series: [{}, ...given.lines.map((line, n) => ({ label: line.name, stroke: strokes[n % 3], width: 2,
+      series: [{ value: given.time ? "{YYYY}-{MM}-{DD} {HH}:{mm}" : undefined }, ...given.lines.map((line, n) => ({ label: line.name, stroke: strokes[n % 3], width: 2,
         dash: line.dashed ? [6, 4] : undefined, spanGaps: true, points: { show: given.x.length < 3 } }))],
     }, [given.x, ...given.lines.map((line) => line.y)], box);
     charts.set(box, plot);
@@ -72,9 +79,15 @@
   function listen() {
     const source = new EventSource("/v1/events/sse");
     const notice = document.getElementById("connection");
+    const away = notice.textContent;
     let lost = false;
-    source.onopen = () => { notice.hidden = true; if (lost) NOUNS.forEach(renew); lost = false; };
-    source.onerror = () => { notice.hidden = false; lost = true; };
+    const recovered = () => { notice.hidden = true; NOUNS.forEach(renew); };
+    source.addEventListener("store", (event) => {
+      notice.textContent = "The database does not answer; this page shows what was last known.";
+      if (JSON.parse(event.data).verb === "down") notice.hidden = false; else recovered();
+    });
+    source.onopen = () => { if (lost) recovered(); lost = false; };
+    source.onerror = () => { notice.textContent = away; notice.hidden = false; lost = true; };
     NOUNS.forEach((noun) => source.addEventListener(noun, told));
     window.addEventListener("pagehide", () => source.close());
   }
