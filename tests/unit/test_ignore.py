@@ -81,3 +81,14 @@ def test_repositories_environments_and_folders_of_keys_are_left_out(tmp_path: Pa
     for name in (".git", ".hg", ".ssh", "odd"):
         assert is_left_out(str(tmp_path / name), name, folder=True)
     assert not is_left_out(str(tmp_path / "src"), "src", folder=True)
+
+
+@pytest.mark.parametrize("names", [("ratchet.db",), ("salt", "journal"), ("episodes", "workspaces")])
+def test_where_ratchet_keeps_what_it_knows_is_left_out_whatever_was_done_there_first(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        (tmp_path / "home" / name).mkdir(parents=True)
+    (tmp_path / "part" / names[-1]).mkdir(parents=True)
+    assert is_left_out(str(tmp_path / "home"), "home", folder=True)
+    assert is_left_out(str(tmp_path / "part"), "part", folder=True) is (len(names) == 1)

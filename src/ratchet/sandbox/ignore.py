@@ -22,6 +22,8 @@ _KEY_NAMES = ("*.pem", "*.key")
 _KEY_MARK = b"PRIVATE KEY-----"
 _KEY_HEAD_BYTES = 65_536
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
+_HOME_NAMES = (("ratchet.db",), ("salt", "journal"), ("episodes", "workspaces"))
+"""What a home has once it has learnt, recorded or healed, which of them came first; with Postgres it has no file."""
 
 
 def is_secret(path: str, name: str) -> bool:
@@ -53,7 +55,7 @@ def is_left_out(path: str, name: str, *, folder: bool) -> bool:
 
 def is_home(path: str) -> bool:
     """Whether a folder is where Ratchet keeps what it knows of everybody's runs: by what is in it, wherever it is."""
-    return os.path.isfile(os.path.join(path, "salt")) and os.path.isdir(os.path.join(path, "journal"))
+    return any(all(os.path.exists(os.path.join(path, name)) for name in names) for names in _HOME_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
