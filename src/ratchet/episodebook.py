@@ -290,7 +290,11 @@ class EpisodeBook:
                 pass  # cleared away since: copied anew below
         remove_tree(place)  # a copy that was cut short
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        workspace = workspaces.copied(sandbox, source, place)
+        try:
+            workspace = workspaces.copied(sandbox, source, place)
+        except Refused as error:  # for what the folder is, which no later try changes
+            episodes.write(store, held, "ended", status="refused", reason=str(error), ended_at=time.time())
+            raise
         with store.transaction():
             held = episodes.write(store, held, "copied", workspace=workspace.id)
             start = episodes.Kept(n=0, token=workspace.checkpoint(), changes=())

@@ -8,6 +8,7 @@ from pathlib import Path
 from ratchet.confinement import FileChange
 from ratchet.errors import Conflict, NotFound
 from ratchet.ports import Sandbox, Workspace
+from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.copied import CopiedWorkspace
 from ratchet.sandbox.workspace import LayeredWorkspace
 
@@ -15,9 +16,18 @@ _LARGEST_BYTES = 67_108_864
 
 
 def copied(sandbox: Sandbox, project: Path, place: Path) -> Workspace:
-    """Copy a project to a place that does not exist yet, as a workspace for this sandbox. Raises Refused."""
+    """Copy a project to a place that does not exist yet, as a workspace for this sandbox. Raises Refused.
+
+    Where that fails, nothing is left in the place: a part of a copy is of no use, and may be what fills the disk.
+    """
     made = LayeredWorkspace if sandbox.overlays else CopiedWorkspace
-    return made.create(project, place)
+    try:
+        return made.create(project, place)
+    except FileExistsError:
+        raise  # the place is another's
+    except BaseException:
+        remove_tree(place)
+        raise
 
 
 def opened(place: Path, workspace_id: str) -> Workspace:

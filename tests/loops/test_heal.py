@@ -16,6 +16,8 @@ from ratchet.episodebook import Landing
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.guard.trials import events
 from ratchet.memory import lessons
+from ratchet.runtime import Runtime
+from ratchet.sandbox import copyin
 from ratchet.solving import Solved, SolveJob
 
 WORSE = WRONG.replace("a - b", "0")
@@ -344,3 +346,24 @@ def test_workspaces_that_nobody_came_back_to_are_cleared_away(bench: Bench) -> N
     bench.book.rewind(ended.id, to=0)
     bench.solver.script = [{"calc.py": RIGHT}]
     assert bench.book.resume(ended.id, bench.means()).status == "passed"
+
+
+def test_a_folder_that_is_no_project_is_refused_for_good_and_leaves_nothing_on_the_disk(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copyin, "_MOST_FILES", 0)
+    with pytest.raises(Refused, match="too large"):
+        bench.heal({"calc.py": RIGHT})
+    (held,) = episodes.listed(bench.store)
+    assert (held.status, held.ended_at > 0) == ("refused", True)
+    assert "too large" in held.reason
+    assert not list((bench.home / "workspaces").iterdir())
+
+
+def test_a_home_within_the_project_is_not_worked_on(tmp_path: Path) -> None:
+    needs_sandbox(tmp_path)
+    bench = Bench(tmp_path)
+    bench.runtime.close()
+    with Runtime.open(home=bench.project / "kept") as bench.runtime:
+        ended = bench.heal({"calc.py": RIGHT}, check=("python", "-c", "import os; assert not os.path.exists('kept')"))
+    assert ended.status == "already_passing"

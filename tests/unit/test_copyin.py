@@ -75,5 +75,25 @@ def test_a_disk_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for number in range(9):
         (project / str(number)).write_text("x")
     monkeypatch.setattr(copyin, "_MOST_FILES", 5)
+    base = base_of(tmp_path)
     with pytest.raises(Refused, match="too large"):
-        copy_in(project, base_of(tmp_path), None)
+        copy_in(project, base, None)
+    assert not list(base.iterdir())  # known before a byte of it was copied
+
+
+def test_a_file_that_a_build_takes_away_meanwhile_ends_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("a.py", "b.py.tmp", "c.py"):
+        (project / name).write_text("x")
+    look = copyin.chosen
+
+    def taken_away(folder: Path) -> list[tuple[str, bool]]:
+        found = list(look(folder))
+        (folder / "b.py.tmp").unlink()
+        return found
+
+    monkeypatch.setattr(copyin, "chosen", taken_away)
+    base = base_of(tmp_path)
+    assert copy_in(project, base, None) == 2
+    assert sorted(each.name for each in base.iterdir()) == ["a.py", "c.py"]

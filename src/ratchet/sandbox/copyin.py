@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ratchet.errors import Refused
@@ -32,21 +33,35 @@ def copy_in(project: Path, base: Path, uid: int | None) -> int:
         raise Refused(f"{project} is where Ratchet keeps what it knows: name the folder of a project")
     owned = -1 if uid is None else uid
     os.chown(base, owned, owned)
-    count = size = 0
-    for path, folder in chosen(project):
+    count = 0
+    for path, folder in _fitting(project):
         source, target = os.path.join(project, path), os.path.join(base, path)
         if folder:
             os.mkdir(target, 0o755)
             os.chown(target, owned, owned)
             continue
-        size += os.lstat(source).st_blocks * _BLOCK
-        count += _copied(source, target, owned)
+        # A build or an editor may take a file away between the look at the folder and the copy.
+        with suppress(FileNotFoundError):
+            count += _copied(source, target, owned)
+    return count
+
+
+def _fitting(project: Path) -> list[tuple[str, bool]]:
+    """What to copy, known to be one project's before a byte of it is on the disk. Raises Refused."""
+    found: list[tuple[str, bool]] = []
+    count = size = 0
+    for path, folder in chosen(project):
+        found.append((path, folder))
+        if not folder:
+            with suppress(FileNotFoundError):
+                size += os.lstat(os.path.join(project, path)).st_blocks * _BLOCK
+            count += 1
         if size > _MOST_BYTES or count > _MOST_FILES:
             raise Refused(
                 f"{project} is too large to be copied (more than {_MOST_BYTES >> 30} GB or {_MOST_FILES:,} files): "
                 "name the project's own folder, or have .gitignore leave out what is not part of it"
             )
-    return count
+    return found
 
 
 def chosen(project: Path) -> Iterator[tuple[str, bool]]:
