@@ -128,6 +128,21 @@ def test_an_episode_s_page_shows_no_secret_of_its_task_and_acts_on_nothing(runti
     assert "[redacted:password]" in client.get(f"/ui/episodes/{held.id}", headers=HTML).text
 
 
+def test_one_of_a_kind_is_told_in_the_singular(runtime: Runtime) -> None:
+    row = {
+        "id": "o1",
+        "agent": "a",
+        "ok": False,
+        "started_at": time.time(),
+        "session": "s",
+        "failure": {"message": "no"},
+    }
+    learning.take(runtime.store, [row])  # type: ignore[list-item]
+    page = browser(runtime).get("/ui/patterns", headers=HTML).text
+    assert "1 pattern<" in page
+    assert "1 session ·" in page
+
+
 def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
     client = browser(runtime)
     for path in (
@@ -218,7 +233,7 @@ def test_patterns_are_looked_at_again_only_once_something_happened(
     client = browser(runtime)
 
     def seen() -> list[int]:
-        page = re.search(r"([\d,]+) patterns", client.get("/ui/patterns", headers=HTML).text)
+        page = re.search(r"([\d,]+) patterns?<", client.get("/ui/patterns", headers=HTML).text)
         assert page is not None
         listed = client.get("/v1/patterns", params={"limit": 1}).json()["total"]
         return [int(page[1]), listed, len(client.get("/patterns").json()["patterns"])]

@@ -152,6 +152,11 @@ def span(seconds: float | None) -> str:
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
 
 
+def number(n: int, what: str) -> str:
+    """So many of something; one of it in the singular."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f} %"
 
@@ -182,6 +187,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "ago": ago,
     "at": at,
     "count": lambda value: f"{value:,}",
+    "number": number,
     "percent": percent,
     "points": points,
     "usd": usd,

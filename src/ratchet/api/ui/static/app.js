@@ -6,9 +6,9 @@
   const WAIT_MS = 400;
   const FEED_MOST = 500;
   const HOUR_S = 3600;
-  const DAY = "{YYYY}-{MM}-{DD}";
+  const DAY = "{MM}-{DD}";
   const MOMENTS = [  // uPlot: from which step on, the label, and what stands below it where year, month or day begins
-    [24 * HOUR_S, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+    [24 * HOUR_S, DAY, "\n{YYYY}", null, null, null, null, null, 1],
     [60, "{HH}:{mm}", "\n" + DAY, null, "\n" + DAY, null, null, null, 1],
     [1, "{HH}:{mm}:{ss}", "\n" + DAY, null, "\n" + DAY, null, null, null, 1],
   ];
