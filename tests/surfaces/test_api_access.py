@@ -180,6 +180,17 @@ def test_a_token_of_the_command_line_has_every_scope_and_shuts_out_all_others(ho
         assert held.get("/v1/tasks", headers=bearer("given-by-hand")).status_code == 200
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_who_revokes_the_last_token_opens_nothing(home: Path, host: str) -> None:
+    with client(home, host=host) as held:
+        secret = runtime_of(held).tokens.add("a", ["read"])
+        assert held.get("/v1/health", headers=bearer(secret)).status_code == 200
+        runtime_of(held).tokens.revoke("a")
+        for headers in ({}, bearer(secret)):
+            for method, path in (("GET", "/v1/health"), ("POST", "/v1/tasks"), ("POST", "/mcp"), ("GET", "/")):
+                assert held.request(method, path, headers=headers).status_code == 401, path
+
+
 def test_without_any_token_this_machine_may_do_everything(home: Path) -> None:
     with client(home) as held:
         assert held.get("/health").status_code == 200

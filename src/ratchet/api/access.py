@@ -45,6 +45,9 @@ class Access:
 
     book: TokenBook
     given: str = ""
+    guarded: bool = False
+    """Nobody gets in without a token, though there be none: others than this machine reach the server, or it has asked
+    for one. Who revokes the last token means to shut somebody out, not to let everybody in."""
     _seen: list[Token] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -68,7 +71,9 @@ class Access:
     def caller(self, secret: str | None) -> Caller | None:
         """Who sent this; None for a missing or wrong token."""
         counting = self.tokens()
-        if not counting:
+        if counting:
+            self.guarded = True
+        elif not self.guarded:
             return Caller()
         wanted = hash_of(secret) if secret else ""
         for each in counting:

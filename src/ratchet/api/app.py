@@ -45,7 +45,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
     held = Served(
         runtime=runtime,
         serving=serving,
-        access=Access(runtime.tokens, serving.token),
+        access=Access(runtime.tokens, serving.token, guarded=not is_loopback(serving.host)),
         feed=Feed(runtime.timeline.since, changes=lambda: runtime.store.changes()),
         meter=Meter(),
     )

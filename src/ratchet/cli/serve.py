@@ -143,7 +143,7 @@ def add(name: str, scopes: tuple[str, ...], command_home: Path | None, as_json: 
     read sees everything; write records outcomes and decides; run starts tasks and follows them.
     """
     made = opened(command_home).tokens.add(name, scopes)
-    show.as_json({"token": made, "name": name, "scopes": [*scopes]}) if as_json else click.echo(made)
+    show.as_json({"token": made, "name": name, "scopes": [*dict.fromkeys(scopes)]}) if as_json else click.echo(made)
 
 
 @token.command("list")
@@ -167,7 +167,11 @@ def list_tokens(command_home: Path | None, as_json: bool) -> None:
 @home_option
 @json_option
 def revoke(name: str, command_home: Path | None, as_json: bool) -> None:
-    """End a token: the next request with it is refused."""
+    """End a token: the next request with it is refused.
+
+    A server that runs asks for a token also when this was the last one; one of this machine alone that is started
+    without any asks for none.
+    """
     ended = opened(command_home).tokens.revoke(name)
     show.as_json(_shape(ended)) if as_json else click.echo(f"{name} is revoked")
 
