@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,7 +71,7 @@ class TaskQueue:
         folder = Path(work.folder)
         if not folder.is_absolute():
             raise UsageError(f"dir is {work.folder!r}: name the project's folder on the server, absolute")
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # noqa: PTH112  (never raises: a name may be too long, or a link lead nowhere)
             raise NotFound(f"no folder {work.folder} on the server")
         self._check_foreign(folder.resolve())
         known = registry.names(registry.SOLVERS)

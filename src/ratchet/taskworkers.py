@@ -171,7 +171,7 @@ class TaskWorkers:
             except Conflict as error:  # a person runs its episode by hand, or another server is still at it
                 log.info("task.elsewhere", extra={"task": task.id, "why": str(error)})
                 queueing.put_back(self._store(), task, after_s=_AGAIN_S)
-            except BackendError as error:  # the machine failed it: another try, until there were too many
+            except (BackendError, OSError) as error:  # the machine failed it: another try, until there were too many
                 log.warning("task.failed", extra={"task": task.id, "why": clean(str(error))})
                 self._again(task, str(error))
             except RatchetError as error:

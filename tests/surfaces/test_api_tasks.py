@@ -166,8 +166,20 @@ def test_what_makes_no_sense_is_refused_before_it_is_queued(working: TestClient,
         answer = working.post("/v1/tasks", json=asked(project) | each)
         assert answer.status_code == 422, each
         assert answer.json()["remedy"]
-    assert working.post("/v1/tasks", json=asked(project, dir=str(tmp_path / "nowhere"))).status_code == 404
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    for nowhere in (str(tmp_path / "nowhere"), str(tmp_path / "round"), "/" + "x" * 3_000):
+        for path in ("/v1/tasks", "/v1/tasks/ab-comparison"):
+            answer = working.post(path, json={"dir": nowhere, "check": "true"})
+            assert (answer.status_code, answer.json()["type"]) == (404, "urn:ratchet:problem:not-found"), nowhere[:20]
     assert working.get("/v1/tasks").json()["items"] == []
+
+
+def test_a_whole_number_is_whole_however_it_is_written(home: Path, project: Path) -> None:
+    with client(home, workers=0) as held:
+        body = f'{{"dir": "{project}", "check": "true", "attempts": 3.0, "seed": 1e1}}'
+        answer = held.post("/v1/tasks", content=body, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["attempts"]) == (202, 3)
+        assert held.post("/v1/tasks", json={"dir": str(project), "check": "true", "attempts": 3.5}).status_code == 422
 
 
 def test_no_task_gets_to_see_what_ratchet_keeps(working: TestClient, project: Path, tmp_path: Path, home: Path) -> None:
@@ -377,6 +389,28 @@ def test_a_task_that_kills_its_servers_is_given_up(home: Path, tmp_path: Path) -
         found = queueing.show(runtime.store, task.id)
         assert found.state == "error"
         assert "retry" in found.reason
+
+
+class Unreadable(Endless):
+    """Stands for the episodes of a home whose machine fails."""
+
+    def run(self, asked: Asked, means: Means, *, episode_id: str) -> Episode:
+        raise OSError(5, "Input/output error", str(asked.folder))
+
+
+def test_a_task_that_its_machine_fails_is_given_up_with_the_reason(home: Path, tmp_path: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        task = queueing.add(runtime.store, Work(folder=str(tmp_path), check=("true",)))
+        for _ in range(queueing.MOST_CLAIMS - 1):
+            assert queueing.claim(runtime.store, "one", lease_s=-1.0) is not None
+        workers = TaskWorkers(lambda: runtime.store, lambda: cast("EpisodeBook", Unreadable()), 1)
+        give_up = time.monotonic() + ENDS_S
+        while queueing.show(runtime.store, task.id).under_way and time.monotonic() < give_up:
+            time.sleep(0.05)
+        workers.stop()
+        found = queueing.show(runtime.store, task.id)
+        assert found.state == "error"
+        assert "Input/output error" in found.reason
 
 
 def test_starting_a_task_needs_the_scope_run_and_so_does_no_other_thing(home: Path, project: Path) -> None:

@@ -97,3 +97,24 @@ def test_a_file_that_a_build_takes_away_meanwhile_ends_no_copy(tmp_path: Path, m
     base = base_of(tmp_path)
     assert copy_in(project, base, None) == 2
     assert sorted(each.name for each in base.iterdir()) == ["a.py", "c.py"]
+
+
+def test_a_folder_that_a_build_takes_away_meanwhile_ends_no_copy(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    for name in ("a", "b"):
+        (project / name).mkdir(parents=True)
+        (project / name / "file").write_text(name)
+    seen = copyin.chosen(project)
+    first = next(seen)
+    for name in ("a", "b"):
+        (project / name / "file").unlink()
+        (project / name).rmdir()
+    assert [first, *seen] == [("a", True), ("b", True)]
+
+
+def test_what_the_kernel_shows_of_the_machine_is_no_project(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/proc/self")
+    for project in (Path("/proc"), Path("/sys/kernel"), tmp_path / "link"):
+        if project.is_dir():
+            with pytest.raises(Refused, match="the machine"):
+                copy_in(project, tmp_path, None)

@@ -13,12 +13,13 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+_WHOLE = BeforeValidator(_whole)
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 Text = Annotated[str, StringConstraints(max_length=1_000_000)]
 Amount = Annotated[float, Field(ge=0, lt=2**53, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0, lt=2**53), BeforeValidator(_whole)]
-Whole = Annotated[int, Field(gt=-(2**53), lt=2**53), BeforeValidator(_whole)]
+Count = Annotated[int, Field(ge=0, lt=2**53), _WHOLE]
+Whole = Annotated[int, Field(gt=-(2**53), lt=2**53), _WHOLE]
 
 
 class Strict(BaseModel):
@@ -100,7 +101,7 @@ class Search(Strict):
     query: Text = Field(
         validation_alias=AliasChoices("query", "text"), description="The error, as it was printed.", min_length=1
     )
-    limit: Annotated[int, Field(ge=1, le=50)] = 5
+    limit: Annotated[int, Field(ge=1, le=50), _WHOLE] = 5
     project: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
         None, description="A folder: its lessons and global ones; all projects unless given."
     )
@@ -182,14 +183,14 @@ class NewTask(Strict):
         str, Field(min_length=1, max_length=4_000, pattern="^/", description="The project's folder on the server.")
     ]
     solver: Annotated[str, Field(min_length=1, max_length=2_000)] = "auto"
-    attempts: Annotated[int, Field(ge=1, le=1_000)] = 5
+    attempts: Annotated[int, Field(ge=1, le=1_000), _WHOLE] = 5
     budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0
     budget_usd: Annotated[float, Field(ge=0, le=10_000)] = 1.0
-    candidates: Annotated[int, Field(ge=1, le=1_000_000)] = 2_000
+    candidates: Annotated[int, Field(ge=1, le=1_000_000), _WHOLE] = 2_000
     protected: Annotated[list[Name], Field(max_length=1_000)] = Field(
         default_factory=list, description="Globs of files that must not change."
     )
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**31), _WHOLE] = 0
 
 
 class NewComparison(Strict):
@@ -201,8 +202,8 @@ class NewComparison(Strict):
     ]
     check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = None
     solver: Annotated[str, Field(min_length=1, max_length=2_000)] = "repair"
-    seeds: Annotated[int, Field(ge=1, le=100)] = 1
-    attempts: Annotated[int, Field(ge=1, le=1_000)] = 5
+    seeds: Annotated[int, Field(ge=1, le=100), _WHOLE] = 1
+    attempts: Annotated[int, Field(ge=1, le=1_000), _WHOLE] = 5
     budget_s: Annotated[float, Field(gt=0, le=86_400)] = 300.0
     budget_usd: Annotated[float, Field(ge=0, le=10_000)] = 1.0
-    candidates: Annotated[int, Field(ge=1, le=1_000_000)] = 2_000
+    candidates: Annotated[int, Field(ge=1, le=1_000_000), _WHOLE] = 2_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ratchet.api.serving import Served
@@ -13,7 +14,7 @@ def allowed(folder: str, held: Served) -> str:
     if "\0" in folder:
         raise UsageError("dir: no folder has a name with a NUL in it")
     roots = held.serving.roots
-    place = Path(folder).resolve()
+    place = Path(os.path.realpath(folder))  # a chain of links without an end has no place, and is no fault
     if roots and not any(place.is_relative_to(root.resolve()) for root in roots):
         below = ", ".join(map(str, roots))
         raise UsageError(

@@ -16,6 +16,7 @@ from ratchet.sandbox.ignore import Ignore, is_home, is_left_out
 _CHUNK = 1 << 30
 _MODULES = "node_modules"
 _BLOCK = 512  # bytes: the unit of st_blocks, whatever the file system's own is
+_MACHINE = ("/proc", "/sys")
 _MOST_FILES = 300_000
 _MOST_BYTES = 4 << 30
 """Beyond these it is no project but a disk, which a copy would fill."""
@@ -25,12 +26,14 @@ def copy_in(project: Path, base: Path, uid: int | None) -> int:
     """Copy a project's files to an empty folder, owned by `uid`; return how many there are.
 
     Links are copied as links; pipes, sockets and devices are left out. Raises Refused where the project is no folder,
-    is Ratchet's home, or is too large to be one project.
+    is Ratchet's home or the machine's own, or is too large to be one project.
     """
     if not project.is_dir():
         raise Refused(f"{project} is not a folder: name the one to work in")
     if is_home(str(project)):
         raise Refused(f"{project} is where Ratchet keeps what it knows: name the folder of a project")
+    if any(project.resolve().is_relative_to(each) for each in _MACHINE):
+        raise Refused(f"{project} shows the machine, whose files have no end: name the folder of a project")
     owned = -1 if uid is None else uid
     os.chown(base, owned, owned)
     count = 0
@@ -71,19 +74,29 @@ def chosen(project: Path) -> Iterator[tuple[str, bool]]:
     pending = [("", False)]
     while pending:
         above, ignored_above = pending.pop()
+        for each in _within(project, above):
+            path = f"{above}/{each.name}" if above else each.name
+            folder = each.is_dir(follow_symlinks=False)
+            if is_left_out(each.path, each.name, folder=folder):
+                continue
+            # What git tracks belongs to the project even where a later rule ignores it.
+            ignored = ignored_above or ignore.covers(path, folder=folder)
+            if ignored and path not in (kept_folders if folder else tracked):
+                continue
+            yield path, folder
+            if folder:
+                pending.append((path, ignored))
+
+
+def _within(project: Path, above: str) -> list[os.DirEntry[str]]:
+    """What is in a folder of the project by name; nothing where a build took the folder away since it was seen."""
+    try:
         with os.scandir(os.path.join(project, above)) as found:
-            for each in sorted(found, key=lambda entry: entry.name):
-                path = f"{above}/{each.name}" if above else each.name
-                folder = each.is_dir(follow_symlinks=False)
-                if is_left_out(each.path, each.name, folder=folder):
-                    continue
-                # What git tracks belongs to the project even where a later rule ignores it.
-                ignored = ignored_above or ignore.covers(path, folder=folder)
-                if ignored and path not in (kept_folders if folder else tracked):
-                    continue
-                yield path, folder
-                if folder:
-                    pending.append((path, ignored))
+            return sorted(found, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        if not above:
+            raise
+        return []
 
 
 def shown_beside(project: Path) -> dict[str, Path]:
