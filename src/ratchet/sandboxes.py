@@ -31,6 +31,7 @@ class Sandboxes:
     """The sandboxes of this machine. What the canary saw is kept in the home until the machine starts again."""
 
     def __init__(self, home: Path) -> None:
+        self._home = home
         self._cache = home / "sandbox.json"
 
     def probe(self, *, quick: bool = False) -> list[Isolation]:
@@ -68,7 +69,12 @@ class Sandboxes:
         cancelled: Callable[[], bool] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> Ran:
-        """Run one command confined. Raises Refused where that cannot be done, SandboxError where it breaks."""
+        """Run one command confined. Raises Refused where that cannot be done, or its folder would show it the home and
+        have it write there; SandboxError where it breaks."""
+        own, folder = self._home.resolve(), command.view.folder.resolve()
+        if own.is_relative_to(folder) or folder.is_relative_to(own):
+            # Who may run a command may not therefore read what was learnt, or write tokens and lessons.
+            raise Refused(f"{folder} would open {own}, where Ratchet keeps what it knows: work in another folder")
         return self.chosen(unsafe=unsafe).run(command, cancelled=cancelled, on_output=on_output)
 
     def _kept(self) -> str:

@@ -163,6 +163,15 @@ def test_a_command_runs_in_the_sandbox_and_reaches_nothing_but_its_folder(home: 
     assert data(called(home, "run_sandboxed", argv=["sleep", "30"], wall_s=0.5))["killed"] == "wall"
 
 
+def test_no_command_gets_to_work_where_ratchet_keeps_what_it_knows(learnt: Path) -> None:
+    beneath = learnt / "bench"
+    beneath.mkdir(exist_ok=True)
+    for folder in (learnt, learnt.parent, beneath):
+        result = called(learnt, "run_sandboxed", argv=["true"], folder=str(folder))
+        assert result.is_error
+        assert "keeps what it knows" in prose(result)
+
+
 def test_a_task_is_run_and_asked_about_until_it_has_ended(home: Path, tmp_path: Path) -> None:
     needs_sandbox(home)
     project = tmp_path / "project"
@@ -216,14 +225,18 @@ def test_lessons_and_patterns_are_resources_and_a_prompt_tells_what_to_know(lear
 
 
 @contextmanager
-def served(home: Path) -> Iterator[tuple[str, Runtime]]:
+def served(home: Path, *roots: Path) -> Iterator[tuple[str, Runtime]]:
     """The address of the MCP server of a running app, and the runtime behind it."""
     uvicorn = pytest.importorskip("uvicorn")
     from ratchet.api.app import create
+    from ratchet.api.serving import Serving
 
+    serving = Serving(roots=roots)
     with Runtime.open(home=home) as runtime, socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(create(runtime), log_level="warning", timeout_graceful_shutdown=5))
+        server = uvicorn.Server(
+            uvicorn.Config(create(runtime, serving), log_level="warning", timeout_graceful_shutdown=5)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started and thread.is_alive():
@@ -274,3 +287,18 @@ def test_nobody_reaches_the_tools_without_a_token_where_there_is_one(learnt: Pat
         assert httpx.post(address, json={}).status_code == 401
         assert httpx.post(address, json={}, headers={"Origin": "http://evil.example"}).status_code in (401, 403)
         assert httpx.post(address, json={}, headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_a_server_with_roots_lets_nothing_run_elsewhere(home: Path, tmp_path: Path) -> None:
+    needs_sandbox(home)
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for each in (inside, outside):
+        each.mkdir()
+    (inside / "way_out").symlink_to(outside)
+    with served(home, inside) as (address, _):
+        folders = ("", str(inside), str(outside), str(inside / "way_out"), str(inside / ".." / "outside"))
+        ran = over_http(address, "", *(("run_sandboxed", {"argv": ["touch", "f"], "folder": each}) for each in folders))
+    assert [each.is_error for each in ran] == [False, False, True, True, True]
+    assert "--root" in prose(ran[2])
+    assert (inside / "f").exists()
+    assert list(outside.iterdir()) == []
