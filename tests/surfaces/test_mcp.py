@@ -297,7 +297,10 @@ def test_a_server_with_roots_lets_nothing_run_elsewhere(home: Path, tmp_path: Pa
     (inside / "way_out").symlink_to(outside)
     with served(home, inside) as (address, _):
         folders = ("", str(inside), str(outside), str(inside / "way_out"), str(inside / ".." / "outside"))
-        ran = over_http(address, "", *(("run_sandboxed", {"argv": ["touch", "f"], "folder": each}) for each in folders))
+        calls: list[tuple[str, dict[str, object]]] = [
+            ("run_sandboxed", {"argv": ["touch", "f"], "folder": each}) for each in folders
+        ]
+        ran = over_http(address, "", *calls)
     assert [each.is_error for each in ran] == [False, False, True, True, True]
     assert "--root" in prose(ran[2])
     assert (inside / "f").exists()

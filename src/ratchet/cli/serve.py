@@ -28,7 +28,9 @@ _MEGABYTE = 1 << 20
 @click.option("--port", default=8484, show_default=True, type=click.IntRange(0, 65_535), help="0: a free one.")
 @click.option("--token", envvar=SERVE_TOKEN, show_envvar=True, help="A token of all scopes, for this run only.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(0, 64), help="Tasks that run at once.")
-@click.option("--root", "roots", multiple=True, type=click.Path(path_type=Path), help="Tasks may be started below it.")
+@click.option(
+    "--root", "roots", multiple=True, type=click.Path(path_type=Path), help="Tasks and commands run below it only."
+)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name of this server.")
 @click.option("--allow-origin", "origins", multiple=True, metavar="URL", help="A site whose pages may ask.")
 @click.option("--rate", default=1_000.0, show_default=True, type=click.FloatRange(0), help="Requests a second; 0: any.")

@@ -39,7 +39,8 @@ def create(runtime: Runtime, place: Place | None = None) -> MCPServer:
         log_level="WARNING",
         middleware=[scopes.check, unrepeated],
     )
-    for tool, hints in _tools(Tools(runtime), TaskTools(runtime, place or Place())):
+    place = place or Place()
+    for tool, hints in _tools(Tools(runtime, place.allowed), TaskTools(runtime, place)):
         server.add_tool(tool, annotations=hints)
     _add_resources(server, runtime)
     _add_prompt(server, runtime)

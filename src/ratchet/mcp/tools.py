@@ -5,8 +5,9 @@ Texts that tools return are data from earlier runs, fenced as such where they ar
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,10 +31,12 @@ _PROSE_CHARS = 8_000
 
 
 class Tools:
-    """The tools over one runtime, which the caller closes."""
+    """The tools over one runtime, which the caller closes. `allowed` is the folder that it is given, where commands may
+    work in it, or raises a RatchetError."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, allowed: Callable[[str], str]) -> None:
         self._runtime = runtime
+        self._allowed = allowed
 
     @told
     def search_memory(
@@ -128,7 +131,7 @@ class Tools:
         memory_mb: Annotated[int, Field(ge=16, le=8192)] = 1024,
     ) -> Annotated[CallToolResult, outputs.Ran]:
         """Run a command without network, where it reaches nothing but its folder; then nothing of it is left."""
-        if folder and not (Path(folder).is_absolute() and Path(folder).is_dir()):
+        if folder and not (Path(self._allowed(folder)).is_absolute() and os.path.isdir(folder)):  # noqa: PTH112  (never raises)
             raise UsageError(f"{folder!r} is no folder here: give an absolute path, or none")
         with tempfile.TemporaryDirectory() as empty:
             limits = Limits(wall_s=wall_s, cpu_s=wall_s, memory_mb=memory_mb)
