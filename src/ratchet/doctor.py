@@ -15,6 +15,7 @@ from ratchet.errors import RatchetError
 from ratchet.models import local
 from ratchet.sandboxes import REMEDY, Sandboxes, proves
 from ratchet.sources.find import usual_homes
+from ratchet.store.sqlite import remedy_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +70,14 @@ def _store(path: Path) -> Check:
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
+            if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
+                return Check(name="store", ok=True, found=f"{path} is empty", remedy="`ratchet learn` fills it")
             outcomes = connection.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0]
             damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
             connection.close()
     except sqlite3.Error as error:
-        remedy = "move it aside and run `ratchet learn` again; the file is not touched"
+        remedy = remedy_of(error) or "move it aside and run `ratchet learn` again; the file is not touched"
         return Check(name="store", ok=False, found=f"{path}: {error}", remedy=remedy)
     if damage != "ok":
         return Check(

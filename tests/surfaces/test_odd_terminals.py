@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import sqlite3
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
+
+from ratchet.store.sqlite import remedy_of
 
 
 @pytest.fixture
@@ -94,6 +98,29 @@ def test_an_output_that_is_full_is_said_in_one_line(tmp_path: Path) -> None:
     assert done.returncode == 6
     assert done.stderr.startswith("ratchet: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_record_that_was_not_written_is_no_success(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ratchet", "record", "agent", "--error", "boom"],
+        env={**os.environ, "RATCHET_HOME": str(tmp_path / "r")},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),  # no file may grow, as on a full disk
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "nothing was recorded" in done.stderr
+
+
+def test_the_doctor_has_a_remedy_for_each_trouble_of_a_store(run: Runner) -> None:
+    assert "move" not in remedy_of(sqlite3.OperationalError("disk I/O error"))
+    store = run.home / "r" / "ratchet.db"
+    store.parent.mkdir(mode=0o700)
+    store.touch(0o600)
+    assert f"note store: {store} is empty" in run("doctor").stdout
+    store.write_bytes(b"no database" * 999)
+    assert "move it aside" in run("doctor", code=1).stdout
 
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\r"

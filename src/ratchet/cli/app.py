@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -181,6 +182,8 @@ def explained(error: OSError) -> str:
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return "the working directory was deleted; change to another one"
     where = f"{error.filename}: " if error.filename is not None else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{where}{error.strerror}; free some space, then try again"
     return f"{where}{error.strerror or error}; nothing else was changed: check its path, permissions and free space"
 
 

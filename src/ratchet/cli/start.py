@@ -13,7 +13,7 @@ import click
 from ratchet import shapes
 from ratchet.cli import show, show_learned
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.errors import NotFound, UsageError
+from ratchet.errors import NotFound, StoreError, UsageError
 from ratchet.records import Fields
 
 
@@ -111,7 +111,10 @@ def record(agent: str | None, command_home: Path | None, as_json: bool, error: s
     if error == "-":
         error = sys.stdin.buffer.read().decode("utf-8", "replace")
     fields = cast("Fields", {**given, "error": error, "source": "cli"})
-    outcome_id = opened(command_home).record(agent, **fields)
+    runtime = opened(command_home)
+    outcome_id = runtime.record(agent, **fields)
+    if runtime.recorder.lost:  # a program must not fail for a record of it; who came to record one is told
+        raise StoreError("nothing was recorded: free some space or give write access, then record it again")
     show.as_json({"id": outcome_id}) if as_json else click.echo(outcome_id)
 
 

@@ -368,8 +368,13 @@ _REMEDIES = (
 
 def _explained(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     """What went wrong and what to do about it, for a person."""
+    known = remedy_of(error)
+    return StoreError(
+        f"{path}: {known} ({error})" if known else f"{path}: the store failed ({error}); see `ratchet doctor`"
+    )
+
+
+def remedy_of(error: sqlite3.Error | OSError) -> str:
+    """What to do about a fault of a database file, for a person; "" where that is not known."""
     said = str(error).lower()
-    for sign, remedy in _REMEDIES:
-        if sign in said:
-            return StoreError(f"{path}: {remedy} ({error})")
-    return StoreError(f"{path}: the store failed ({error}); see `ratchet doctor`")
+    return next((remedy for sign, remedy in _REMEDIES if sign in said), "")
