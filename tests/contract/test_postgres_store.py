@@ -22,6 +22,7 @@ from ratchet.records import Row
 from ratchet.store import (
     listening,
     postgres,
+    postgres_batches,
     postgres_connections,
     postgres_layout,
     postgres_values,
@@ -209,7 +210,8 @@ def test_first_starts_at_the_same_time_all_succeed(postgres: Databases) -> None:
 def test_dialect_files_know_no_table_and_no_noun() -> None:
     nouns = "outcome|exposure|failure|kind of failure|signature|pattern|resolution|lesson|trial|episode|benchmark"
     names = "|".join(TABLES)
-    for module in (sql, listening, postgres, postgres_layout, postgres_connections, postgres_values, postgres_words):
+    parts = (postgres_batches, postgres_layout, postgres_connections, postgres_values, postgres_words)
+    for module in (sql, listening, postgres, *parts):
         text = Path(str(module.__file__)).read_text()
         assert re.findall(rf"(?i)\b(?:{names}|(?:{nouns})s?)\b", text) == [], module.__name__
 

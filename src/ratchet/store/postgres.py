@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
 import psycopg
@@ -18,6 +17,7 @@ import psycopg
 from ratchet.errors import StoreError, UsageError
 from ratchet.ports import Changes, Page, Where
 from ratchet.records import Json, Row
+from ratchet.store import postgres_batches as batches
 from ratchet.store import postgres_words as words_index
 from ratchet.store import rows as codec
 from ratchet.store import sql
@@ -30,10 +30,6 @@ from ratchet.store.schema import TABLES, table_of
 from ratchet.store.sql import POSTGRES
 
 _BATCH_ROWS = 16  # fewer are quicker one by one than by COPY with its savepoint
-_UNIT, _NULL = "\x1f", "\x1e"  # ASCII's separators of units and of records
-_SQL_TYPES = {"text": "text[]", "int": "bigint[]", "real": "double precision[]", "bool": "smallint[]"}
-_PYTHON_TYPES: dict[str, set[type]] = {"text": {str}, "int": {int}, "real": {float, int}, "bool": {int}}
-_SAFE_INT = 2**62
 _REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeEncodeError, OverflowError)
 
 
@@ -103,7 +99,7 @@ class PostgresStore:
             connection = held.connection
             if len(rows) < _BATCH_ROWS or declared.words:
                 return [at for at, row in enumerate(rows) if self._insert(connection, declared, row)]
-            if _attempt(held, lambda: _copy(connection, declared, rows, values_of)):
+            if _attempt(held, lambda: _copy(connection, declared, rows)):
                 return list(range(len(rows)))
             return _insert_unknown(connection, declared, rows)
 
@@ -143,9 +139,9 @@ class PostgresStore:
         declared = table_of(table)
         one = sql.upsert(declared, POSTGRES)
         with self._writing() as held:
-            columns = _joined(declared, rows) if len(rows) >= _BATCH_ROWS else None
-            if columns is not None:
-                held.connection.execute(_upsert_at_once(declared), columns)
+            texts = batches.texts_of(declared, rows) if len(rows) >= _BATCH_ROWS else None
+            if texts is not None:
+                held.connection.execute(batches.upsert(declared), texts)
                 return
             with held.connection.cursor() as cursor:
                 cursor.executemany(one, [fitted(declared, row) for row in rows])
@@ -182,9 +178,9 @@ class PostgresStore:
             if new:
                 cursor.executemany(sql.insert(declared, POSTGRES), new)
                 written += cursor.rowcount
-            columns = _joined(declared, known) if known else None
-            if columns is not None:
-                written += held.connection.execute(_swap_at_once(declared), columns).rowcount
+            texts = batches.texts_of(declared, known) if known else None
+            if texts is not None:
+                written += held.connection.execute(batches.swap(declared), texts).rowcount
             elif known:
                 cursor.executemany(sql.update_at_revision(declared, POSTGRES), _swaps(declared, known))
                 written += cursor.rowcount
@@ -263,13 +259,20 @@ def _attempt(held: Held, work: Callable[[], None]) -> bool:
     return True
 
 
-def _copy(
-    connection: Connection, table: Table, rows: Sequence[Row], values: Callable[[Table, Row], Sequence[Json]]
-) -> None:
+def _copy(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    lines = batches.lines_of(table, rows)
+    if lines is None:
+        _copy_values(connection, table, [values_of(table, row) for row in rows])
+        return
+    with connection.cursor() as cursor, cursor.copy(batches.copy(table)) as copy:
+        copy.write(lines)
+
+
+def _copy_values(connection: Connection, table: Table, rows: Sequence[Sequence[Json]]) -> None:
     statement = f'COPY "{table.name}" ({sql.quoted(codec.column_names(table))}) FROM STDIN'
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for row in rows:
-            copy.write_row(values(table, row))
+            copy.write_row(row)
 
 
 def _insert_unknown(connection: Connection, table: Table, rows: Sequence[Row]) -> list[int]:
@@ -277,7 +280,7 @@ def _insert_unknown(connection: Connection, table: Table, rows: Sequence[Row]) -
     else writes meanwhile, so what is unknown when it is asked for is unknown when it is inserted."""
     places = [codec.column_names(table).index(name) for name in table.key]
     keys = [tuple(values[at] for at in places) for values in (fitted(table, row) for row in rows)]
-    arrays = ", ".join(f"%s::{_SQL_TYPES[table.by_name[name].type]}" for name in table.key)
+    arrays = ", ".join(f"%s::{batches.ARRAYS[table.by_name[name].type]}" for name in table.key)
     named = sql.quoted(table.key)
     text = f'SELECT {named} FROM "{table.name}" JOIN unnest({arrays}) AS asked ({named}) USING ({named})'
     known = set(connection.execute(text, [list(column) for column in zip(*keys, strict=True)]).fetchall())
@@ -287,59 +290,8 @@ def _insert_unknown(connection: Connection, table: Table, rows: Sequence[Row]) -
             known.add(key)
             fresh.append(position)
     if fresh:
-        _copy(connection, table, [rows[position] for position in fresh], fitted)
+        _copy_values(connection, table, [fitted(table, rows[position]) for position in fresh])
     return fresh
-
-
-def _joined(table: Table, rows: Sequence[Row]) -> list[str] | None:
-    """A batch for `_upsert_at_once`: each column as one text. None where that cannot be: a key occurs twice, or a value
-    has to be fitted, or holds a separator."""
-    columns = list(zip(*(values_of(table, row) for row in rows), strict=True))
-    names = codec.column_names(table)
-    if len(set(zip(*(columns[names.index(name)] for name in table.key), strict=True))) < len(rows):
-        return None
-    joined = []
-    for name, column in zip(names, columns, strict=True):
-        wanted = _PYTHON_TYPES[table.by_name[name].type if name in table.by_name else "text"]
-        if not all(value is None or type(value) in wanted for value in column):
-            return None
-        text = _UNIT.join([_NULL if value is None else str(value) for value in column])
-        if text.count(_UNIT) != len(rows) - 1 or text.count(_NULL) != column.count(None) or "\0" in text:
-            return None
-        if int in wanted and any(abs(value) > _SAFE_INT for value in column if type(value) is int):
-            return None
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return None
-        joined.append(text)
-    return joined
-
-
-@cache
-def _apart(table: Table) -> str:
-    """Takes the columns of `_joined` apart on the server."""
-    columns = [table.by_name.get(name) for name in codec.column_names(table)]
-    types = [_SQL_TYPES[column.type] if column else "text[]" for column in columns]
-    arrays = ", ".join(f"string_to_array(%s, '{_UNIT}', '{_NULL}')::{type_}" for type_ in types)
-    return f"unnest({arrays})"
-
-
-@cache
-def _upsert_at_once(table: Table) -> str:
-    """`add` as one statement."""
-    return sql.upsert(table, POSTGRES, source=f"SELECT * FROM {_apart(table)}")
-
-
-@cache
-def _swap_at_once(table: Table) -> str:
-    """`swap` of known rows as one statement."""
-    names = codec.column_names(table)
-    changes = ", ".join(f'"{name}" = said."{name}"' + (" + 1" if name == "revision" else "") for name in names)
-    same = " AND ".join(f'held."{name}" = said."{name}"' for name in (*table.key, "revision"))
-    return (
-        f'UPDATE "{table.name}" AS held SET {changes} FROM {_apart(table)} AS said ({sql.quoted(names)}) WHERE {same}'
-    )
 
 
 def _swaps(table: Table, rows: Sequence[Row]) -> list[list[Json]]:

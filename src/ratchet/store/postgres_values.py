@@ -20,7 +20,8 @@ from ratchet.store.declaring import Column, Table
 from ratchet.store.sql import listed
 
 _INDEXED_BYTES = 800  # three such columns fit into an index entry
-_SAFE_CHARS = _INDEXED_BYTES // 4  # of at most four bytes each
+SAFE_CHARS = _INDEXED_BYTES // 4
+"""A text of so many fits into an index, whatever its letters: they take at most four bytes each."""
 _PREFIX_CHARS = 120
 
 
@@ -43,6 +44,11 @@ def _places(table: Table) -> _Places:
     return _Places(table)
 
 
+def indexed(table: Table) -> frozenset[str]:
+    """The text columns that an index or the key holds."""
+    return _places(table).names
+
+
 def values_of(table: Table, row: Row) -> list[Json]:
     """`rows.values_of` for Postgres: switches as 0 and 1, NaN as NULL, and no text too long for its index."""
     values = codec.values_of(table, row)
@@ -56,7 +62,7 @@ def values_of(table: Table, row: Row) -> list[Json]:
             values[at] = None
     for at in places.indexed:
         value = values[at]
-        if type(value) is str and len(value) > _SAFE_CHARS and len(value.encode("utf-8", "replace")) > _INDEXED_BYTES:
+        if type(value) is str and len(value) > SAFE_CHARS and len(value.encode("utf-8", "replace")) > _INDEXED_BYTES:
             return fitted(table, row)
     return values
 
