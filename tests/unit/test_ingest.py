@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratchet.analysis.health import health, recent
+from ratchet.analysis.health import NAMED, health, keep_recent, recent
 from ratchet.analysis.ingest import ingest
 from ratchet.analysis.patterns import current, members, patterns, split
 from ratchet.errors import NotFound, UsageError
@@ -152,6 +152,36 @@ def test_health_reads_the_last_200_outcomes_of_each_agent(store: Store) -> None:
     assert health(store, agent="b").agents == {"b": found.agents["b"]}
     (held, _) = store.find("recents", order=("agent",)).rows
     assert [name for _, name, _ in recent(held)] == [f"o{n}" for n in range(100, 300)]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    calls=st.permutations([(n // 3 / 4, f"call-{n * 7 % 260}-of-{n % 2}", n % 5 > 0) for n in range(260)]),
+    cuts=st.sets(st.integers(1, 259), max_size=20),
+)
+def test_last_outcomes_are_the_newest_in_whatever_order_they_arrive(
+    calls: list[tuple[float, str, bool]], cuts: set[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    store = SqliteStore(tmp_path_factory.mktemp("recent") / "ratchet.db")
+    for start, end in pairwise([0, *sorted(cuts), len(calls)]):
+        with store.transaction():
+            keep_recent(store, {"a": [[at, name, int(ok)] for at, name, ok in calls[start:end]]})
+    newest = sorted(calls, key=lambda each: (each[0], each[1][-6:], each[2]))[-200:]
+    named = [[at, name, int(ok)] for at, name, ok in newest]
+    (held,) = store.find("recents").rows
+    assert recent(held) == [*([at, str(name)[-6:], ok] for at, name, ok in named[:-NAMED]), *named[-NAMED:]]
+    store.close()
+
+
+def test_last_outcomes_that_were_kept_as_lines_with_whole_ids_are_read_and_go_on(store: Store) -> None:
+    lines = "\n".join(f"{n % 2} {n / 4!r} call of {n}; whole" for n in range(200))
+    store.swap("recents", "a", 0, {"outcomes": lines})
+    ingest(store, [ran(50, "boom"), ran(25), ran(0)])
+    (held,) = store.find("recents").rows
+    found = recent(held)
+    assert [each[1] for each in found[-2:]] == ["call of 199; whole", "o50"]
+    assert [each[1] for each in found if each[0] == 25.0] == [" whole", "o25"]
+    assert (len(found), found[0]) == (200, [0.5, " whole", 0])
 
 
 def test_last_outcomes_that_were_kept_as_lists_are_read_and_go_on(store: Store) -> None:

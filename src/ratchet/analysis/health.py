@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ratchet.errors import Conflict
 from ratchet.health import RECENT, Health, health_of
@@ -14,11 +14,23 @@ from ratchet.records import Json, Row
 Ran: TypeAlias = "list[Json]"
 """[started_at, outcome id, 1 or 0]"""
 
-_when = itemgetter(0, 1)
+NAMED = 20
+"""Of so many of an agent's last outcomes the id is kept; of older ones only its end, which orders those that began at
+once. A row is read and written with every batch, so its length is most of what it costs."""
+_END = 6  # characters
+_MARK = ";"  # before every line: JSON and COPY leave it as it is, where a line break is escaped
 
 
-def keep_recent(store: Store, ran: Mapping[str, Iterable[Ran]]) -> None:
-    """Merge new outcomes into the last `RECENT` of their agents: by (started_at, id), whatever order they arrive in.
+class _Last(NamedTuple):
+    """What a row of `recents` holds: a line for each outcome, oldest first, and the ids of the newest ones."""
+
+    lines: str
+    ids: list[Json]
+
+
+def keep_recent(store: Store, ran: Mapping[str, Sequence[Ran]]) -> None:
+    """Merge new outcomes into the last `RECENT` of their agents: by started_at and the id's end, whatever order they
+    arrive in.
 
     Call it inside the transaction that inserts them. Raises Conflict when there is none and another writer came first.
     """
@@ -27,18 +39,22 @@ def keep_recent(store: Store, ran: Mapping[str, Iterable[Ran]]) -> None:
     rows: list[Row] = []
     for agent, new in ran.items():
         known = held.get(agent, {})
-        lines, newest = _lines(known), sorted(new, key=_when)[-RECENT:]
-        if len(lines) == RECENT and _when(newest[-1]) < _when(_ran(lines[0])):
-            continue  # an old history: none of it is among the last
-        merged = "\n".join(_merged(lines, newest))
-        rows.append({"agent": agent, "revision": known.get("revision", 0), "outcomes": merged})
+        before = _last(known)
+        after = _merged(before, new)
+        if after != before:  # else it was an old history: none of it is among the last
+            said: Row = {"outcomes": after.lines, "ids": after.ids}
+            rows.append({"agent": agent, "revision": known.get("revision", 0), **said})
     if rows and store.swap_many("recents", rows) < len(rows):
         raise Conflict("an agent's last outcomes changed while new ones were added; try again")
 
 
 def recent(row: Row) -> list[Ran]:
-    """The outcomes in a row of `recents`, oldest first."""
-    return [_ran(line) for line in _lines(row)]
+    """The outcomes in a row of `recents`, oldest first; of all but the last `NAMED` only the end of the id."""
+    last = _last(row)
+    found = [_ran(line) for line in last.lines.split(_MARK)[1:]]
+    for ran, name in zip(reversed(found), reversed(last.ids), strict=False):
+        ran[1] = name
+    return found
 
 
 def health(store: Store, *, agent: str | None = None) -> Health:
@@ -48,33 +64,55 @@ def health(store: Store, *, agent: str | None = None) -> Health:
     return health_of({str(row["agent"]): [bool(ran[2]) for ran in recent(row)] for row in rows})
 
 
-def _merged(held: list[str], new: list[Ran]) -> list[str]:
-    """Lines in order; takes from `held`. What is new is nearly always about the newest, too: only the held lines behind
-    the first of it are read, since 200 numbers to text and back, for every agent and batch, are most of what this
-    costs."""
-    first = _when(new[0])
-    later = []
-    while held and (when := _when(_ran(held[-1]))) > first:
-        later.append((when, held.pop()))
-    added = sorted([*later, *((_when(ran), _line(ran)) for ran in new)])
-    return [*held, *(line for _, line in added)][-RECENT:]
+def _merged(held: _Last, new: Sequence[Ran]) -> _Last:
+    """`held` and `new` in order. What is new is nearly always newer than all that is held, which is then not taken
+    apart; else only what began behind the first of it."""
+    began = [ran[0] for ran in new]
+    ids = [ran[1] for ran in new]
+    text, lines = held.lines, _lines(new)
+    if began == sorted(set(began)) and (not text or _order(text[text.rindex(_MARK) + 1 :])[0] < began[0]):  # type: ignore[operator, type-var]
+        text, ids = text + lines, [*held.ids, *ids]
+    else:
+        kept, known = text.split(_MARK)[1:], held.ids.copy()
+        added = [(_order(line), line, name) for line, name in zip(lines.split(_MARK)[1:], ids, strict=True)]
+        first = min(order for order, _, _ in added)
+        while kept and (order := _order(kept[-1])) > first:
+            added.append((order, kept.pop(), known.pop() if known else ""))
+        added.sort(key=itemgetter(0))
+        text = "".join([f"{_MARK}{line}" for line in (*kept, *(line for _, line, _ in added))])
+        ids = [*known, *(name for _, _, name in added)]
+    over = text.count(_MARK) - RECENT
+    if over > 0:
+        text = f"{_MARK}{text.split(_MARK, over + 1)[-1]}"
+    return _Last(text, ids[-NAMED:])
 
 
-def _line(ran: Ran) -> str:
-    at, name, ok = ran
-    return f"{ok} {at!r} {name}".replace("\n", " ")
+def _lines(new: Sequence[Ran]) -> str:
+    text = "".join([f"{_MARK}{ok} {at!r} {name[-_END:]}" for at, name, ok in new])  # type: ignore[index]
+    if text.count(_MARK) == len(new):
+        return text
+    return "".join([f"{_MARK}{ok} {at!r} {str(name)[-_END:].replace(_MARK, ' ')}" for at, name, ok in new])
+
+
+def _order(line: str) -> tuple[float, str, str]:
+    ok, at, end = line.split(" ", 2)
+    return float(at), end, ok
 
 
 def _ran(line: str) -> Ran:
-    ok, at, name = line.split(" ", 2)
-    return [float(at), name, int(ok)]
+    ok, at, end = line.split(" ", 2)
+    return [float(at), end, int(ok)]
 
 
-def _lines(row: Row) -> list[str]:
-    held = row.get("outcomes")
-    if isinstance(held, list):  # as it was kept before lines were
-        return [_line(ran) for ran in held if isinstance(ran, list)]
-    return held.split("\n") if isinstance(held, str) and held else []
+def _last(row: Row) -> _Last:
+    held, ids = row.get("outcomes"), row.get("ids")
+    if isinstance(held, str) and isinstance(ids, list):
+        return _Last(held, ids)
+    # As it was kept before: as lists, or as lines with whole ids.
+    found = held if isinstance(held, list) else held.split("\n") if isinstance(held, str) and held else []
+    old = [_ran(each) if isinstance(each, str) else each for each in found]
+    ran = [each for each in old if isinstance(each, list)]
+    return _Last(_lines(ran), [name for _, name, _ in ran[-NAMED:]])
 
 
-__all__ = ["Health", "Ran", "health", "keep_recent", "recent"]
+__all__ = ["NAMED", "Health", "Ran", "health", "keep_recent", "recent"]

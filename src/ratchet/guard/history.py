@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ratchet.analysis.health import recent
+from ratchet.analysis.health import NAMED, recent
 from ratchet.coin import CALL
 from ratchet.ports import Store
 from ratchet.records import Json, Metric, Row, UnitKind
@@ -12,7 +12,6 @@ from ratchet.records import Json, Metric, Row, UnitKind
 DAY_S = 86_400.0
 WEEK_DAYS = 7
 _HOUR_S = 3600
-_SAMPLE = 20  # last outcomes that tell which fields an agent records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +28,7 @@ def history(store: Store, agent: str, *, now: float) -> History:
     """What the gate and the ramp want to know. All of it gives power only, never validity."""
     row = store.get("recents", agent) or {}
     ran = recent(row)
-    sample = [found for each in ran[-_SAMPLE:] if (found := store.get("outcomes", str(each[1]))) is not None]
+    sample = [found for each in ran[-NAMED:] if (found := store.get("outcomes", str(each[1]))) is not None]
     return History(
         before=(sum(1 for each in ran if each[2]), len(ran)),
         calls_per_day=calls_per_day(store, agent, now=now),
