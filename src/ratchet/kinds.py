@@ -7,6 +7,7 @@ Structure decides first (exception class, HTTP status, exit code, provider code)
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ratchet import programs
 from ratchet.excerpt import error_lines
@@ -136,6 +137,7 @@ _PASSING = (
 )
 _LONG = 400  # characters from which only the lines that carry the error decide
 _LIMIT = 2_000
+_MEMO = 512  # such lines remembered: at most 1 MB
 _HEAD = 200  # characters within which a tool output names its exit code
 
 # Answers of a provider's API are never about the agent's own tools, output or packages, whatever their words.
@@ -191,6 +193,14 @@ def kind_of(
         exit_code = exit_said(words_of(head))
     if len(text) > _LONG:
         text = error_lines(text, _LIMIT)
+    return _kind_said(text, tuple(exception), status, exit_code, code, tool)
+
+
+@lru_cache(maxsize=_MEMO)
+def _kind_said(
+    text: str, exception: tuple[str, ...], status: int | None, exit_code: int | None, code: str, tool: str
+) -> str:
+    """The kind of a text of which nothing but the error is left: that often repeats itself to the letter."""
     thrown = trace_of(text)[0] if "\n" in text else ""
     said = thrown or text
     raised = [name.rsplit(".", 1)[-1].lower() for name in exception]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 from ratchet.digest import hex_of
 
@@ -155,6 +156,10 @@ def template_of(text: str) -> str:
     Of a traceback: the exception and its in-project frames. Of a long tool output: the lines that carry the error.
     """
     said, frames = _error_of(text)
+    return (_remembered if len(said) <= _SHORT else _masked)(said, tuple(frames))
+
+
+def _masked(said: str, frames: tuple[str, ...]) -> str:
     masked = mask(said).strip()
     if "\n" in masked:
         # A line that is the same but for its parameters tells nothing new.
@@ -166,6 +171,10 @@ def template_of(text: str) -> str:
         # Between words, or half a placeholder would be left.
         masked = masked[: LIMIT + 1].rsplit(None, 1)[0][:LIMIT]
     return masked
+
+
+_remembered = lru_cache(maxsize=512)(_masked)  # what is left of an error's text often repeats itself to the letter
+_SHORT = 2_000  # characters: at most 1 MB is remembered
 
 
 def _error_of(text: str) -> tuple[str, list[str]]:
