@@ -57,10 +57,11 @@ def test_links_in_a_circle_and_double_names_are_met_once(tmp_path: Path) -> None
     (inner / "up").symlink_to(tmp_path)
     (tmp_path / "same.jsonl").symlink_to(path)
     (tmp_path / "dead.jsonl").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "itself.jsonl").symlink_to("itself.jsonl")
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = find([str(tmp_path), str(inner), str(path)])
     assert len(found.files) == 1
-    assert [Path(piece.path).name for piece in found.quarantined] == ["dead.jsonl"]
+    assert [Path(piece.path).name for piece in found.quarantined] == ["dead.jsonl", "itself.jsonl"]
 
 
 def test_a_path_that_is_not_there_is_the_callers_mistake(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], fou
             continue
         inner: list[str] = []
         for entry in _entries(folder, found):
-            if entry.is_dir():
+            if _is_folder(entry):
                 if entry.name not in _PASSED_BY:
                     inner.append(entry.path)
             elif _is_new(entry.path, met, found):
@@ -106,6 +106,13 @@ def _entries(folder: str, found: Found) -> Iterator[os.DirEntry[str]]:
             yield from sorted(listed, key=lambda entry: entry.name)
     except OSError as error:
         found.quarantined.append(Quarantined(path=folder, line=0, reason=_why(error)))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself, or into a folder that is closed: what is wrong is told where it is looked at
+        return False
 
 
 def _sort_in(path: str, plugins: tuple[Source, ...], found: Found) -> None:
