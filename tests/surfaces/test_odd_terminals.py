@@ -123,6 +123,20 @@ def test_the_doctor_has_a_remedy_for_each_trouble_of_a_store(run: Runner) -> Non
     assert "move it aside" in run("doctor", code=1).stdout
 
 
+def test_an_empty_name_is_not_the_working_folder(run: Runner) -> None:
+    run("record", "agent", "--ok", RATCHET_HOME="")
+    assert (run.home / ".ratchet" / "journal").is_dir()
+    assert not (run.home / "journal").exists()
+    for words in (
+        ("--home", "", "health"),
+        ("health", "--home", ""),
+        ("learn", ""),
+        ("run", "--in", "", "--check", "true"),
+        ("sandbox", "exec", "--workdir", "", "--", "true"),
+    ):
+        assert "names no path" in run(*words, code=2).stderr
+
+
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\r"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from ratchet import __version__
+from ratchet.cli.folders import PATH
 from ratchet.errors import BackendError, RatchetError
 from ratchet.runtime import Runtime
 
@@ -93,7 +94,7 @@ class Sections(click.Group):
 
 @click.group(cls=Sections, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ratchet")
-@click.option("--home", type=click.Path(path_type=Path), help="Where everything is kept (RATCHET_HOME; ~/.ratchet).")
+@click.option("--home", type=PATH, help="Where everything is kept (RATCHET_HOME; ~/.ratchet).")
 @click.pass_context
 def cli(ctx: click.Context, home: Path | None) -> None:
     """Records what fails, learns what fixed it, and hands the fix back when it fails again.
@@ -106,7 +107,7 @@ def cli(ctx: click.Context, home: Path | None) -> None:
 home_option = click.option(
     "--home",
     "command_home",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Where everything is kept (RATCHET_HOME; ~/.ratchet).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")

@@ -10,6 +10,7 @@ import click
 from ratchet import healshapes
 from ratchet.cli import show, show_heal
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import PATH
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
 from ratchet.comparison import Compare, compare
@@ -19,7 +20,7 @@ from ratchet.projectcheck import argv_of
 
 
 @click.command()
-@click.option("--tasks", "folder", required=True, type=click.Path(path_type=Path), help="A folder of failing projects.")
+@click.option("--tasks", "folder", required=True, type=PATH, help="A folder of failing projects.")
 @click.option(
     "--seeds", default=1, show_default=True, type=click.IntRange(1), help="How often each task is run an arm."
 )

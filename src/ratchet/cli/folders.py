@@ -12,6 +12,20 @@ import click
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
+class Named(click.Path):
+    """A path that has a name: "" is mostly a shell's variable that is not set, and not meant as the working folder."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if value == "":
+            self.fail('"" names no path; the working folder is "."', param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = Named(path_type=Path)
+
+
 def project_option(said: str) -> Callable[[Command], Command]:
     """`--project FOLDER`; a relative one is meant from here."""
     return click.option("--project", metavar="FOLDER", callback=_absolute, help=said)

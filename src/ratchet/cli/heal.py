@@ -12,6 +12,7 @@ import click
 from ratchet import healshapes
 from ratchet.cli import show, show_heal
 from ratchet.cli.app import explained, home_option, json_option, opened
+from ratchet.cli.folders import PATH
 from ratchet.cli.landings import landing_of
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
@@ -43,7 +44,7 @@ class _Answering(click.Command):
 @click.command(cls=_Answering)
 @click.argument("instruction", default="")
 @click.option("--check", "check", metavar="CMD", help="What fails now and is to pass; found by itself unless given.")
-@click.option("--in", "folder", type=click.Path(path_type=Path), default=Path(), help="The project (default: here).")
+@click.option("--in", "folder", type=PATH, default=Path(), help="The project (default: here).")
 @click.option("--solver", default="auto", show_default=True, help="repair, model[:NAME], command:WORDS, or a plugin.")
 @click.option("--attempts", default=5, show_default=True, type=click.IntRange(1), help="At most so many tries.")
 @click.option("--budget-usd", default=1.0, show_default=True, type=Finite(0), help="Money for all of them.")
@@ -151,7 +152,7 @@ def episodes() -> None:
 
 
 @episodes.command("list")
-@click.option("--in", "folder", type=click.Path(path_type=Path), help="Only those of this project.")
+@click.option("--in", "folder", type=PATH, help="Only those of this project.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1))
 @home_option
 @json_option

@@ -10,6 +10,7 @@ import click
 from ratchet import healshapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining
 from ratchet.cli.tamed import Tamed
@@ -68,9 +69,7 @@ def _isolation(found: Isolation) -> None:
 
 
 @sandbox.command(context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--workdir", required=True, type=click.Path(path_type=Path), help="The folder to work in; changed in place."
-)
+@click.option("--workdir", required=True, type=PATH, help="The folder to work in; changed in place.")
 @click.option("--wall-s", default=60.0, show_default=True, type=SECONDS, help="Longest time from start to end.")
 @click.option("--idle-s", type=SECONDS, help="Longest time without output and without work.")
 @click.option("--cpu-s", default=60.0, show_default=True, type=SECONDS, help="CPU time of it and all it starts.")
@@ -81,7 +80,7 @@ def _isolation(found: Isolation) -> None:
 @click.option("--file-mb", default=64, show_default=True, type=ANY, help="Size of one file.")
 @click.option("--out-kb", default=1024, show_default=True, type=ANY, help="Output kept; more ends the command.")
 @click.option("--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="Network to reach.")
-@click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="Also show this, read-only.")
+@click.option("--ro", "readable", multiple=True, type=PATH, help="Also show this, read-only.")
 @click.option("--env", "environ", multiple=True, metavar="K=V", help="Set a variable inside.")
 @click.option("--stdin", "with_stdin", is_flag=True, help="Pass standard input on; else it is empty.")
 @click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Run it as a plain process, with no protection.")

@@ -13,6 +13,7 @@ import click
 from ratchet import shapes
 from ratchet.cli import show, show_learned
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import PATH
 from ratchet.errors import NotFound, StoreError, UsageError
 from ratchet.records import Fields
 
@@ -34,7 +35,7 @@ def init(command_home: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=PATH)
 @home_option
 @json_option
 def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> None:
@@ -60,7 +61,7 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
 
 
 @click.command("watch-dir")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option("--once", is_flag=True, help="Take what is there now, then end.")
 @click.option(
     "--interval-s", type=click.FloatRange(0.1, 3600), default=2.0, show_default=True, help="Between two looks."
