@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from hall import LIMITS, Hall, opened
 
+from ratchet.bench.importing import read_lines
 from ratchet.bench.laying import write_files
 from ratchet.benching import BenchTask
 from ratchet.confinement import Command, Limits
@@ -299,6 +301,35 @@ def test_no_answer_reads_in_the_tests_what_it_is_asked_for(hall: Hall) -> None:
     assert hall.score(TOGETHER, {"box.py": LOOKS_UP}).score == 0.0
     shown = replace(ADD, files={**ADD.files, **ADD.graders})
     assert hall.score(shown, {"add.py": LOOKS_UP}).score == pytest.approx(2 / 3), "the program does look them up"
+
+
+EQUALS = """
+    class A:
+        def __eq__(self, other):
+            self.seen = other
+            return repr(other) == repr(self.seen)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "score"),
+    [
+        ("    return [n + n]\n", 1.0),
+        ("    from fractions import Fraction\n\n    return [Fraction(2 * n)]\n", 1.0),
+        ("    return [n]\n", 0.0),
+        (EQUALS + "    return A()\n", 0.0),
+        (EQUALS + "    return [A()]\n", 0.0),
+        ("    return type('A', (int,), {'__eq__': lambda self, other: other is not None})(0)\n", 0.0),
+    ],
+)
+def test_an_answer_that_equals_whatever_it_is_compared_with_is_none(
+    hall: Hall, tmp_path: Path, body: str, score: float
+) -> None:
+    told = {"task_id": "t", "prompt": "def twice(n):\n", "entry_point": "twice"}
+    test = "def check(candidate):\n    assert candidate(4) == [8]\n"
+    (tmp_path / "t.jsonl").write_text(json.dumps({**told, "test": test}))
+    (task,) = read_lines(tmp_path / "t.jsonl", "t").tasks
+    assert hall.score(task, {"solution.py": told["prompt"] + body}).score == score
 
 
 # -- commands ----------------------------------------------------------------------------------------------------------

@@ -38,6 +38,40 @@ _ID_CHARS = 200
 _LEFT_OUT = frozenset((".git", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"))
 _MODULE = "solution"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_HEARD = '''
+def _ratchet_heard(function):
+    """The function, whose answers must be ones: an object that equals whatever it is compared with is none."""
+    import functools
+
+    class Other:
+        """Equals nothing but itself."""
+
+    def is_everything(value, depth=0):
+        kind = type(value)
+        if kind in (list, tuple, set, frozenset, dict) and depth < 9:
+            held = [*value, *value.values()] if kind is dict else value
+            return any(is_everything(each, depth + 1) for each in held)
+        if value is None or kind in (bool, int, float, complex, str, bytes, list, tuple, set, frozenset, dict):
+            return False
+        number = id(value)
+        texts, lists = (str(number), "-" + str(number)), ([number], [-number])
+        pairs = ((Other(), Other()), (number, -number), texts, lists, (True, False), (number + 0.5, -0.5), ({}, {1: 2}))
+        for one, other in pairs:
+            try:
+                if value == one and value == other:
+                    return True
+            except Exception:
+                continue
+        return False
+
+    @functools.wraps(function)
+    def heard(*arguments, **named):
+        answer = function(*arguments, **named)
+        assert not is_everything(answer), "the answer equals whatever it is compared with"
+        return answer
+
+    return heard
+'''
 
 
 def split_of(task_id: str) -> Split:
@@ -268,7 +302,8 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
         raise UsageError(f"{where}: test defines no check(candidate)")
     said = row.get("canonical_solution")
     solution = _text(said, f"{where}, canonical_solution") if isinstance(said, str) else ""
-    grader = f"{test}\n\n\ndef test_{entry}():\n    from {_MODULE} import {entry}\n\n    check({entry})\n"
+    called = f"def test_{entry}():\n    from {_MODULE} import {entry}\n\n    check(_ratchet_heard({entry}))\n"
+    grader = f"{test}\n\n{_HEARD}\n\n{called}"
     _check_parses(grader, where)
     return BenchTask(
         id=task_id,
