@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,7 +99,10 @@ def _database(config: Config) -> Check:
 
 
 def _journal(home: Path) -> Check:
-    waiting = [Path(path).stat().st_size for path in journal.segments(str(home))]
+    waiting: list[int] = []
+    for path in journal.segments(str(home)):
+        with suppress(FileNotFoundError):  # another process stored it meanwhile
+            waiting.append(Path(path).lstat().st_size)
     return Check(
         name="journal", ok=True, found=f"{len(waiting)} segments, {sum(waiting) / 1e6:.1f} MB not yet in the store"
     )

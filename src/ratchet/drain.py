@@ -124,7 +124,8 @@ class _Segment:
         in_use = is_shared(name) and may_be_written(name, self.now)
         if in_use and _int(cursor or {}, "offset") >= Path(self.path).stat().st_size:
             return False
-        fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe has nothing to wait for
+        # A pipe has nothing to wait for, and a link may lead to what has no end.
+        fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
         try:
             # Held to the end: nobody may begin to write what is about to be deleted.
             abandoned = not in_use if is_shared(name) else _is_abandoned(fd)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.config import load
+from ratchet.doctor import examine
 from ratchet.drain import BATCH_BYTES, Drained, drain
 from ratchet.errors import StoreError, UsageError
 from ratchet.journal import Journal, segments
@@ -475,3 +477,13 @@ def test_a_fork_while_another_thread_writes_blocks_neither(home: Path, store: Sq
         thread.join()
     drained(store, home)
     assert {f"c{number}" for number in range(20)} <= set(ids(store))
+
+
+def test_a_link_among_the_segments_is_named_and_not_read_for_ever(home: Path, store: SqliteStore) -> None:
+    Journal(str(home)).append(outcome("o1"))
+    (home / "journal" / "endless.jsonl").symlink_to("/dev/zero")
+    (home / "journal" / "nowhere.jsonl").symlink_to("nowhere")
+    found = drained(store, home)
+    assert found.outcomes == 1
+    assert sorted(Path(piece.path).name for piece in found.quarantined) == ["endless.jsonl", "nowhere.jsonl"]
+    assert next(each for each in examine(load(home=home), {}, home) if each.name == "journal").ok
