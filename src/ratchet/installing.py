@@ -24,22 +24,30 @@ def install(
     dry_run: bool,
     parts: Parts,
 ) -> list[Installed]:
-    """What was done to each settings file. Without the extra `mcp` there is no server to start, so none is named.
+    """What was done to each settings file: to all of them, or to none where one is refused. Without the extra `mcp`
+    there is no server to start, so none is named.
 
     Raises UsageError for an unknown agent, or hooks of one that has none; Refused for the server without the extra, and
     as `install.install` and `registering.register` do.
     """
-    done = []
     wanted = _parts(agent, parts)
     if "mcp" in wanted and find_spec("mcp") is None:
         if "hooks" not in wanted:
             raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'")
         wanted = ("hooks",)
-    if "hooks" in wanted:
-        done.append(hooks.install(agent, scope=scope, home=home, project=project, prevent=prevent, dry_run=dry_run))
-    if "mcp" in wanted:
-        done.append(registering.register(agent, scope=scope, home=home, project=project, dry_run=dry_run))
-    return done
+
+    def done(*, dry_run: bool) -> list[Installed]:
+        found = []
+        if "hooks" in wanted:
+            found.append(
+                hooks.install(agent, scope=scope, home=home, project=project, prevent=prevent, dry_run=dry_run)
+            )
+        if "mcp" in wanted:
+            found.append(registering.register(agent, scope=scope, home=home, project=project, dry_run=dry_run))
+        return found
+
+    shown = done(dry_run=True)
+    return shown if dry_run else done(dry_run=False)
 
 
 def uninstall(

@@ -8,8 +8,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from ratchet import installing, registering
+from ratchet.cli.app import cli
 from ratchet.errors import Refused, UsageError
 from ratchet.runtime import Runtime
 from ratchet.settingsfile import Installed
@@ -135,6 +137,26 @@ def test_each_part_can_be_asked_for_alone(home: Path, tmp_path: Path) -> None:
         assert (settings.exists(), servers.exists()) == (True, True)
         runtime.uninstall("claude-code", scope="user", parts="hooks")
         assert (settings.exists(), servers.exists()) == (False, True)
+
+
+def test_all_parts_are_installed_or_none(home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    settings, servers = tmp_path / "user" / ".claude" / "settings.json", tmp_path / "user" / ".claude.json"
+    servers.parent.mkdir(exist_ok=True)
+    servers.write_text("not JSON")
+    with Runtime.open(home=home) as runtime:
+        with pytest.raises(Refused, match="not valid JSON"):
+            runtime.install("claude-code", scope="user")
+        assert not settings.exists()
+        runtime.install("claude-code", scope="user", parts="hooks")
+        assert settings.exists()
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_leaving_out_both_parts_is_told_as_a_mistake(command: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, [command, "claude-code", "--hooks-only", "--mcp-only", "--home", str(tmp_path)])
+    assert "--hooks-only" in str(done.exception or done.output)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_agent_without_hooks_says_so(home: Path) -> None:

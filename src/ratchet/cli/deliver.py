@@ -8,6 +8,7 @@ import click
 
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.errors import UsageError
 from ratchet.installing import Parts
 from ratchet.settingsfile import InstallScope
 
@@ -16,8 +17,14 @@ AGENTS = ("claude-code", "cursor", "codex")
 agent_argument = click.argument("agent", type=click.Choice(AGENTS), metavar="AGENT")
 user_option = click.option("--user", "scope", flag_value="user", default="user", help="For every project (default).")
 project_option = click.option("--project", "scope", flag_value="project", help="For the project in this folder only.")
-hooks_option = click.option("--hooks-only", "parts", flag_value="hooks", help="Leave the MCP server out.")
-mcp_option = click.option("--mcp-only", "parts", flag_value="mcp", help="Leave the hooks out.")
+hooks_option = click.option("--hooks-only", is_flag=True, help="Leave the MCP server out.")
+mcp_option = click.option("--mcp-only", is_flag=True, help="Leave the hooks out.")
+
+
+def _parts(*, hooks_only: bool, mcp_only: bool) -> Parts:
+    if hooks_only and mcp_only:
+        raise UsageError("--hooks-only and --mcp-only leave nothing: give one of them, or none for both parts")
+    return "hooks" if hooks_only else "mcp" if mcp_only else "all"
 
 
 @click.command()
@@ -34,7 +41,8 @@ def install(
     agent: str,
     scope: InstallScope,
     prevent: bool,
-    parts: Parts | None,
+    hooks_only: bool,
+    mcp_only: bool,
     dry_run: bool,
     command_home: Path | None,
     as_json: bool,
@@ -44,7 +52,8 @@ def install(
     Adds hooks to the settings of AGENT (claude-code) and names the MCP server there (claude-code, cursor, codex; needs
     the extra `mcp`); nothing else in them is touched, and a backup is kept.
     """
-    done = opened(command_home).install(agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts or "all")
+    parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
+    done = opened(command_home).install(agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
     show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run)
 
 
@@ -58,14 +67,21 @@ def install(
 @home_option
 @json_option
 def uninstall(
-    agent: str, scope: InstallScope, parts: Parts | None, dry_run: bool, command_home: Path | None, as_json: bool
+    agent: str,
+    scope: InstallScope,
+    hooks_only: bool,
+    mcp_only: bool,
+    dry_run: bool,
+    command_home: Path | None,
+    as_json: bool,
 ) -> None:
     """Take out what `install` put in.
 
     Each settings file of AGENT is restored byte for byte if nobody else changed it; otherwise only our entries are
     taken out.
     """
-    done = opened(command_home).uninstall(agent, scope=scope, dry_run=dry_run, parts=parts or "all")
+    parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
+    done = opened(command_home).uninstall(agent, scope=scope, dry_run=dry_run, parts=parts)
     show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run, removed=True)
 
 
