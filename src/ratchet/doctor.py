@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,15 +31,26 @@ class Check:
 
 def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterator[Check]:
     """All checks, in the order in which one would fix them. Changes nothing."""
-    yield _settings(config, environ)
-    yield _home(config.home)
-    yield _database(config) if config.database_url else _store(config.home / stores.STORE_NAME)
-    yield _journal(config.home)
-    yield _hooks(environ, project)
-    yield _hook_log(config.home)
-    yield _histories(environ)
-    yield _sandbox(config.home)
-    yield _models(config, environ)
+    home = config.home
+    store = home / stores.STORE_NAME
+    yield _looked("settings", lambda: _settings(config, environ))
+    yield _looked("home", lambda: _home(home))
+    yield _looked("store", lambda: _database(config) if config.database_url else _store(store))
+    yield _looked("journal", lambda: _journal(home))
+    yield _looked("hooks", lambda: _hooks(environ, project))
+    yield _looked("hook log", lambda: _hook_log(home))
+    yield _looked("histories", lambda: _histories(environ))
+    yield _looked("sandbox", lambda: _sandbox(home))
+    yield _looked("models", lambda: _models(config, environ))
+
+
+def _looked(name: str, look: Callable[[], Check]) -> Check:
+    """What was found; that the system does not let one look is a finding, too, and the others are looked at."""
+    try:
+        return look()
+    except OSError as error:
+        found = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return Check(name=name, ok=False, found=found, remedy="change its owner or mode, or move it aside")
 
 
 def _settings(config: Config, environ: Mapping[str, str]) -> Check:

@@ -12,7 +12,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from ratchet.cli.app import cli
+from ratchet.loops.improve import Ticked
+from ratchet.runtime import Runtime
 from ratchet.store.sqlite import remedy_of
 
 
@@ -121,6 +125,20 @@ def test_the_doctor_has_a_remedy_for_each_trouble_of_a_store(run: Runner) -> Non
     assert f"note store: {store} is empty" in run("doctor").stdout
     store.write_bytes(b"no database" * 999)
     assert "move it aside" in run("doctor", code=1).stdout
+    store.unlink()
+    (run.home / "r" / "hook" / "hook.log").mkdir(parents=True)  # as what the system keeps to itself
+    said = run("doctor", code=1).stdout
+    assert "FAIL hook log: " in said
+    assert "models: " in said
+
+
+def test_a_round_in_which_a_step_failed_is_no_success(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tick(self: Runtime, **_: object) -> Ticked:
+        return Ticked(faults=["tell: the store is read-only"])
+
+    monkeypatch.setattr(Runtime, "tick", tick)
+    done = CliRunner().invoke(cli, ["--home", str(home), "loop", "--once"])
+    assert (done.exit_code, done.stdout) == (1, "FAILED tell: the store is read-only\n")
 
 
 def test_an_empty_name_is_not_the_working_folder(run: Runner) -> None:

@@ -204,7 +204,7 @@ def clear_pulse(agent: str, command_home: Path | None) -> None:
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Go round once and end.")
+@click.option("--once", is_flag=True, help="Go round once and end, with exit code 1 if a step failed.")
 @click.option("--interval", "interval_s", type=click.FloatRange(0, min_open=True), help="Seconds between two rounds.")
 @click.option("--auto-fix/--no-auto-fix", default=None, help="Start safe fixes as trials, or only propose them.")
 @home_option
@@ -227,8 +227,9 @@ def loop(once: bool, interval_s: float | None, auto_fix: bool | None, command_ho
         return runtime.tick(auto_fix=auto_fix)
 
     if once:
-        said(tick())
-        return
+        done = tick()
+        said(done)
+        click.get_current_context().exit(1 if done.faults else 0)
     with Foreground(tick, interval_s or runtime.config.loop_interval_s, said=said) as going:
         if not as_json:
             click.echo("watching; Ctrl-C ends it")

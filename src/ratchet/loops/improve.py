@@ -188,13 +188,15 @@ class Improve:
             return None
 
     def _failed(self, what: str, fault: Exception, now: float, done: Ticked) -> None:
-        log.error("improve.failed", extra={"step": what}, exc_info=fault)
+        # What is known to go wrong (a store that is down) says itself what it is; where it was met helps nobody.
+        known = isinstance(fault, RatchetError)
+        log.error("improve.failed", extra={"step": what, "why": str(fault)}, exc_info=None if known else fault)
         done.faults.append(f"{what}: {fault}")
         try:
             why = f"{type(fault).__name__}: {fault}"
             note(self._store, "loop", "improve", "failed", now, step=what, reason=why)
-        except RatchetError:
-            log.exception("improve.unnoted", extra={"step": what})
+        except RatchetError as untold:
+            log.error("improve.unnoted", extra={"step": what, "why": str(untold)})
 
 
 def _name_of(proposer: Proposer) -> str:
