@@ -167,6 +167,13 @@ def test_a_server_for_others_does_not_start_without_a_token(home: Path, host: st
     assert "ratchet token add" in done.stderr
 
 
+@pytest.mark.parametrize("host", ["999.1.1.1", "192.0.2.7", "a" * 70 + ".example"])
+def test_a_host_that_is_not_this_machine_s_is_said(home: Path, host: str) -> None:
+    done = refused(home, "--host", host, "--token", "t")
+    assert done.returncode == 2
+    assert "--host" in done.stderr
+
+
 @pytest.mark.parametrize("token", ["", "  ", "schlüssel"])
 def test_a_token_that_shuts_nobody_out_or_everybody_is_refused(home: Path, token: str) -> None:
     done = refused(home, "--token", token)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import ipaddress
 import signal
@@ -27,10 +28,11 @@ def bound(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-    except OSError as error:
-        raise UsageError(
-            f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port"
-        ) from error
+    except (OSError, UnicodeError) as error:
+        elsewhere = not isinstance(error, OSError) or error.errno == errno.EADDRNOTAVAIL
+        wrong = "host" if elsewhere or isinstance(error, socket.gaierror) else "port"
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot listen on {host}:{port} ({said}); choose another --{wrong}") from error
     listener.set_inheritable(False)
     return listener
 
