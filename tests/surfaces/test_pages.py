@@ -177,8 +177,9 @@ def test_what_is_not_there_is_a_page_for_eyes_and_a_problem_for_programs(runtime
 
 def test_a_page_asks_for_the_token_and_a_login_leads_only_to_our_own_pages(runtime: Runtime) -> None:
     with browser(runtime, token="the-token-of-this-run") as client:
-        asked = client.get("/ui/lessons", headers=HTML)
+        asked = client.get("/ui/lessons?state=active&q=a", headers=HTML)
         assert (asked.status_code, 'name="token"' in asked.text) == (401, True)
+        assert 'value="/ui/lessons?state=active&amp;q=a"' in asked.text, "the login leads back to all of it"
         wrong = client.post("/ui/login", data={"token": "guess", "to": "/"}, headers=HTML)
         assert wrong.status_code == 401
         for to, led in (("/ui/lessons", "/ui/lessons"), ("//evil.example", "/"), ("https://evil.example", "/")):
@@ -189,6 +190,13 @@ def test_a_page_asks_for_the_token_and_a_login_leads_only_to_our_own_pages(runti
         assert (inside.status_code, "Log out" in inside.text) == (200, True)
         client.post("/ui/logout", headers=HTML)
         assert client.get("/ui/lessons", headers=HTML).status_code == 401
+
+
+@pytest.mark.parametrize("address", ["/ui", "/ui/"])
+def test_who_types_where_the_pages_are_gets_to_the_first_one(runtime: Runtime, address: str) -> None:
+    answer = browser(runtime).get(address, headers=HTML)
+    assert (answer.status_code, answer.url.path) == (200, "/")
+    assert 'name="token"' in browser(runtime, token="t").get(address, headers=HTML).text
 
 
 @pytest.mark.parametrize("body", [b"\xff" * 10, b"a&" * 5_000, b"x" * 20_000], ids=["bytes", "many", "large"])

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ratchet.api.problems import MEDIA_TYPE
+from ratchet.api.ui.asking import here
 from ratchet.api.ui.rendering import drawn
 
 
@@ -42,7 +43,7 @@ class Faces:
 
 def _is_page(scope: Scope) -> bool:
     path = str(scope["path"])
-    return (path == "/" or path.startswith("/ui/")) and "text/html" in Headers(scope=scope).get("accept", "")
+    return (path in ("/", "/ui") or path.startswith("/ui/")) and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _is_problem(message: Message) -> bool:
@@ -52,7 +53,7 @@ def _is_problem(message: Message) -> bool:
 def _page(request: Request, start: Message, problem: dict[str, Any]) -> ASGIApp:
     status = int(start["status"])
     if status == 401:
-        page = drawn(request, "login.html", status, wrong="", to=request.url.path if request.method == "GET" else "/")
+        page = drawn(request, "login.html", status, wrong="", to=here(request) if request.method == "GET" else "/")
     else:
         said = {name: str(problem.get(name, "")) for name in ("title", "detail", "remedy")}
         page = drawn(request, "problem.html", status, **said)

@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, Response
 from ratchet.api.problems import Problem
 from ratchet.api.serving import Operations, Shared
 from ratchet.api.ui import asking
-from ratchet.api.ui.asking import READS
+from ratchet.api.ui.asking import READS, back
 from ratchet.api.ui.charts import over_time
 from ratchet.api.ui.rendering import FOLDER, HEADERS, drawn
 
@@ -34,6 +34,12 @@ def overview(request: Request, held: Shared) -> Response:
         agents=agents[:_AGENTS],
         more_agents=max(0, len(agents) - _AGENTS),
     )
+
+
+@router.get("/ui", dependencies=[READS])
+def beginning() -> Response:
+    """Where the pages begin, for who types it."""
+    return back("/")
 
 
 @router.get("/ui/live", dependencies=[READS])
