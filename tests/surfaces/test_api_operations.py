@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -303,6 +304,17 @@ def test_a_fault_of_ours_tells_nothing_of_itself(held: TestClient, monkeypatch: 
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"
     assert SECRET not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/v1/outcomes", "/observe", "/v1/memories/import", "/v1/memories/search"])
+def test_a_packed_body_is_refused_with_the_remedy_where_nobody_unpacks_it(held: TestClient, path: str) -> None:
+    packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    answer = held.post(path, content=gzip.compress(b'{"agent": "a"}'), headers=packed)
+    assert (answer.status_code, answer.headers["accept-encoding"]) == (415, "identity")
+    assert "Content-Encoding" in answer.json()["remedy"]
+    assert held.post("/v1/traces", content=gzip.compress(b"{}"), headers=packed).status_code == 200
+    plain = {"Content-Encoding": "identity"}
+    assert held.post("/v1/outcomes", json={"agent": "a"}, headers=plain).status_code == 202
 
 
 def test_metrics_are_in_prometheus_form(held: TestClient) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ratchet.api.problems import Problem
+
 _FORM = "application/x-www-form-urlencoded"
 _WITH_BODY = ("POST", "PUT")
 _OF_BROWSERS = ("origin", "sec-fetch-site", "cookie", "referer")
@@ -15,8 +17,13 @@ _LINES = ("/v1/memories/import",)
 """What takes lines, unless it is said to be JSON."""
 
 
+_PACKED = ("/v1/traces", "/v1/logs", "/v1/metrics")
+"""What unpacks its body. Elsewhere a packed one would be told to be no JSON, or an import of one bad line."""
+
+
 class Habits:
-    """ASGI middleware: a body for the API that is called a form, or nothing, by what is no browser, is JSON."""
+    """ASGI middleware: a body for the API that is called a form, or nothing, by what is no browser, is JSON; a packed
+    one is refused where nobody unpacks it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -30,4 +37,19 @@ class Habits:
                 others = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
                 # In place: who counts requests looks for the route in this very scope.
                 scope["headers"] = [*others, (b"content-type", b"application/json")]
+        if scope["type"] == "http" and scope["method"] in _WITH_BODY and path not in _PACKED:
+            packed = Headers(scope=scope).get("content-encoding", "identity").strip().lower()
+            if packed not in ("identity", ""):
+                await _plain(packed).response(path)(scope, receive, send)
+                return
         await self._app(scope, receive, send)
+
+
+def _plain(packed: str) -> Problem:
+    return Problem(
+        415,
+        "media-type",
+        f"a body packed with {packed[:40]} is not read here",
+        f"Send it without Content-Encoding; {', '.join(_PACKED)} take gzip.",
+        {"Accept-Encoding": "identity"},
+    )
