@@ -37,6 +37,7 @@ ARTEFACTS = (
 )
 """What tools leave behind: no part of an answer, whether or not the project ignores it."""
 _SHORTEST_S = 1.0  # a check is not even started with less
+_REPRODUCED_S = 30.0  # of a short budget, what the first run may take, or half of what there is
 _TIMES_FIRST = 10  # a run that takes ten times as long as the first is not going to pass
 
 
@@ -150,7 +151,11 @@ class Checks:
         return replace(verdict, killed="cancel") if verdict.killed and self._purse.cancelled() else verdict
 
     def _wall_s(self) -> float:
-        if self.first is None or self.first.killed:
+        if self.first is None:
+            # A program that never ends must not use up, before anything was tried, what there is to mend it in.
+            left = self._purse.seconds_left()
+            return min(self._limits.wall_s, max(left / 4, min(_REPRODUCED_S, left / 2)))
+        if self.first.killed:
             return self._limits.wall_s
         return min(self._limits.wall_s, 10.0 + _TIMES_FIRST * self.first.duration_s)
 

@@ -25,6 +25,10 @@ from ratchet.patching import LINK_MODE
 MOST_BYTES = 8_388_608
 """Of one answer: what is larger is no edit but data."""
 _TEST_FOLDERS = frozenset(("test", "tests", "__tests__", "spec", "specs", "testdata", "__snapshots__", "fixtures"))
+# `python_testcases`, `unit-tests`; not any name with "test" in it: `ab_test` may well be the program.
+_TEST_FOLDER_NAMES = re.compile(
+    r"(?:.*[_-])?test[_-]?(?:case|data|suite)s?|(?:unit|integration|functional|system|smoke|regression|e2e|py(?:thon)?)[_-]tests?"
+)
 _TEST_NAMES = re.compile(
     r"test_.*\.py|.*_tests?\.py|tests?\.py|.*_test\.(?:go|rb|exs|c|cc|cpp)|.*[._-](?:test|spec)\.[cm]?[jt]sx?"
     r"|.*_spec\.rb|.*Tests?\.(?:java|kt|cs)|tests?\.rs|.*\.snap"
@@ -59,7 +63,9 @@ def objection(changes: Sequence[FileChange], task: Task) -> str:
 def is_test(path: str) -> bool:
     """Whether a path is a test or what tests read, by the conventions of the usual runners."""
     pure = PurePosixPath(path)
-    return bool(_TEST_FOLDERS & set(pure.parts[:-1])) or _TEST_NAMES.fullmatch(pure.name) is not None
+    folders = pure.parts[:-1]
+    in_tests = bool(_TEST_FOLDERS & set(folders)) or any(map(_TEST_FOLDER_NAMES.fullmatch, folders))
+    return in_tests or _TEST_NAMES.fullmatch(pure.name) is not None
 
 
 def is_test_module(path: str) -> bool:

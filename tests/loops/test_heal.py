@@ -147,6 +147,14 @@ def test_a_check_that_loops_for_ever_ends_with_the_budget(bench: Bench) -> None:
     assert time.monotonic() - began < 34
 
 
+def test_a_program_that_loops_for_ever_leaves_enough_of_a_short_budget_to_mend_it_in(bench: Bench) -> None:
+    (bench.project / "calc.py").write_text("def add(a, b):\n    while True:\n        pass\n")
+    ended = bench.heal({"calc.py": RIGHT}, seconds=20)
+    assert ended.status == "passed"
+    assert ended.first is not None
+    assert ended.first.killed == "wall"
+
+
 def test_a_change_that_loops_for_ever_is_a_failed_attempt(bench: Bench) -> None:
     ended = bench.heal({"calc.py": "while True: pass\n"}, {"calc.py": RIGHT}, check_s=4)
     assert [each.status for each in ended.attempts] == ["failed", "passed"]

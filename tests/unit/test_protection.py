@@ -97,6 +97,17 @@ def test_a_glob_matches_as_one_reads_it(glob: str, path: str, said: bool) -> Non
     assert matches(path, glob) is said
 
 
+@pytest.mark.parametrize("folder", ["python_testcases", "json_testcases", "test-data", "unit_tests", "test_suite"])
+def test_what_lies_in_a_folder_of_tests_is_a_test_and_what_tests_read(folder: str) -> None:
+    assert is_test(f"{folder}/load_data.py")
+    assert is_test(f"src/{folder}/a/cases.json")
+
+
+@pytest.mark.parametrize("folder", ["ab_test", "contest", "latest", "testing", "python_programs", "attestation"])
+def test_a_folder_that_only_sounds_like_tests_holds_the_program(folder: str) -> None:
+    assert not is_test(f"{folder}/core.py")
+
+
 def test_conventions_of_runners_are_known() -> None:
     assert is_test("spec/a_spec.rb")
     assert not is_test("contest.py")

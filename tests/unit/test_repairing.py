@@ -18,7 +18,7 @@ from ratchet.solvers.repairing.marks import mark
 from ratchet.solvers.repairing.ordering import ranked
 from ratchet.solvers.repairing.program import Edit, Program, applied
 from ratchet.solvers.repairing.recollection import Remembered, foretold, form_of, trust
-from ratchet.solvers.repairing.search import Patch
+from ratchet.solvers.repairing.search import DOUBTFUL, Patch
 from ratchet.solvers.repairing.spectrum import suspicion
 from ratchet.solvers.repairing.templates import FAMILIES, edits
 
@@ -130,6 +130,14 @@ def _dump(text: str) -> str:
         return ast.dump(ast.parse(text))
     except SyntaxError:
         return ""
+
+
+def test_a_signature_turned_round_is_possible_but_doubted_and_arguments_of_a_call_are_not() -> None:
+    found = edits_of(b"def f(a, b):\n    return g(a, b)\n")[1]
+    swaps = {each.family: each.before for each in found if each.before == "a, b"}
+    assert {"parameter_swap", "argument_swap"} <= set(swaps)
+    assert "parameter_swap" in DOUBTFUL
+    assert "argument_swap" not in DOUBTFUL
 
 
 def test_there_are_at_least_as_many_families_as_the_field_knows() -> None:

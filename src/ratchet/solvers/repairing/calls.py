@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .conditions import Piece
 from .program import FUNCTIONS, Program
@@ -63,32 +63,34 @@ _BUILTINS = (
 
 
 def argument_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Two arguments, two indices of a key, or two parameters change places."""
-    plain = 1.0
+    """Two arguments, two indices of a key, or two parameters of a lambda change places."""
     if isinstance(node, ast.Call):
-        places: list[ast.AST] = list(node.args)
-        named = [each.value for each in node.keywords if each.arg]
-    elif isinstance(node, FUNCTIONS):
-        arguments = [each for each in node.args.args if each.arg not in ("self", "cls")]
-        places, named = (list(arguments) if not node.args.defaults else []), []
-        plain = 0.3  # a caller's mistake is the likelier one
+        yield from _exchanged(p, node.args)
+        yield from _exchanged(p, [each.value for each in node.keywords if each.arg])
     elif isinstance(node, ast.Lambda) and not node.args.defaults:
-        places, named = list(node.args.args), []
-    else:
-        return
-    for group in (places, list[ast.AST](named)):
-        for i, left in enumerate(group):
-            for distance, right in enumerate(group[i + 1 :]):
-                first, second = p.seg(left), p.seg(right)
-                if first != second and not (first + second).startswith("*"):
-                    (start, middle), (then, end) = p.span(left), p.span(right)
-                    yield start, end, second + p.text[middle:then] + first, plain if distance == 0 else plain / 2
+        yield from _exchanged(p, node.args.args)
     if isinstance(node, ast.Call) and len(node.args) >= 3:
         # All but the first move on by one: (a, b, c) for (b, c, a).
         texts = [p.seg(each) for each in node.args]
         start, end = p.span(node.args[0])[0], p.span(node.args[-1])[1]
         yield start, end, ", ".join([texts[-1], *texts[:-1]]), 0.3
         yield start, end, ", ".join([*texts[1:], texts[0]]), 0.3
+
+
+def parameter_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Two parameters of a function change places: a caller's mistake is the likelier one."""
+    if isinstance(node, FUNCTIONS) and not node.args.defaults:
+        for start, end, text, weight in _exchanged(p, [a for a in node.args.args if a.arg not in ("self", "cls")]):
+            yield start, end, text, 0.3 * weight
+
+
+def _exchanged(p: Program, places: Sequence[ast.AST]) -> Iterator[Piece]:
+    for i, left in enumerate(places):
+        for distance, right in enumerate(places[i + 1 :]):
+            first, second = p.seg(left), p.seg(right)
+            if first != second and not (first + second).startswith("*"):
+                (start, middle), (then, end) = p.span(left), p.span(right)
+                yield start, end, second + p.text[middle:then] + first, 1.0 if distance == 0 else 0.5
 
 
 def argument_count(p: Program, node: ast.AST) -> Iterator[Piece]:

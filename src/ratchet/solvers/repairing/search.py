@@ -26,12 +26,13 @@ _DEPTH = 3
 # few where memory speaks for the edit. The right one is often only the second or third that passes.
 _MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 20
 # What they may take, as CPU time, since a busy machine is no reason to look less: as much as there was until the first
-# passed, or so much where that was less; in seconds thrice that, and a seventh of the time that is left, at most.
-_CHOICE_CPU_S, _DOUBTFUL_CPU_S, _WALL_TIMES, _CHOICE_SHARE = 2.0, 4.0, 3.0, 0.15
+# passed, or so much where that was less; in seconds eight times that, and a seventh of the time that is left, at most.
+_CHOICE_CPU_S, _DOUBTFUL_CPU_S, _WALL_TIMES, _CHOICE_SHARE = 3.0, 6.0, 8.0, 0.15
 _BEYOND = 250.0  # times as likely as the next one: no comparison of answers makes up for that
 # Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
 # Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
-DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned"})
+# So does a signature turned round: every other caller would have to be wrong, too.
+DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned", "parameter_swap"})
 _SPECIAL = frozenset({"constant", "returned", "initial"})
 _KNOWN = 10.0  # times as likely by a memory that has the say as without it
 _STATES = 24

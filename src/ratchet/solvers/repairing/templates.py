@@ -43,6 +43,7 @@ FAMILIES: Mapping[str, Template] = {
     "returned_name": values.returned_name,
     "initial": values.initial,
     "argument_swap": calls.argument_swap,
+    "parameter_swap": calls.parameter_swap,
     "argument_count": calls.argument_count,
     "attribute": calls.attribute,
     "builtin": calls.builtin,
