@@ -217,6 +217,18 @@ def test_an_interrupt_ends_in_order_and_can_be_resumed(shell: Shell) -> None:
     assert (process.returncode, said["status"]) == (130, "cancelled")
 
 
+def test_a_reader_that_goes_away_cancels_and_is_no_success(shell: Shell) -> None:
+    process = shell.started("run", *CHECK, "--solver", "script_solver:slow")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("ep")
+    process.stdout.close()
+    assert process.wait(timeout=60) == 130
+    assert process.stderr is not None
+    process.stderr.close()
+    listed = json.loads(shell.run("episodes", "list", "--json")[1])
+    assert [each["status"] for each in listed] == ["cancelled"]
+
+
 def test_a_run_without_a_sandbox_says_so_in_every_attempt(shell: Shell) -> None:
     code, said = shell.json("run", *HEALS, "--unsafe-no-sandbox")
     assert code == 0

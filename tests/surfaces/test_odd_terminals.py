@@ -8,6 +8,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from ratchet.cli.app import cli
+from ratchet.cli.stopping import heard
 from ratchet.loops.improve import Ticked
 from ratchet.runtime import Runtime
 from ratchet.store.sqlite import remedy_of
@@ -130,6 +132,43 @@ def test_the_doctor_has_a_remedy_for_each_trouble_of_a_store(run: Runner) -> Non
     said = run("doctor", code=1).stdout
     assert "FAIL hook log: " in said
     assert "models: " in said
+
+
+@pytest.mark.parametrize("words", ["patterns", "lessons list", "bench list", "report", "health"])
+def test_a_reader_that_goes_away_is_no_failure(run: Runner, words: str) -> None:
+    run("record", "agent", "--error", "boom")
+    run("lessons", "add", "--when", "boom", "--do", "mend it")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "ratchet", *words.split()],
+        env={**os.environ, "RATCHET_HOME": str(run.home / "r"), "HOME": str(run.home)},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_long_work_ends_when_its_reader_goes_away() -> None:
+    asked = threading.Event()
+
+    def tell(said: str) -> None:
+        if said == "gone":
+            raise BrokenPipeError
+
+    told = heard(tell, asked)
+    told("here")
+    assert not asked.is_set()
+    told("gone")
+    assert asked.is_set()
+
+
+def test_a_terminal_of_no_known_width_is_written_to(run: Runner) -> None:
+    run("record", "agent", "--error", "boom")
+    assert "boom" in run("patterns", COLUMNS="0").stdout
 
 
 def test_a_round_in_which_a_step_failed_is_no_success(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,7 @@ def run() -> None:
     """Run one command; a known error is one line on stderr and its own exit code."""
     _have_all_streams()
     _speak_all_alphabets()
+    code: object = 0
     try:
         code = cli.main(prog_name="ratchet", standalone_mode=False)
         if sys.stdout is not None:
@@ -146,8 +147,7 @@ def run() -> None:
     except KeyboardInterrupt:
         code = _say("interrupted", 130)
     except BrokenPipeError:
-        _hush()  # the reader (head, less) went away: that is its right
-        code = 0
+        _hush()  # the reader (head, less) went away: that is its right, and changes nothing of how a command ended
     except OSError as error:
         _hush()
         code = _say(explained(error), BackendError.exit_code)

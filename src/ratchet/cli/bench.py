@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import cast, get_args
 
@@ -16,7 +17,7 @@ from ratchet.cli import show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.numbers import Finite
 from ratchet.cli.reach import Reach, reach_options
-from ratchet.cli.stopping import draining
+from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, NotFound, UsageError
 
 CANCELLED = 130
@@ -120,7 +121,9 @@ def run(
         raise UsageError("give --agent DIR|SPEC, or --resume ID")
     book = opened(command_home).benchmarks
     with draining() as asked_to_stop, show_bench.progress(quiet=as_json) as told:
-        means = BenchMeans(told=told, stopping=asked_to_stop.is_set, usd=budget_usd, seconds=budget_s)
+        means = BenchMeans(
+            told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set, usd=budget_usd, seconds=budget_s
+        )
         if resume is not None:
             ended = book.resume(resume, means)
         else:
@@ -150,10 +153,11 @@ def _tell(book: BenchBook, run: str, *, as_json: bool) -> None:
     """Show how a run ended, and end the command as it did."""
     held, found = book.figures(run)
     noise = book.noise(run) if held.aa else None
-    if as_json:
-        show.as_json(benchshapes.measured(held, found, noise))
-    else:
-        show_bench.measured(held, found, noise=noise)
+    with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
+        if as_json:
+            show.as_json(benchshapes.measured(held, found, noise))
+        else:
+            show_bench.measured(held, found, noise=noise)
     click.get_current_context().exit(_exit_code(held, nothing=found.runs > 0 and found.unmeasured == found.runs))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ratchet.cli import show, show_evolve
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.evolve_options import Shaped, means_options, run_options
 from ratchet.cli.landings import landing_of
-from ratchet.cli.stopping import draining
+from ratchet.cli.stopping import draining, heard
 from ratchet.errors import UsageError
 from ratchet.evolveasked import EvolveMeans, resolution
 
@@ -62,17 +63,18 @@ def evolve(
     runtime = opened(command_home)
     book = runtime.evolutions
     with draining() as asked_to_stop, show_evolve.watching(quiet=as_json) as told:
-        given = replace(means(), told=told, stopping=asked_to_stop.is_set)
+        given = replace(means(), told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set)
         if resume is not None:
             ended = book.resume(resume, given, usd=shaped.usd, seconds=shaped.seconds)
         else:
             found = agent_of(agent or "", cwd=Path.cwd())
             asked = shaped.asked(found, runtime.benchmarks.benchmark(name), proposer or "")
             if not as_json:
-                click.echo(resolution(asked))
+                heard(click.echo, asked_to_stop)(resolution(asked))
             ended = book.run(asked, given)
     candidates = book.candidates(ended.id)
-    show.as_json(evolveshapes.evolution(ended)) if as_json else show_evolve.ended(ended, candidates)
+    with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
+        show.as_json(evolveshapes.evolution(ended)) if as_json else show_evolve.ended(ended, candidates)
     ctx.exit(EXITS.get(ended.state, 1))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ratchet.cli.folders import PATH
 from ratchet.cli.landings import landing_of
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
-from ratchet.cli.stopping import draining
+from ratchet.cli.stopping import draining, heard
 from ratchet.episodebook import Asked, EpisodeBook, Means
 from ratchet.errors import BackendError, RatchetError, UsageError
 from ratchet.healing import Budget, Episode
@@ -93,7 +94,7 @@ def run(
         landing = landing_of(applies=applies, branch=branch, patch=patch)
         book = opened(command_home).episodes
         with draining("ending; again to end at once") as cancelled:
-            given = replace(means(), told=watching.told, cancelled=cancelled.is_set)
+            given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)
             if resume:
                 ended = book.resume(resume, given, landing=landing)
             else:
@@ -109,12 +110,15 @@ def run(
                 )
                 ended = book.run(asked, given, landing=landing)
     except (RatchetError, OSError) as error:
-        if not as_json or isinstance(error, BrokenPipeError):
+        if isinstance(error, BrokenPipeError):
+            click.get_current_context().exit(EXITS["cancelled"])
+        if not as_json:
             raise
         known = error if isinstance(error, RatchetError) else BackendError(explained(error))
         show.as_json(healshapes.refused(str(known), watching.episode))
         click.get_current_context().exit(known.exit_code)
-    show.as_json(healshapes.episode(ended)) if as_json else show_heal.ended(ended)
+    with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
+        show.as_json(healshapes.episode(ended)) if as_json else show_heal.ended(ended)
     click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
 
 

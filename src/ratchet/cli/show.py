@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -27,11 +28,24 @@ if TYPE_CHECKING:
     from ratchet.sources.watch_dir import Polled
 
 KIND_STYLE = "cyan"
+_USUAL_COLUMNS = 80
 STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "retired": "dim"}
 
 
-def console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
+class _Stream(Console):
+    """Where text goes. A reader that goes away is no failure, here as for every other line (`app.run`)."""
+
+    def on_broken_pipe(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # what else is said goes nowhere
+        raise BrokenPipeError
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A terminal, or what stands for one; a width of 0 (COLUMNS=0) is one that is not known."""
+    out = _Stream(highlight=False, soft_wrap=False, stderr=stderr)
+    if not out.width:
+        out.width = _USUAL_COLUMNS
+    return out
 
 
 def as_json(value: Json | Sequence[Json]) -> None:
@@ -53,7 +67,7 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=console(stderr=True), transient=True) as bars:
         task = bars.add_task("reading", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=_brief(what))
 

@@ -67,7 +67,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]
     from rich.progress import Progress as Bars
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=console(stderr=True), transient=True) as bars:
         bar = bars.add_task("measuring", total=None)
         spent = {"usd": 0.0, "fresh": 0.0, "unmeasured": 0.0}
 
@@ -85,7 +85,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]
 
 
 def _line(made: Evaluation, done: int, planned: int) -> None:
-    out = Console(stderr=True, highlight=False)
+    out = console(stderr=True)
     line = Text(f"  {done}/{planned} ", "dim").append(f"{made.result:<11}", RESULT_STYLES[made.result])
     line.append_text(plain(made.task, 60)).append(f"  {seconds(made.wall_s)}", "dim")
     out.print(line.append("  ").append_text(plain(made.reason, 120)), soft_wrap=True)

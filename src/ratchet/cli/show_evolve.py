@@ -45,7 +45,7 @@ def watching(*, quiet: bool) -> Iterator[Callable[[Moment], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=console(stderr=True), transient=True) as bars:
         task = bars.add_task("", total=None, said="")
 
         def told(moment: Moment) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import ParamSpec
 
 import click
+
+Said = ParamSpec("Said")
 
 
 @contextmanager
@@ -31,3 +34,16 @@ def draining(said: str = "beginning nothing new; again to stop what is under way
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def heard(tell: Callable[Said, None], asked: threading.Event) -> Callable[Said, None]:
+    """What tells of long work as it goes on; a reader that goes away (head, less) asks for its end, as Ctrl-C does:
+    work that is cut off in the middle of a line would look done."""
+
+    def told(*given: Said.args, **named: Said.kwargs) -> None:
+        try:
+            tell(*given, **named)
+        except BrokenPipeError:
+            asked.set()
+
+    return told
