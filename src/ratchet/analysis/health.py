@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from binascii import a2b_base64, b2a_base64
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from operator import itemgetter
+from struct import Struct
 from typing import NamedTuple, TypeAlias
+from zlib import crc32
 
 from ratchet.errors import Conflict
 from ratchet.health import RECENT, Health, health_of
@@ -15,22 +20,25 @@ Ran: TypeAlias = "list[Json]"
 """[started_at, outcome id, 1 or 0]"""
 
 NAMED = 20
-"""Of so many of an agent's last outcomes the id is kept; of older ones only its end, which orders those that began at
+"""Of so many of an agent's last outcomes the id is kept; of older ones its hash alone, which orders those that began at
 once. A row is read and written with every batch, so its length is most of what it costs."""
-_END = 6  # characters
-_MARK = ";"  # before every line: JSON and COPY leave it as it is, where a line break is escaped
+_RECORD = Struct(">dI")  # when it began; 31 bits of the id's hash, and whether it went well
+_CHARS = 16  # of a record in base64: 12 bytes fill them, so that records can be cut off and appended
+
+_Key: TypeAlias = "tuple[float, int]"
+"""An outcome as a record: what it is ordered by, and whether it went well."""
 
 
 class _Last(NamedTuple):
-    """What a row of `recents` holds: a line for each outcome, oldest first, and the ids of the newest ones."""
+    """What a row of `recents` holds: a record for each outcome, oldest first, and the ids of the newest ones."""
 
-    lines: str
+    records: str
     ids: list[Json]
 
 
 def keep_recent(store: Store, ran: Mapping[str, Sequence[Ran]]) -> None:
-    """Merge new outcomes into the last `RECENT` of their agents: by started_at and the id's end, whatever order they
-    arrive in.
+    """Merge new outcomes into the last `RECENT` of their agents: by started_at, those that began at once by the hash of
+    their ids, whatever order they arrive in.
 
     Call it inside the transaction that inserts them. Raises Conflict when there is none and another writer came first.
     """
@@ -42,16 +50,16 @@ def keep_recent(store: Store, ran: Mapping[str, Sequence[Ran]]) -> None:
         before = _last(known)
         after = _merged(before, new)
         if after != before:  # else it was an old history: none of it is among the last
-            said: Row = {"outcomes": after.lines, "ids": after.ids}
+            said: Row = {"outcomes": after.records, "ids": after.ids}
             rows.append({"agent": agent, "revision": known.get("revision", 0), **said})
     if rows and store.swap_many("recents", rows) < len(rows):
         raise Conflict("an agent's last outcomes changed while new ones were added; try again")
 
 
 def recent(row: Row) -> list[Ran]:
-    """The outcomes in a row of `recents`, oldest first; of all but the last `NAMED` only the end of the id."""
+    """The outcomes in a row of `recents`, oldest first; all but the last `NAMED` without their id."""
     last = _last(row)
-    found = [_ran(line) for line in last.lines.split(_MARK)[1:]]
+    found: list[Ran] = [[at, "", hashed & 1] for at, hashed in _keys(last.records)]
     for ran, name in zip(reversed(found), reversed(last.ids), strict=False):
         ran[1] = name
     return found
@@ -66,53 +74,44 @@ def health(store: Store, *, agent: str | None = None) -> Health:
 
 def _merged(held: _Last, new: Sequence[Ran]) -> _Last:
     """`held` and `new` in order. What is new is nearly always newer than all that is held, which is then not taken
-    apart; else only what began behind the first of it."""
-    began = [ran[0] for ran in new]
-    ids = [ran[1] for ran in new]
-    text, lines = held.lines, _lines(new)
-    if began == sorted(set(began)) and (not text or _order(text[text.rindex(_MARK) + 1 :])[0] < began[0]):  # type: ignore[operator, type-var]
-        text, ids = text + lines, [*held.ids, *ids]
-    else:
-        kept, known = text.split(_MARK)[1:], held.ids.copy()
-        added = [(_order(line), line, name) for line, name in zip(lines.split(_MARK)[1:], ids, strict=True)]
-        first = min(order for order, _, _ in added)
-        while kept and (order := _order(kept[-1])) > first:
-            added.append((order, kept.pop(), known.pop() if known else ""))
-        added.sort(key=itemgetter(0))
-        text = "".join([f"{_MARK}{line}" for line in (*kept, *(line for _, line, _ in added))])
-        ids = [*known, *(name for _, _, name in added)]
-    over = text.count(_MARK) - RECENT
-    if over > 0:
-        text = f"{_MARK}{text.split(_MARK, over + 1)[-1]}"
-    return _Last(text, ids[-NAMED:])
+    apart; else what began behind the first of it is written anew."""
+    text, known = held
+    keys, ids = [*map(_key, new)], [ran[1] for ran in new]
+    if keys != sorted(keys) or (text and _keys(text[-_CHARS:])[0] > keys[0]):
+        before = _keys(text)
+        kept = bisect_right(before, min(keys))
+        behind = before[kept:]
+        names = [*known[-len(behind) :]] if behind else []
+        names[:0] = [""] * (len(behind) - len(names))  # older than those with names, as they will be
+        both = sorted(zip([*keys, *behind], [*ids, *names], strict=True), key=itemgetter(0))
+        keys, ids = [key for key, _ in both], [name for _, name in both]
+        text, known = text[: kept * _CHARS], known[: max(0, len(known) - len(behind))]
+    text += b2a_base64(b"".join(starmap(_RECORD.pack, keys)), newline=False).decode()
+    return _Last(text[-RECENT * _CHARS :], [*known, *ids][-NAMED:])
 
 
-def _lines(new: Sequence[Ran]) -> str:
-    text = "".join([f"{_MARK}{ok} {at!r} {name[-_END:]}" for at, name, ok in new])  # type: ignore[index]
-    if text.count(_MARK) == len(new):
-        return text
-    return "".join([f"{_MARK}{ok} {at!r} {str(name)[-_END:].replace(_MARK, ' ')}" for at, name, ok in new])
+def _key(ran: Ran) -> _Key:
+    at, name, ok = ran
+    return at, crc32(f"{name}".encode("utf-8", "replace")) & ~1 | ok  # type: ignore[operator,return-value]
 
 
-def _order(line: str) -> tuple[float, str, str]:
-    ok, at, end = line.split(" ", 2)
-    return float(at), end, ok
-
-
-def _ran(line: str) -> Ran:
-    ok, at, end = line.split(" ", 2)
-    return [float(at), end, int(ok)]
+def _keys(records: str) -> list[_Key]:
+    return list(_RECORD.iter_unpack(a2b_base64(records)))
 
 
 def _last(row: Row) -> _Last:
     held, ids = row.get("outcomes"), row.get("ids")
     if isinstance(held, str) and isinstance(ids, list):
         return _Last(held, ids)
-    # As it was kept before: as lists, or as lines with whole ids.
+    # As it was kept before: as lists, or as lines.
     found = held if isinstance(held, list) else held.split("\n") if isinstance(held, str) and held else []
     old = [_ran(each) if isinstance(each, str) else each for each in found]
-    ran = [each for each in old if isinstance(each, list)]
-    return _Last(_lines(ran), [name for _, name, _ in ran[-NAMED:]])
+    return _merged(_Last("", []), [each for each in old if isinstance(each, list)]) if old else _Last("", [])
+
+
+def _ran(line: str) -> Ran:
+    ok, at, name = line.split(" ", 2)
+    return [float(at), name, int(ok)]
 
 
 __all__ = ["NAMED", "Health", "Ran", "health", "keep_recent", "recent"]
