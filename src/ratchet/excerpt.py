@@ -28,6 +28,7 @@ _HINTS = (
     *("\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
 )
 _PLACE = r"^[ \t]{0,8}[\w./@\-]{1,200}\.[a-z]{1,5}[:(]\d{1,6}[:,)](?!.{0,80}(?:\bwarning\b|\(test\)))"
+_PLACE_SIGN = r"\.[a-z]{1,5}[:(]\d"  # stands in every line that it meets
 _STRONG = (
     r"\berror(?:\[E\d{4}\]| (?:TS|CS|C|LNK)\d{4,5}|:|!)",
     r"^[ \t]{0,8}(?:ERROR|FATAL|CRITICAL|Error|Fatal)\b[: ]|^[ \t]{1,8}\d{1,6}:\d{1,5} {1,9}error ",
@@ -159,14 +160,15 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     lowered = text.lower()
     hints = [hint for hint in _HINTS if hint in lowered]
     strong, echo, place, detail = _compiled()
-    echoes = any(sign in text for sign in _ECHO_SIGNS)
+    echoes = any([sign in text for sign in _ECHO_SIGNS])  # noqa: C419  (a generator takes twice the time)
+    placed = re.search(_PLACE_SIGN, text) is not None
     kept: dict[str, str] = {}
     weak: list[str] = []
     for at, line in enumerate(lines):
         low = line.lower()
-        at_place = place.match(line) is not None
-        if not (kept and detail.match(line)):
-            if not at_place and not any([hint in low for hint in hints]):  # noqa: C419  (a generator takes twice the time)
+        at_place = placed and place.match(line) is not None
+        if not (kept and ": " in line and detail.match(line)):
+            if not at_place and not any([hint in low for hint in hints]):  # noqa: C419
                 continue
             head = line[:LINE_LIMIT]
             if not (at_place or strong.search(head)) or (echoes and echo.search(head)):
