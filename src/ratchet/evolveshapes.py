@@ -11,6 +11,7 @@ from ratchet.evolving import Candidate, Evolution
 from ratchet.records import Json
 
 Shape = dict[str, Json]
+_DEEPEST = 100  # versions below one another; what came from a deeper one stands beside it: no reader nests without end
 
 
 def evolution(held: Evolution) -> Shape:
@@ -75,15 +76,27 @@ def detail(held: Evolution, candidates: Sequence[Candidate]) -> Shape:
 
 def tree(held: Evolution, candidates: Sequence[Candidate]) -> Shape:
     """What `ratchet evolve tree --json` prints: each version with those that came from it."""
-    children: dict[str, list[Candidate]] = {}
-    for each in candidates:
-        if each.n:
-            children.setdefault(each.parent, []).append(each)
-    first = {id_: min(each.n for each in candidates if each.id == id_) for id_ in {each.id for each in candidates}}
+    below = branches(candidates)
 
     def node(each: Candidate) -> Shape:
-        # A version that stands in several rows has its children once, below the first.
-        below = children.get(each.id, []) if each.n == first[each.id] else []
-        return {**candidate(each), "children": [node(child) for child in below if child.id != each.id]}
+        made = [child for child in below.get(each.n, ()) if child.id != child.parent]  # the others changed nothing
+        return {**candidate(each), "children": [node(child) for child in made]}
 
     return {"id": held.id, "incumbent": held.incumbent, "root": node(candidates[0])}
+
+
+def branches(candidates: Sequence[Candidate]) -> dict[int, list[Candidate]]:
+    """What stands below each row of an archive, by its number; the first row is above all. What came from a version
+    that stands in several rows is below the first of them: a proposal may lead back to what was there before."""
+    root = candidates[0]
+    found: dict[int, list[Candidate]] = {}
+    first = {root.id: root}
+    above, depth = {root.n: root}, {root.n: 0}
+    for each in candidates[1:]:
+        up = first.get(each.parent, root)
+        if depth[up.n] >= _DEEPEST:
+            up = above[up.n]
+        found.setdefault(up.n, []).append(each)
+        above[each.n], depth[each.n] = up, depth[up.n] + 1
+        first.setdefault(each.id, each)
+    return found

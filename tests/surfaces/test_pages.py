@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from ratchet import episodes, learning
+from ratchet import episodes, evolutions, learning
+from ratchet.benching import Agent
+from ratchet.evolving import Candidate, Evolution
 from ratchet.healing import Attempt, Budget, Task
 from ratchet.runtime import Runtime
 
@@ -190,6 +192,38 @@ def test_a_page_asks_for_the_token_and_a_login_leads_only_to_our_own_pages(runti
         assert (inside.status_code, "Log out" in inside.text) == (200, True)
         client.post("/ui/logout", headers=HTML)
         assert client.get("/ui/lessons", headers=HTML).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("depth", "back_to"), [(3, "v0"), (400, "")], ids=["back where it was before", "a very long line"]
+)
+def test_the_tree_of_an_evolution_has_an_end_whatever_came_from_what(
+    runtime: Runtime, depth: int, back_to: str
+) -> None:
+    agent = Agent(how="command", target="x")
+    run = Evolution(
+        id="ev1",
+        state="ended",
+        agent=agent,
+        benchmark="quick",
+        benchmark_hash="b",
+        proposer="s",
+        proposals=depth,
+        usd=1.0,
+        seconds=1.0,
+    )
+    evolutions.begin(runtime.store, run, Candidate(run="ev1", n=0, id="v0", state="baseline"))
+    ids = ["v0", *(back_to if back_to and n == 2 else f"v{n}" for n in range(1, depth + 1))]
+    for n in range(1, depth + 1):
+        made = Candidate(run="ev1", n=n, id=ids[n], parent=ids[n - 1], state="kept", hypothesis=f"idea {n} of all")
+        evolutions.add(runtime.store, made)
+    client = browser(runtime)
+    page = client.get("/ui/evolve/ev1", headers=HTML)
+    assert page.status_code == 200
+    assert all(page.text.count(f"idea {n} of all") == 1 for n in range(1, depth + 1))
+    told = client.get("/v1/evolve/ev1/tree")
+    assert told.status_code == 200
+    assert all(told.text.count(f"idea {n} of all") == 1 for n in range(1, depth + 1))
 
 
 @pytest.mark.parametrize("address", ["/ui", "/ui/"])

@@ -9,7 +9,7 @@ from ratchet.api.serving import Operations
 from ratchet.api.ui import asking
 from ratchet.api.ui.asking import READS, Start, here, part
 from ratchet.api.ui.rendering import drawn
-from ratchet.evolving import Candidate
+from ratchet.evolveshapes import branches
 
 router = asking.router()
 
@@ -26,20 +26,13 @@ def evolution(run: str, request: Request, runtime: Operations) -> Response:
     """One run with the tree of its candidates."""
     held = runtime.evolutions.show(run)
     candidates = list(runtime.evolutions.candidates(run))
-    known = {each.id for each in candidates}
-    below: dict[str, list[Candidate]] = {}
-    for each in candidates:
-        if each.parent in known and each.parent != each.id:
-            below.setdefault(each.parent, []).append(each)
-    roots = [each for each in candidates if each.parent not in known or each.parent == each.id]
     kept = sum(each.state == "kept" for each in candidates)
     return drawn(
         request,
         "evolution.html",
         held=held,
         candidates=candidates,
-        roots=roots,
-        below=below,
+        below=branches(candidates),
         kept=kept,
         here=here(request),
     )
