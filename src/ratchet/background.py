@@ -19,7 +19,7 @@ class Background:
 
     def __init__(self, work: Callable[[], object], interval_s: float, *, name: str) -> None:
         self._work = work
-        self._interval_s = interval_s
+        self._interval_s = min(interval_s, threading.TIMEOUT_MAX)
         self._stop = threading.Event()
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)

@@ -50,7 +50,7 @@ class Foreground:
         if not interval_s > 0:
             raise UsageError(f"interval_s is {interval_s!r}: use seconds above 0")
         self._tick = tick
-        self._interval_s = interval_s
+        self._interval_s = min(interval_s, threading.TIMEOUT_MAX)
         self._said = said
         self._stop = threading.Event()
         self._before: dict[int, object] = {}

@@ -65,7 +65,7 @@ class Retention:
             raise UsageError("nothing says how long to keep: --older-than DAYS (1 at least), or RATCHET_RETENTION_DAYS")
         now = time.time() if now is None else now
         store = self._store()
-        before = now - days * DAY_S
+        before = max(0.0, now - days * DAY_S)
         needed = min(before, _needed_from(store))
         if not dry_run:
             _remember(store, needed, now)

@@ -27,6 +27,7 @@ _REMEMBERED = 1024  # labels known to hold no secret: the same few names come wi
 _MOST_MARKS = 100  # kinds of wrong calls that are logged
 _LATEST = 1e11  # Unix seconds; a greater number is milliseconds or nonsense
 _MOST_TOKENS = 2**63 - 1  # what every database holds
+_MOST_AMOUNT = 2.0**53  # beyond it a number is no measurement, and what is derived from it would not be stored
 _PASSING = 0.5  # score from which on a run counts as a success when nothing else says
 
 
@@ -130,7 +131,7 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> float | None:
-    """A finite number that is not negative."""
+    """A number that is not negative, and no greater than a measurement can be."""
     if type(value) is not float:
         if isinstance(value, bool | str) or not hasattr(value, "__float__"):
             return None
@@ -138,7 +139,7 @@ def _number(value: object) -> float | None:
             value = float(value)
         except Exception:  # noqa: BLE001  (a host's own __float__)
             return None
-    return value if 0 <= value < float("inf") else None
+    return value if 0 <= value < _MOST_AMOUNT else None
 
 
 def _whole(value: object) -> int | None:
@@ -333,7 +334,7 @@ def _date(row: Row, given: Mapping[str, object], invalid: list[str]) -> None:
             return
         invalid.append("started_at")
     duration = row.get("duration_s")
-    row["started_at"] = time.time() - (duration if isinstance(duration, float) else 0.0)
+    row["started_at"] = max(0.0, time.time() - (duration if isinstance(duration, float) else 0.0))
 
 
 # --- telling -------------------------------------------------------------------------------------------------------

@@ -180,6 +180,21 @@ def test_a_round_in_which_a_step_failed_is_no_success(home: Path, monkeypatch: p
     assert (done.exit_code, done.stdout) == (1, "FAILED tell: the store is read-only\n")
 
 
+@pytest.mark.parametrize("given", [("--duration-s", "1e300"), ("--cost-usd", "1e300"), ("--duration-s", "1e15")])
+def test_what_record_gives_an_id_for_is_stored_whatever_its_numbers(run: Runner, given: tuple[str, str]) -> None:
+    run("record", "agent", "--error", "boom", *given)
+    assert "agent" in run("health").stdout
+    assert "boom" in run("patterns").stdout
+    json.loads(run("patterns", "--json").stdout)
+
+
+def test_numbers_without_an_end_are_no_numbers(run: Runner) -> None:
+    for words in (("record", "agent", "--score", "nan"), ("loop", "--interval", "inf")):
+        assert "not finite" in run(*words, code=2).stderr
+    run("record", "agent", "--ok")
+    assert "1970-01-01" in run("compact", "--older-than", "1e300").stdout
+
+
 def test_an_empty_name_is_not_the_working_folder(run: Runner) -> None:
     run("record", "agent", "--ok", RATCHET_HOME="")
     assert (run.home / ".ratchet" / "journal").is_dir()

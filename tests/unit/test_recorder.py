@@ -203,6 +203,8 @@ def test_a_row_of_a_newer_version_or_a_database_is_read_all_the_same() -> None:
         ("duration_s", "fast"),
         ("duration_s", True),
         ("cost_usd", math.nan),
+        ("cost_usd", 1e300),
+        ("duration_s", 1e300),
         ("tokens", 1.5),
         ("tokens", 10**30),
         ("tokens", -1),

@@ -14,6 +14,7 @@ from ratchet import shapes
 from ratchet.cli import show, show_learned
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
+from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, StoreError, UsageError
 from ratchet.records import Fields
 
@@ -91,10 +92,10 @@ def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | 
 @click.option("--task", default="", help="What was asked for.")
 @click.option("--ok/--failed", "ok", default=None, help="Did it succeed? (default: unless --error is given)")
 @click.option("--error", help="The error text; `-` reads standard input.")
-@click.option("--score", type=click.FloatRange(0, 1), help="0 to 1, higher is better.")
-@click.option("--quality", type=click.FloatRange(1, 5), help="1 to 5, maps onto the score.")
-@click.option("--duration-s", type=click.FloatRange(0), help="Seconds it took.")
-@click.option("--cost-usd", type=click.FloatRange(0))
+@click.option("--score", type=Finite(0, 1), help="0 to 1, higher is better.")
+@click.option("--quality", type=Finite(1, 5), help="1 to 5, maps onto the score.")
+@click.option("--duration-s", type=Finite(0), help="Seconds it took.")
+@click.option("--cost-usd", type=Finite(0))
 @click.option("--tokens", type=click.IntRange(0))
 @click.option("--model", default="")
 @click.option("--session", default="", help="Groups outcomes that belong together.")

@@ -10,6 +10,7 @@ import click
 from ratchet import shapes
 from ratchet.cli import show, show_trials
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
 from ratchet.improving import Foreground
 from ratchet.loops.improve import Ticked
@@ -205,7 +206,7 @@ def clear_pulse(agent: str, command_home: Path | None) -> None:
 
 @click.command()
 @click.option("--once", is_flag=True, help="Go round once and end, with exit code 1 if a step failed.")
-@click.option("--interval", "interval_s", type=click.FloatRange(0, min_open=True), help="Seconds between two rounds.")
+@click.option("--interval", "interval_s", type=Finite(0, min_open=True), help="Seconds between two rounds.")
 @click.option("--auto-fix/--no-auto-fix", default=None, help="Start safe fixes as trials, or only propose them.")
 @home_option
 @json_option
