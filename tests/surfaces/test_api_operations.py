@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from ratchet import Choice, Ratchet
+from ratchet.api.letters import mended
 from ratchet.errors import StoreError
 from surfaces.api_client import client, runtime_of
 
@@ -304,6 +307,37 @@ def test_a_fault_of_ours_tells_nothing_of_itself(held: TestClient, monkeypatch: 
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"
     assert SECRET not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/v1/outcomes", r'[{"agent": "a", "ok": false, "error": "cut \ud83d"}, {"agent": "b"}]', 202),
+        ("/v1/outcomes", r'{"agent": "a", "context": {"\udc00": "\ud83d\ud83d"}}', 202),
+        ("/observe", r'{"task": "t", "error": "\ud83d cut"}', 201),
+        ("/v1/memories/search", r'{"query": "fatal: cut \uDE00"}', 200),
+        ("/v1/memories/import", r'[{"when": "a pipe burst here \ud83d", "do": "mend it"}]', 200),
+        ("/v1/lessons", r'{"when": "a pipe burst there \ud83d", "do": "mend it"}', 201),
+    ],
+)
+def test_half_a_letter_costs_that_letter_and_not_the_body(held: TestClient, path: str, body: str, status: int) -> None:
+    json_ = {"Content-Type": "application/json"}
+    assert held.post(path, content=body, headers=json_).status_code == status
+
+    def parts() -> Iterator[bytes]:  # however the body comes
+        for letter in body.encode():
+            yield bytes([letter])
+
+    assert held.post(path, content=parts(), headers=json_).status_code == status
+
+
+@given(st.text(st.sampled_from('a\\"\n\U0001f600\ud83d\ude00')))
+def test_half_letters_and_nothing_else_are_replaced(text: str) -> None:
+    told = json.dumps(text)
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert json.loads(mended(told.encode())).encode("utf-16", "surrogatepass").decode("utf-16", "replace") == whole
+    if whole == text:
+        assert mended(told.encode()) == told.encode()
 
 
 @pytest.mark.parametrize("path", ["/v1/outcomes", "/observe", "/v1/memories/import", "/v1/memories/search"])

@@ -20,6 +20,7 @@ from ratchet.api.drainer import beside
 from ratchet.api.feed import Feed
 from ratchet.api.habits import Habits
 from ratchet.api.heads import Heads
+from ratchet.api.letters import Letters
 from ratchet.api.meter import Meter
 from ratchet.api.origins import Gate, is_loopback
 from ratchet.api.routers import ROUTERS
@@ -66,6 +67,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
             Middleware(limits.Body, most_bytes=serving.body_bytes),
             Middleware(Habits),
             Middleware(Heads),
+            Middleware(Letters),
         ],
         separate_input_output_schemas=False,
     )
