@@ -16,7 +16,7 @@ from ratchet.ports import Sandbox
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
 from ratchet.sandboxes import Sandboxes
-from ratchet.solvers.repair import Asked, Found, files_of, note_of, search
+from ratchet.solvers.repair import Asked, Found, exhausted, files_of, note_of, search
 from ratchet.tasks import CHECK
 
 
@@ -193,6 +193,13 @@ def test_time_that_is_up_ends_it(sandbox: Sandbox, tmp_path: Path) -> None:
     found = searched(sandbox, written(tmp_path / "p", {"total.py": HANGS, "test_total.py": test}), seconds=4.0)
     assert not found.patches
     assert found.timed_out
+
+
+def test_what_ended_a_search_that_found_nothing_is_told() -> None:
+    assert "(there are no others)" in exhausted(Found(tried=7), 2_000)
+    assert "none of 2,000 small edits" in exhausted(Found(tried=2_000), 2_000)
+    assert "(--candidates allows no more)" in exhausted(Found(tried=2_000), 2_000)
+    assert "(the time was up)" in exhausted(Found(tried=2_000, timed_out=True), 2_000)
 
 
 def test_a_mutant_that_exits_hoards_or_floods_is_only_wrong(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -79,7 +79,9 @@ class Repair:
             return Solved(status="gave_up", reason="no time is left to try anything")
         found = self._search(job, seconds)
         if not found.patches:
-            return Solved(status="gave_up", candidates=found.tried, reason=found.problem or _exhausted(found))
+            return Solved(
+                status="gave_up", candidates=found.tried, reason=found.problem or exhausted(found, job.candidates)
+            )
         return self._proposed(job, found)
 
     def _search(self, job: SolveJob, seconds: float) -> Found:
@@ -283,9 +285,13 @@ def _told(mark: Mapping[str, Json]) -> str:
     return f"`{before}` became `{text}`" if text else f"took out `{before}`"
 
 
-def _exhausted(found: Found) -> str:
-    end = "the time was up" if found.timed_out else "no more to try"
-    return f"none of {found.tried} small edits makes all tests pass ({end}); try another solver"
+def exhausted(found: Found, most: int) -> str:
+    """Why a search ended that found nothing; `most` is how many candidates it was given."""
+    if found.timed_out:
+        end = "the time was up"
+    else:
+        end = "--candidates allows no more" if found.tried >= most else "there are no others"
+    return f"none of {found.tried:,} small edits makes the check pass ({end}); try another solver"
 
 
 def _count(value: Json) -> int:
