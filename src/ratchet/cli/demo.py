@@ -70,7 +70,7 @@ def play(*, quiet: bool = False) -> dict[str, Json]:
     out.print("  ratchet learn                  read this machine's Claude Code and Codex")
     out.print("  ratchet patterns               see what keeps failing")
     out.print("  ratchet install claude-code    hand the agent the fix; first with --dry-run")
-    out.print("  ratchet run --patch fix.patch  mend the failing tests of the project you stand in")
+    out.print("  ratchet run --patch fix.patch  mend the failing tests of this folder")
     return {
         "learned": shapes.learned(learned),
         "patterns": [shapes.pattern(each) for each in patterns],
