@@ -389,7 +389,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self.send_response(status)
             self.send_header("Location", "http://127.0.0.1:1/elsewhere")
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body) + 9 * self.path.startswith("/cut")))
             self.end_headers()
             self.wfile.write(body)
         except (BrokenPipeError, ConnectionResetError):
@@ -403,6 +403,8 @@ ANSWERS: dict[str, tuple[int, bytes, float]] = {
     "/limit": (429, b"too many", 0),
     "/refuses": (422, b"cannot", 0),
     "/moved": (302, b"", 0),
+    "/cut": (200, b'{"files": {"out.txt"', 0),
+    "/cut/well": (200, b'{"files": {}}', 0),
     "/slow": (200, b"{}", 5),
     "/garbage": (200, b"<html>", 0),
     "/list": (200, b"[]", 0),
@@ -439,7 +441,10 @@ def test_an_address_is_asked_once_and_sees_no_grader(over: Ground, server: Serve
     ]
 
 
-@pytest.mark.parametrize(("path", "asked"), [("/down", 2), ("/limit", 2), ("/moved", 2), ("/says", 2)])
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [("/down", 2), ("/limit", 2), ("/moved", 2), ("/says", 2), ("/cut", 2), ("/cut/well", 2)],
+)
 def test_an_address_that_is_down_is_asked_again_and_then_not_measured(
     over: Ground, server: Server, path: str, asked: int
 ) -> None:

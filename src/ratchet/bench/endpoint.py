@@ -124,6 +124,8 @@ def _read(answered: http.client.HTTPResponse, reply: _Reply, over: threading.Eve
     while not over.is_set():
         part = answered.read1(_CHUNK)
         if not part:
+            if answered.length:  # of what its Content-Length announced: whoever stands between cut it off
+                raise http.client.IncompleteRead(bytes(reply.body), answered.length)
             return
         reply.body += part
         if len(reply.body) > MOST_BYTES:
