@@ -1,8 +1,8 @@
 """The scorer of a command: what it prints is the score, or its exit code is.
 
 `spec["command"]` is the argv, run in a fresh copy of the answer with the graders in it, read-only. The last line of
-its standard output may be a number in [0, 1], or an object with `score` and `reason`; a number that is no score is 0.
-Where it is none at all, exit code 0 is 1 and any other 0.
+its standard output may be a number in [0, 1], or an object with `score` and `reason`; a number that is no score is 0,
+and so is a `score` that is no number. Where it is none at all, exit code 0 is 1 and any other 0.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import cast
 
 from ratchet.benching import BenchTask
 from ratchet.confinement import Command, FileChange, Limits
@@ -93,14 +94,27 @@ def _changed(workspace: Workspace, task: BenchTask) -> list[str]:
 def _said(stdout: bytes) -> tuple[float | None, str]:
     """The score and the reason on the last line; None where it says none."""
     lines = stdout.decode("utf-8", "replace").strip().splitlines()
-    try:
-        held = json.loads(lines[-1]) if lines else None
-    except (ValueError, RecursionError):
-        return None, ""
+    held = _read(lines[-1].strip()) if lines else None
+    says = isinstance(held, dict) and "score" in held
     reason = str(held.get("reason", "")) if isinstance(held, dict) else ""
-    number = held.get("score") if isinstance(held, dict) else held
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None, ""
-    if not 0 <= number <= 1:  # nor is NaN
+    number = held["score"] if isinstance(held, dict) and says else held
+    plain = isinstance(number, int | float) and not isinstance(number, bool)
+    if plain and 0 <= cast("float", number) <= 1:  # NaN is not
+        return float(cast("float", number)), reason
+    if plain or says:
         return 0.0, f"it printed {str(number)[:40]}, which is no score between 0 and 1"
-    return float(number), reason
+    return None, ""
+
+
+def _read(line: str) -> object:
+    """JSON; else a number as `bc` (.5), Python (nan) and people (50 %) write it. None for anything else: no score that
+    somebody meant to print may be taken for the silence of a command that only ends well."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        number = float(line.removesuffix("%"))
+    except ValueError:
+        return None
+    return {"score": line} if line.endswith("%") else number
