@@ -131,3 +131,15 @@ def test_hidden_files_and_folders_are_left_alone_and_a_missing_folder_is_named(t
     assert look(tmp_path, Inbox()) == Polled()
     with pytest.raises(UsageError, match="no such folder"):
         poll(str(tmp_path / "nowhere"), Inbox())
+
+
+def test_a_link_to_itself_and_a_name_of_full_length_stop_nothing(tmp_path: Path) -> None:
+    inbox = Inbox()
+    (tmp_path / "a-link.json").symlink_to("a-link.json")
+    long = "b" * 250 + ".json"
+    drop(tmp_path / long, "no history")
+    drop(tmp_path / "c.json", json.dumps(GOOD))
+    done = look(tmp_path, inbox)
+    assert (done.processed, len(done.rejected), len(inbox.held)) == (1, 1, 1)
+    (reason,) = (tmp_path / ".rejected").glob("*.reason.txt")
+    assert reason.name.startswith("b" * 240)

@@ -23,6 +23,8 @@ from ratchet.sources.lines import objects_in, peek
 from ratchet.sources.reading import read_records
 
 PROCESSED, REJECTED = ".processed", ".rejected"
+_REASON = ".reason.txt"
+_LONGEST_NAME = 255 - len(_REASON)
 _LINES = (".jsonl", ".ndjson")  # one object so named may be the first of more
 SETTLE_S = 1.0  # a file that is still written to changes within it; writers that rename into place need none
 
@@ -65,12 +67,19 @@ def _pass(
     folder: str, deliver: Callable[[Sequence[Outcome]], None], settle_s: float, plugins: Sequence[Source], done: Polled
 ) -> None:
     with os.scandir(folder) as listed:
-        names = sorted(entry.name for entry in listed if entry.is_file() and not entry.name.startswith("."))
+        names = sorted(entry.name for entry in listed if _is_file(entry) and not entry.name.startswith("."))
     for name in names:
         try:
             _take(Path(folder) / name, deliver, settle_s, plugins, done)
         except FileNotFoundError:  # another watcher was quicker; what both delivered is stored once
             continue
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself, or to what is closed to us: it stays, as a folder does
+        return False
 
 
 def _take(
@@ -96,7 +105,8 @@ def _take(
     note = "".join(f"line {each.line}: {each.reason}\n" if each.line else f"{each.reason}\n" for each in reasons)
     if outcomes:
         note += f"{len(outcomes)} runs in it were good and are recorded; do not drop those again\n"
-    moved.with_name(moved.name + ".reason.txt").write_text(note, encoding="utf-8")
+    name = os.fsdecode(os.fsencode(moved.name)[:_LONGEST_NAME])  # a name is 255 bytes at most
+    moved.with_name(name + _REASON).write_text(note, encoding="utf-8")
     done.rejected += reasons
 
 
