@@ -120,7 +120,7 @@ _TABLES = (
         clustered=True,
         body=False,
     ),
-    # One row per agent: its last outcomes, oldest first, in the body's `outcomes`, a line each: 1 or 0, started_at, id.
+    # One row per agent: its last outcomes, oldest first, in the body (see `analysis.health`).
     Table(name="recents", key=("agent",), columns=(*text("agent"), *_REVISION)),
     # What was learnt.
     Table(
