@@ -34,7 +34,7 @@ Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
 
 BATCH_ROWS = 500
 DAY_S = 86_400.0
-ROUNDS = 3
+ROUNDS = 5
 WARMING = 8  # batches first: the driver prepares a statement when it is met for the sixth time
 SHARES = (0.0, 0.1, 0.3)
 OUTCOMES = TABLES["outcomes"]
