@@ -56,7 +56,7 @@ class Config:
     retention_days: float = 0.0
     """Days for which outcomes, events and diffs of attempts stay (1 to 36,500); 0 keeps all.
 
-    Tallies, lessons, trials, and patterns with an example of each always stay."""
+    Tallies, lessons, trials, and patterns with an example of each always stay. Not from a project's file."""
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
@@ -107,8 +107,9 @@ MODEL_KEY = "RATCHET_MODEL_API_KEY"
 """The key for `model_base_url`: only from the environment, like all keys, and never written down."""
 SERVE_TOKEN = "RATCHET_SERVE_TOKEN"  # noqa: S105  (its name)
 """A token for `ratchet serve`, as its --token: the environment is not shown to other people of the machine."""
-_PERSONAL = ("model_base_url", "model_prices", "prompts", "database_url")
-"""Where prompts go, what they may cost and what they say, and where records go: not for a repository to decide."""
+_PERSONAL = ("model_base_url", "model_prices", "prompts", "database_url", "retention_days")
+"""Where prompts go, what they may cost and what they say, where records go and how long they stay: not for a repository
+to decide."""
 
 
 def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: Unpack[Settings]) -> Config:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.analysis.ingest import ingest
+from ratchet.config import load
 from ratchet.errors import UsageError
 from ratchet.keeping import DAY_S, Retention
 from ratchet.ports import Store
@@ -149,3 +150,10 @@ def test_nothing_is_removed_without_saying_how_long(store: Store, days: float) -
     with pytest.raises(UsageError, match="RATCHET_RETENTION_DAYS"):
         Retention(lambda: store, 0).compact(days, now=NOW)
     assert len(ids(store)) == 112
+
+
+def test_a_project_may_not_say_how_long_a_persons_records_stay(tmp_path: Path) -> None:
+    (tmp_path / "ratchet.toml").write_text("retention_days = 1\n")
+    with pytest.raises(UsageError, match="retention_days, which no project may"):
+        load(environ={"HOME": str(tmp_path / "home")}, cwd=tmp_path)
+    assert load(environ={"RATCHET_HOME": str(tmp_path)}, cwd=tmp_path / "nowhere").retention_days == 1
