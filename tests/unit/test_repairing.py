@@ -119,6 +119,7 @@ def test_windows_line_ends_and_a_declared_encoding_survive() -> None:
          "def f(s, a):\n    return s.slots[(s.at + a) % len(s.slots)] or len(s.slots)\n"),
         ("def f(a):\n    m, n = 0, 1\n", "def f(a):\n    m, n = 0, float('inf')\n"),
         ("def f(n, k):\n    return f(n - 1, k) + 1\n", "def f(n, k):\n    return f(n - 1, k) + k\n"),
+        ("def f(t, i, j):\n    return t[j][i - 1]\n", "def f(t, i, j):\n    return t[i - 1][j]\n"),
     ],
 )  # fmt: skip
 def test_a_fault_of_its_class_is_one_edit_away(wrong: str, right: str) -> None:

@@ -63,12 +63,14 @@ _BUILTINS = (
 
 
 def argument_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Two arguments, two indices of a key, or two parameters of a lambda change places."""
+    """Two arguments, two indices (`table[j][i]`), or two parameters of a lambda change places."""
     if isinstance(node, ast.Call):
         yield from _exchanged(p, node.args)
         yield from _exchanged(p, [each.value for each in node.keywords if each.arg])
     elif isinstance(node, ast.Lambda) and not node.args.defaults:
         yield from _exchanged(p, node.args.args)
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript):
+        yield from _exchanged(p, [node.value.slice, node.slice])
     if isinstance(node, ast.Call) and len(node.args) >= 3:
         # All but the first move on by one: (a, b, c) for (b, c, a).
         texts = [p.seg(each) for each in node.args]

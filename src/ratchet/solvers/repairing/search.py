@@ -27,7 +27,7 @@ _DEPTH = 3
 _MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 20
 # What they may take, as CPU time, since a busy machine is no reason to look less: as much as there was until the first
 # passed, or so much where that was less; in seconds eight times that, and a seventh of the time that is left, at most.
-_CHOICE_CPU_S, _DOUBTFUL_CPU_S, _WALL_TIMES, _CHOICE_SHARE = 3.0, 6.0, 8.0, 0.15
+_CHOICE_CPU_S, _DOUBTFUL_CPU_S, _WALL_TIMES, _CHOICE_SHARE = 3.0, 8.0, 8.0, 0.15
 _BEYOND = 250.0  # times as likely as the next one: no comparison of answers makes up for that
 # Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
 # Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
