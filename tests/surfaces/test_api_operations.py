@@ -101,6 +101,24 @@ def test_secrets_are_in_no_answer_and_not_on_disk(held: TestClient, home: Path) 
     assert all(SECRET.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
+def test_a_setting_that_is_a_secret_is_in_no_answer_and_stays_in_force(held: TestClient, home: Path) -> None:
+    with Ratchet(home=home) as process:
+        live = process.settings("a", key=Choice(SECRET, "none"))
+        live.current()
+        answers = [
+            held.put("/v1/settings/a", json={"values": {"key": "none"}, "why": SECRET}),
+            held.post("/v1/trials", json={"target": "settings:a", "new": {"key": SECRET}, "reason": SECRET}),
+        ]
+        trial = answers[-1].json()["id"]
+        answers += [held.get(f"/v1/trials/{trial}"), held.get("/v1/trials")]
+        answers += [held.post(f"/v1/trials/{trial}/stop", json={}), held.put("/v1/settings/a", json={"unset": ["key"]})]
+        answers += [held.get(path) for path in ("/v1/settings", "/v1/settings/a", "/v1/settings/a/history")]
+        for each in answers:
+            assert each.status_code in (200, 201), each.text
+            assert SECRET not in each.text
+        assert runtime_of(held).settings.show("a").knobs[0].value == SECRET
+
+
 def test_the_webhook_forms_are_those_that_others_have(held: TestClient) -> None:
     assert held.get("/health").json()["health_score"] == 1.0
     good = held.post("/observe", json={"task": "code_gen", "success": True, "quality": 4})

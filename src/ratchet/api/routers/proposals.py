@@ -13,6 +13,7 @@ from ratchet.api.pages import Cursor, Limit, paged
 from ratchet.api.problems import said
 from ratchet.api.serving import Operations
 from ratchet.records import ProposalState
+from ratchet.taskshapes import redacted
 
 router = APIRouter(prefix="/v1/proposals", tags=["proposals"])
 READS = Depends(Needs("read"))
@@ -30,22 +31,24 @@ def proposals(
 ) -> Response:
     """Proposals, newest first."""
     found = runtime.proposals.list(state=state, agent=agent)
-    return tagged(request, paged(found, lambda each: each.id, shapes.proposal, limit=limit, cursor=cursor))
+    return tagged(request, redacted(paged(found, lambda each: each.id, shapes.proposal, limit=limit, cursor=cursor)))
 
 
 @router.get("/{proposal_id}", response_model=outputs.Proposal, dependencies=[READS], responses=said(404))
 def proposal(proposal_id: str, request: Request, runtime: Operations) -> Response:
     """One proposal."""
-    return tagged(request, shapes.proposal(runtime.proposals.show(proposal_id)))
+    return tagged(request, redacted(shapes.proposal(runtime.proposals.show(proposal_id))))
 
 
 @router.post("/{proposal_id}/approve", response_model=outputs.Proposal, dependencies=[WRITES], responses=said(404, 409))
 def approve(proposal_id: str, runtime: Operations) -> Response:
     """Start its trial; advice without a change is closed as taken."""
-    return answer(shapes.proposal(runtime.proposals.approve(proposal_id)))
+    return answer(redacted(shapes.proposal(runtime.proposals.approve(proposal_id))))
 
 
 @router.post("/{proposal_id}/reject", response_model=outputs.Proposal, dependencies=[WRITES], responses=said(404, 409))
 def reject(proposal_id: str, runtime: Operations, asked: inputs.Reason | None = None) -> Response:
     """Do not do it, and do not propose it for this pattern again."""
-    return answer(shapes.proposal(runtime.proposals.reject(proposal_id, reason=asked.reason if asked else "")))
+    return answer(
+        redacted(shapes.proposal(runtime.proposals.reject(proposal_id, reason=asked.reason if asked else "")))
+    )

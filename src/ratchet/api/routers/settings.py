@@ -15,6 +15,7 @@ from ratchet.api.problems import Problem, said
 from ratchet.api.serving import Operations
 from ratchet.errors import Conflict
 from ratchet.settingsbook import SettingsView
+from ratchet.taskshapes import redacted
 
 router = APIRouter(prefix="/v1/settings", tags=["settings"])
 READS = Depends(Needs("read"))
@@ -23,14 +24,14 @@ READS = Depends(Needs("read"))
 @router.get("", response_model=list[outputs.Settings], dependencies=[READS])
 def settings(request: Request, runtime: Operations) -> Response:
     """The settings of every agent that declared some."""
-    return tagged(request, [shapes.settings(each) for each in runtime.settings.list()])
+    return tagged(request, [redacted(shapes.settings(each)) for each in runtime.settings.list()])
 
 
 @router.get("/{agent}", response_model=outputs.Settings, dependencies=[READS], responses=said(404))
 def show(agent: str, request: Request, runtime: Operations) -> Response:
     """What is in force."""
     found = runtime.settings.show(agent)
-    return tagged(request, shapes.settings(found), _tag(found))
+    return tagged(request, redacted(shapes.settings(found)), _tag(found))
 
 
 @router.put("/{agent}", response_model=outputs.Settings, responses=said(404, 409, 412))
@@ -59,13 +60,13 @@ def put(
             412, "changed", str(error), f"GET /v1/settings/{agent} again, and repeat the change on what it is now."
         ) from error
     found = runtime.settings.show(agent)
-    return answer(shapes.settings(found), 200, {"ETag": _tag(found)})
+    return answer(redacted(shapes.settings(found)), 200, {"ETag": _tag(found)})
 
 
 @router.get("/{agent}/history", response_model=list[outputs.Version], dependencies=[READS], responses=said(404))
 def history(agent: str, request: Request, runtime: Operations) -> Response:
     """All versions, newest first: what, who, when, why."""
-    return tagged(request, [shapes.version(each) for each in runtime.settings.history(agent)])
+    return tagged(request, [redacted(shapes.version(each)) for each in runtime.settings.history(agent)])
 
 
 def _tag(found: SettingsView) -> str:

@@ -13,6 +13,7 @@ from ratchet.api.pages import Cursor, Limit, paged
 from ratchet.api.problems import said
 from ratchet.api.serving import Operations
 from ratchet.records import TrialState
+from ratchet.taskshapes import redacted
 
 router = APIRouter(prefix="/v1/trials", tags=["trials"])
 READS = Depends(Needs("read"))
@@ -30,7 +31,7 @@ def trials(
 ) -> Response:
     """Trials, newest first."""
     found = runtime.trials.list(state=state, agent=agent)
-    return tagged(request, paged(found, lambda each: each.id, shapes.trial, limit=limit, cursor=cursor))
+    return tagged(request, redacted(paged(found, lambda each: each.id, shapes.trial, limit=limit, cursor=cursor)))
 
 
 @router.post("", status_code=201, response_model=outputs.Trial, dependencies=[WRITES], responses=said(404, 409))
@@ -46,17 +47,17 @@ def start(asked: inputs.NewTrial, runtime: Operations) -> Response:
         mode=asked.mode,
         deadline_s=asked.deadline_s,
     )
-    return answer(shapes.trial(opened), 201, {"Location": f"/v1/trials/{opened.id}"})
+    return answer(redacted(shapes.trial(opened)), 201, {"Location": f"/v1/trials/{opened.id}"})
 
 
 @router.get("/{trial_id}", response_model=outputs.TrialDetail, dependencies=[READS], responses=said(404))
 def trial(trial_id: str, request: Request, runtime: Operations) -> Response:
     """One trial with both arms and the evidence as of now."""
-    return tagged(request, shapes.trial_detail(runtime.trials.show(trial_id)))
+    return tagged(request, redacted(shapes.trial_detail(runtime.trials.show(trial_id))))
 
 
 @router.post("/{trial_id}/stop", response_model=outputs.Trial, dependencies=[WRITES], responses=said(404, 409))
 def stop(trial_id: str, runtime: Operations, asked: inputs.Stop | None = None) -> Response:
     """End it at once: the old values stay, unless `keep`."""
     asked = asked or inputs.Stop(keep=False)
-    return answer(shapes.trial(runtime.trials.stop(trial_id, keep=asked.keep, reason=asked.reason)))
+    return answer(redacted(shapes.trial(runtime.trials.stop(trial_id, keep=asked.keep, reason=asked.reason))))
