@@ -334,6 +334,13 @@ def test_who_asks_too_often_is_told_when_to_come_back(home: Path) -> None:
         assert int(slow[0].headers["retry-after"]) >= 1
 
 
+def test_who_tries_out_tokens_is_slowed_down_and_holds_up_nobody_who_has_one(home: Path) -> None:
+    with client(home, token="t", requests_per_s=2.0) as held:
+        tries = [held.get("/v1/health", headers=bearer(f"guess{n}")).status_code for n in range(6)]
+        assert (tries[0], tries[-1]) == (401, 429)
+        assert held.get("/v1/health", headers=bearer("t")).status_code == 200
+
+
 def test_callers_with_tokens_of_their_own_do_not_share_a_pace(home: Path) -> None:
     with client(home, requests_per_s=1.0) as held:
         book = runtime_of(held).tokens

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fastapi import Request
@@ -86,9 +87,10 @@ class Doorkeeper:
     """ASGI middleware: nobody gets past without a token where there are tokens. The scope is each route's own matter
     (`Needs`); a mounted app asks `caller_of`."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, paced: Callable[[ASGIApp], ASGIApp] = lambda app: app) -> None:
         self._app = app
         self._access = access
+        self._refuse = paced(_refuse)  # whoever tries out tokens has no more tries a second than others have requests
 
     async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -111,10 +113,14 @@ class Doorkeeper:
                 return
             caller = None
         if caller is None and not is_open(path):
-            await _unknown(secret).response(path)(scope, receive, send)
+            await self._refuse(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
+
+
+async def _refuse(scope: Asked, receive: Receive, send: Send) -> None:
+    await _unknown(secret_of(Headers(scope=scope))).response(str(scope["path"]))(scope, receive, send)
 
 
 def _unknown(secret: str | None) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -62,7 +63,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
             Middleware(Watching, meter=held.meter),
             Middleware(Faces),
             Middleware(Gate, **_names(serving)),
-            Middleware(Doorkeeper, access=held.access),
+            Middleware(Doorkeeper, access=held.access, paced=partial(limits.Pace, per_s=serving.requests_per_s)),
             Middleware(limits.Pace, per_s=serving.requests_per_s),
             Middleware(limits.Body, most_bytes=serving.body_bytes),
             Middleware(Habits),
