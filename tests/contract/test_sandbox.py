@@ -47,6 +47,12 @@ def test_a_sandbox_holds_the_abuse_and_lets_honest_work_pass(sandbox: Sandbox, c
     assert problems(sandbox, case, open_folder) == []
 
 
+def test_a_script_may_open_its_streams_by_their_names(sandbox: Sandbox, open_folder: Path) -> None:
+    script = "cat /dev/stdin > /dev/stdout; echo wrong > /dev/stderr"
+    ran = sandbox.run(Command(argv=("sh", "-c", script), view=View(folder=open_folder), stdin=b"given\n"))
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (0, b"given\n", b"wrong\n")
+
+
 def test_the_folder_of_the_script_that_runs_ratchet_is_not_shown(sandbox: Sandbox, open_folder: Path) -> None:
     script, work = open_folder / "app" / "agent.py", open_folder / "work"
     for folder in (script.parent, work):

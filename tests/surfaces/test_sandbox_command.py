@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import pwd
 import signal
 import subprocess
 import sys
@@ -180,6 +181,12 @@ def test_the_folder_is_changed_in_place_and_stays_its_owners(work: Path) -> None
         assert path.lstat().st_uid == os.getuid()
 
 
+def test_a_folder_that_a_command_closed_to_its_owner_can_be_worked_in_again(work: Path) -> None:
+    assert run(work, "--", "chmod", "000", ".").returncode == 0
+    assert work.stat().st_mode & 0o777 == 0o700
+    assert run(work, "--", "touch", "made").returncode == 0
+
+
 def test_python_is_the_one_that_runs_ratchet_with_its_packages(work: Path) -> None:
     program = "import click, ratchet, sys; print(sys.prefix, sys.version_info[:3], ratchet.__file__)"
     outside = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
@@ -225,6 +232,12 @@ def test_variables_and_readable_paths_are_only_those_that_are_named(work: Path, 
 def test_a_folder_with_secrets_or_the_systems_is_refused(folder: str) -> None:
     done = run(Path(folder).expanduser(), "--", "true")
     assert done.returncode == 5, done
+
+
+def test_a_home_is_one_too_where_the_environment_names_another(work: Path) -> None:
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    assert run(home, "--", "true", HOME=str(work)).returncode == 5
+    assert run(Path("/home"), "--", "true").returncode == 5
 
 
 def test_plain_processes_run_only_when_asked_for_and_say_so(work: Path) -> None:

@@ -5,8 +5,10 @@ Trust in it rests on the abuse suite (`ratchet.testing.abuse`) and on the canary
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import pwd
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -104,13 +106,21 @@ def checked(folder: Path) -> Path:
     real = folder.resolve()
     if not real.is_dir():
         raise Refused(f"{folder} is not a folder: name one to work in")
-    home = Path(os.path.expanduser("~")).resolve()
-    if real == home or real in home.parents:
+    if any(real == home or real in home.parents for home in _homes()):
         raise Refused(f"{folder} holds your home folder with all its secrets: work in a folder below it")
+    if real == Path("/home").resolve():
+        raise Refused(f"{folder} holds the homes of others: work in a folder of your own")
     system = [Path(each).resolve() for each in (*_SYSTEM, "/etc", "/proc", "/sys", "/dev", "/boot", "/run")]
     if any(real == each or each in real.parents for each in system):
         raise Refused(f"{folder} belongs to the system: copy what you need to a folder of your own")
     return real
+
+
+def _homes() -> Iterator[Path]:
+    """The home that a shell knows, and the one that the system does, should HOME say something else."""
+    yield Path(os.path.expanduser("~")).resolve()
+    with contextlib.suppress(KeyError):  # a user of a container without a name
+        yield Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
 
 
 def readable(path: Path) -> Path:

@@ -9,6 +9,7 @@ import os
 import resource
 import select
 import signal
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,9 @@ def start(plan: Plan, streams: tuple[int, int, int], uid: int | None, hidden: li
 
     Raises SandboxError where the confinement cannot be set up.
     """
+    for each in streams:
+        if uid is not None and stat.S_ISFIFO(os.fstat(each).st_mode):
+            os.fchown(each, uid, -1)  # as /dev/stderr it is opened once more, by that user
     if plan.means == "bubblewrap":
         return _in_namespaces(plan, streams, uid, hidden)
     return _in_domain(plan, streams, uid)

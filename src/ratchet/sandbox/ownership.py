@@ -51,3 +51,11 @@ def take_back(root: int, uid: int, had: Owners, skip: frozenset[bytes]) -> None:
             user, group = had.get(each.status.st_ino, mine)
             os.chown(each.name, user, group, dir_fd=each.folder, follow_symlinks=False)
     os.fchown(root, *mine)
+
+
+def open_again(root: int, mode: int) -> None:
+    """Let a folder's owner back into it where the command took that right, which it had in `mode`: otherwise nothing
+    could be run there any more."""
+    now = stat.S_IMODE(os.fstat(root).st_mode)
+    if mode & ~now & stat.S_IRWXU:
+        os.fchmod(root, now | (mode & stat.S_IRWXU))

@@ -61,7 +61,7 @@ def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]
         raise SandboxError("no unprivileged user exists in this container: run Ratchet as a user other than root")
     root = os.open(made.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     skip = frozenset(map(os.fsencode, made.closed))
-    before = growth.survey(root, skip=skip)
+    before, mode = growth.survey(root, skip=skip), os.fstat(root).st_mode
     if made.means == "plain":
         uid = None
     hidden = _hidden(root, before) if made.in_place else []
@@ -74,6 +74,7 @@ def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]
     finally:
         if had is not None and uid is not None:
             ownership.take_back(root, uid, had, skip)
+        ownership.open_again(root, mode)
     output.finish(plan.RESULT, json.dumps(_result(job, ended)).encode("utf-8", "surrogateescape"))
 
 
