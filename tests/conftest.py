@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ratchet.testing.postgres_server import Databases, PostgresServer, programs
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A property that holds slowly holds: a busy machine is no counter-example.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 # Taken out of what tests start: to Ratchet they would be settings that it does not know.
 GIVEN_POSTGRES = os.environ.pop("RATCHET_TEST_POSTGRES", "")
