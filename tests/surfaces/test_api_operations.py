@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from ratchet import Choice, Ratchet
-from ratchet.api.letters import mended
 from ratchet.errors import StoreError
+from ratchet.halfletters import mended
 from surfaces.api_client import client, runtime_of
 
 SECRET = "sk-proj-" + "aB3" * 16

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -150,6 +151,28 @@ def test_what_is_wrong_with_a_call_is_told_without_the_secrets_in_it(home: Path)
         assert result.is_error, tool
         assert key[:20] not in prose(result)
         assert key[-8:] not in prose(result)
+
+
+def test_half_a_letter_in_a_call_costs_that_letter_and_not_the_answer(home: Path) -> None:
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    call = {"name": "record_outcome", "arguments": {"agent": "a", "error": "cut \ud83d", "ok": False}}
+    lines: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": begin},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ]
+    argv = [sys.executable, "-I", "-m", "ratchet", "--home", str(home), "mcp"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for each in lines:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **each}) + "\n")
+            server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        server.stdin.close()
+        assert server.wait(30) == 0
+    assert [each["id"] for each in answers] == [1, 2]
+    assert answers[1]["result"]["structuredContent"]["ok"] is False
 
 
 def test_a_command_runs_in_the_sandbox_and_reaches_nothing_but_its_folder(home: Path, tmp_path: Path) -> None:
