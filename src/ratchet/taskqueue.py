@@ -33,10 +33,17 @@ class TaskDetail:
 
     @property
     def held(self) -> Episode:
-        """The episode. Raises NotFound while none has begun."""
+        """The episode. Raises NotFound where there is none, or none has begun."""
         if self.episode is None:
-            raise NotFound(f"task {self.id} has not begun; look again later, or follow GET /v1/tasks/{self.id}/sse")
+            raise NotFound(f"task {self.id} {self._why_none()}")
         return self.episode
+
+    def _why_none(self) -> str:
+        if self.task is not None and self.task.work.kind == "compare":
+            return f"is a comparison, which keeps no attempts; GET /v1/tasks/{self.id} tells what it found"
+        if self.task is not None and not self.task.under_way:
+            return f"has ended before it began; POST /v1/tasks/{self.id}/retry queues it again"
+        return f"has not begun; look again later, or follow GET /v1/tasks/{self.id}/sse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

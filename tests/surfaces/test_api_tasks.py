@@ -129,6 +129,8 @@ def test_a_task_that_waits_is_cancelled_at_once(home: Path, project: Path) -> No
         assert held.post(f"/v1/tasks/{task_id}/cancel").status_code == 409
         assert held.get(f"/v1/tasks/{task_id}/checkpoints").json() == []
         assert held.get(f"/v1/tasks/{task_id}/circuit-breaker").json()["count"] == 0
+        back = held.post(f"/v1/tasks/{task_id}/checkpoints/0/restore")
+        assert (back.status_code, "before it began" in back.json()["detail"]) == (404, True)
 
 
 def test_a_task_that_runs_is_cancelled_within_seconds(working: TestClient, project: Path) -> None:
@@ -259,6 +261,8 @@ def test_memory_is_compared_fairly_and_leaves_nothing_behind(
     assert {name: arm["runs"] for name, arm in arms.items()} == {"none": 2, "shuffled": 2, "memory": 2}
     assert len(found["comparison"]["ratios"]) == 3
     assert runtime_of(working).lessons.list() == []
+    back = working.post(f"/v1/tasks/{found['id']}/checkpoints/0/restore")
+    assert (back.status_code, "is a comparison" in back.json()["detail"]) == (404, True)
 
 
 def test_a_stream_tells_a_task_from_its_beginning_and_ends_with_it(home: Path, project: Path) -> None:
