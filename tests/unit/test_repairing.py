@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import random
+import signal
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from ratchet.healing import Memo
 from ratchet.records import Json
 from ratchet.solvers.repair import files_of, remembered, shuffled
+from ratchet.solvers.repairing.child import Job, TimeUp
 from ratchet.solvers.repairing.choosing import chosen, keeping
 from ratchet.solvers.repairing.differing import changed
 from ratchet.solvers.repairing.marks import mark
@@ -317,3 +320,20 @@ def test_an_edit_is_remembered_by_what_finds_it_again() -> None:
     one = random.Random(1).choice(found)
     held = mark(one)
     assert (held["function"], held["before"], held["text"]) == (one.function, one.before, one.text)
+
+
+def test_where_very_many_tests_never_end_the_later_ones_and_those_known_for_it_have_less_time() -> None:
+    def seconds(name: str) -> float:
+        job.begin(name)
+        left = signal.getitimer(signal.ITIMER_PROF)[0]
+        job.end(name, False, TimeUp())
+        return left
+
+    with open(os.devnull, "wb") as out:
+        job = Job(out=out.fileno(), each_s=80.0, endless=frozenset({"known"}))
+        assert 70 < seconds("first") < 90
+        assert 10 < seconds("known") < 30
+        assert min(seconds(f"t{n}") for n in range(6)) > 70
+        assert 10 < seconds("ninth") < 30
+        assert seconds("known") < 10
+    assert signal.getitimer(signal.ITIMER_PROF) == signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -19,6 +19,8 @@ from .tracing import Tracer
 _MEMORY = 512 * 1_048_576  # beyond what the server holds: a mutant that hoards ends alone, not the sandbox
 _FILE = 16 * 1_048_576
 _LOAD_S = 2.0  # for importing the tests, before the first of them starts
+# Where very many tests never end, the run that sees what there is has to: after so many, the others have less time.
+_LATE, _HURRIED = 8, 4.0
 
 
 class InChild(BaseException):
@@ -44,6 +46,8 @@ class Job:
     cpu_s: float = 10.0
     each_s: float = 0.0
     """Above 0: time for one test, which ends alone (the runs that see what there is)."""
+    endless: frozenset[str] = frozenset()
+    """Tests known to take longer than that: what they do again and again is seen soon."""
     tracer: Tracer | None = None
     call: Callable[[], object] | None = None
     """Called in place of the tests; what it returns is told."""
@@ -52,6 +56,7 @@ class Job:
     _gained: bool = False
     _timed: bool = False
     _since: float = 0.0
+    _late: int = 0
 
     def confine(self) -> None:
         """Set limits and give up the server's streams."""
@@ -78,8 +83,9 @@ class Job:
         self._since = time.process_time()
         if self.each_s:
             # Again and again, for a program that catches everything; by the wall, too, for one that sleeps.
-            signal.setitimer(signal.ITIMER_PROF, self.each_s, 0.1)
-            signal.setitimer(signal.ITIMER_REAL, 3 * self.each_s, 0.1)
+            seconds = self.each_s / (_HURRIED if name in self.endless else 1) / (_HURRIED if self._late >= _LATE else 1)
+            signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
+            signal.setitimer(signal.ITIMER_REAL, 3 * seconds, 0.1)
         elif not self._timed:
             signal.setitimer(signal.ITIMER_PROF, self.cpu_s)
             self._timed = True
@@ -93,6 +99,7 @@ class Job:
         if self.tracer is not None:
             self.tracer.end()
         self._done += 1
+        self._late += isinstance(error, TimeUp)
         self._gained = self._gained or (passed and name in self.first)
         line, crash = _places(error.__traceback__ if error else None, self.sources)
         used = time.process_time() - self._since

@@ -70,12 +70,14 @@ class Server:
         self.limit_s = _SMALLEST_S
         self.first: tuple[str, ...] = ()
         self.sources: tuple[str, ...] = ()
+        self._endless: frozenset[str] = frozenset()
         self._root = os.getcwd()
 
     def measured(self, report: Report) -> None:
         """Set a candidate's time by what the first run took, and its order by what failed."""
         self.limit_s = max(_SMALLEST_S, _TIMES * sum(t.cpu_s for t in report.tests.values() if t.error != "TimeUp"))
         self.first = tuple(name for name, test in report.tests.items() if not test.passed)
+        self._endless = frozenset(name for name, test in report.tests.items() if test.error == "TimeUp")
 
     def out_of_time(self) -> bool:
         return time.monotonic() > self.deadline
@@ -119,6 +121,7 @@ class Server:
                     hopeless=hopeless,
                     cpu_s=cpu_s,
                     each_s=each_s,
+                    endless=self._endless,
                     tracer=tracer,
                     call=call,
                     sources=self.sources,
