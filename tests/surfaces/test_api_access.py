@@ -100,7 +100,7 @@ def test_no_route_is_without_a_scope_unless_it_is_open_to_everybody(home: Path) 
     for context in iter_route_contexts(app.routes):
         for method in getattr(context, "methods", None) or ():
             if method != "HEAD":
-                path = str(context.path)
+                path = str(context.path_format)
                 # Each tool of /mcp has a scope of its own (tests/surfaces/test_mcp.py); who has any token may log out.
                 known_elsewhere = path in ("/mcp", "/ui/logout")
                 assert known_elsewhere or (method, path) in known or is_open(path), f"{method} {path} asks for no scope"

@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -217,6 +218,16 @@ def test_settings_change_for_who_has_seen_them(held: TestClient, home: Path) -> 
     assert held.put("/v1/settings/b", json={"values": {}}).status_code == 404
     (version,) = held.get("/v1/settings/a/history").json()
     assert (version["why"], version["who"]) == ("cheaper", "api:anybody")
+
+
+@pytest.mark.parametrize("agent", ["team/agent", "a b", "ü?#%", "history"])
+def test_settings_are_reached_whatever_their_agent_is_called(held: TestClient, home: Path, agent: str) -> None:
+    with Ratchet(home=home) as process:
+        process.settings(agent, model=Choice("large", "small")).current()
+        for path in (quote(agent, safe=""), *([agent] if agent == "team/agent" else [])):
+            assert held.get(f"/v1/settings/{path}").json()["agent"] == agent
+            assert held.put(f"/v1/settings/{path}", json={"values": {"model": "small"}}).status_code == 200
+            assert held.get(f"/v1/settings/{path}/history").json()[0]["values"] == {"model": "small"}
 
 
 def test_a_trial_is_opened_looked_at_and_stopped(held: TestClient, home: Path) -> None:

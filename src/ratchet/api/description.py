@@ -31,7 +31,7 @@ def scopes(app: FastAPI) -> dict[tuple[str, str], tuple[Scope, ...]]:
         needed = [each.call for each in getattr(dependant, "dependencies", ()) if isinstance(each.call, Needs)]
         for method in getattr(context, "methods", None) or ():
             for needs in needed:
-                found[str(method), str(context.path)] = needs.scopes
+                found[str(method), str(context.path_format)] = needs.scopes
     return found
 
 

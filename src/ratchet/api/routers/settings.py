@@ -19,6 +19,7 @@ from ratchet.taskshapes import redacted
 
 router = APIRouter(prefix="/v1/settings", tags=["settings"])
 READS = Depends(Needs("read"))
+# `:path`, since agents are called "team/agent", too; so what stands below one comes before it.
 
 
 @router.get("", response_model=list[outputs.Settings], dependencies=[READS])
@@ -27,14 +28,20 @@ def settings(request: Request, runtime: Operations) -> Response:
     return tagged(request, [redacted(shapes.settings(each)) for each in runtime.settings.list()])
 
 
-@router.get("/{agent}", response_model=outputs.Settings, dependencies=[READS], responses=said(404))
+@router.get("/{agent:path}/history", response_model=list[outputs.Version], dependencies=[READS], responses=said(404))
+def history(agent: str, request: Request, runtime: Operations) -> Response:
+    """All versions, newest first: what, who, when, why."""
+    return tagged(request, [redacted(shapes.version(each)) for each in runtime.settings.history(agent)])
+
+
+@router.get("/{agent:path}", response_model=outputs.Settings, dependencies=[READS], responses=said(404))
 def show(agent: str, request: Request, runtime: Operations) -> Response:
     """What is in force."""
     found = runtime.settings.show(agent)
     return tagged(request, redacted(shapes.settings(found)), _tag(found))
 
 
-@router.put("/{agent}", response_model=outputs.Settings, responses=said(404, 409, 412))
+@router.put("/{agent:path}", response_model=outputs.Settings, responses=said(404, 409, 412))
 def put(
     agent: str,
     asked: inputs.SetSettings,
@@ -61,12 +68,6 @@ def put(
         ) from error
     found = runtime.settings.show(agent)
     return answer(redacted(shapes.settings(found)), 200, {"ETag": _tag(found)})
-
-
-@router.get("/{agent}/history", response_model=list[outputs.Version], dependencies=[READS], responses=said(404))
-def history(agent: str, request: Request, runtime: Operations) -> Response:
-    """All versions, newest first: what, who, when, why."""
-    return tagged(request, [redacted(shapes.version(each)) for each in runtime.settings.history(agent)])
 
 
 def _tag(found: SettingsView) -> str:
