@@ -1,13 +1,15 @@
 """The scorer of a command: what it prints is the score, or its exit code is.
 
 `spec["command"]` is the argv, run in a fresh copy of the answer with the graders in it, read-only. The last line of
-its standard output may be a number in [0, 1], or an object with `score` and `reason`; a number that is no score is 0,
-and so is a `score` that is no number. Where it is none at all, exit code 0 is 1 and any other 0.
+its standard output may be a number in [0, 1], alone or behind `score:`, or an object with `score` and `reason`; a
+number that is no score is 0, and so is a `score` that is no number. Where it is none at all, exit code 0 is 1 and any
+other 0.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -21,6 +23,8 @@ from ratchet.reaching import imported_by, reaches
 from ratchet.scorers.graded import answer_of, laid_out
 from ratchet.scorers.scored import Scored, unmeasured, wrong
 from ratchet.verdicts import failed, text_of
+
+_NAMED = re.compile(r"(?:\w{1,20} )?score *[:=] *(\S{1,40})", re.IGNORECASE)
 
 
 def score(
@@ -113,6 +117,8 @@ def _read(line: str) -> object:
         return json.loads(line)
     except (ValueError, RecursionError):
         pass
+    if named := _NAMED.fullmatch(line):
+        return _read(named[1])
     try:
         number = float(line.removesuffix("%"))
     except ValueError:
