@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from ratchet.errors import Refused, UsageError
@@ -23,6 +24,15 @@ MOST_BYTES = 64 * 1_048_576
 """Of one request, unpacked."""
 _IDS = frozenset(("traceId", "spanId", "parentSpanId"))
 _DEEPEST = 64
+_NESTED: dict[Signal, tuple[tuple[str, ...], ...]] = {
+    "traces": (
+        ("resourceSpans", "resource_spans"),
+        ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans"),
+        ("spans",),
+    ),
+    "logs": (("resourceLogs", "resource_logs"), ("scopeLogs", "scope_logs"), ("logRecords", "log_records")),
+    "metrics": (("resourceMetrics", "resource_metrics"), ("scopeMetrics", "scope_metrics"), ("metrics",)),
+}
 _REJECTED = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}
 
 
@@ -43,7 +53,23 @@ def decoded(signal: Signal, body: bytes, *, content_type: str = JSON, encoding: 
         raise UsageError(f"the body is no OTLP/JSON: {error}") from error
     if not isinstance(found, dict):
         raise UsageError(f"the body is no OTLP/JSON: an object is due, not a {type(found).__name__}")
+    for other, nested in _NESTED.items():
+        if other != signal and any(name in found for name in nested[0]):
+            raise UsageError(f"the body holds {other}: send it to /v1/{other}")
+    _objects_all_the_way(found, _NESTED[signal])
     return found
+
+
+def _objects_all_the_way(held: Row, nested: Sequence[tuple[str, ...]], at: str = "") -> None:
+    """Raise UsageError where something else stands than a list of objects: skipped in silence it were lost."""
+    for name in nested[0] if nested else ():
+        each = held.get(name)
+        if each is not None and not isinstance(each, list):
+            raise UsageError(f"the body is no OTLP/JSON: {at}{name} is a list, not a {type(each).__name__}")
+        for n, item in enumerate(each or ()):
+            if not isinstance(item, dict):
+                raise UsageError(f"the body is no OTLP/JSON: {at}{name}[{n}] is an object, not a {type(item).__name__}")
+            _objects_all_the_way(item, nested[1:], f"{at}{name}[{n}].")
 
 
 def answered(signal: Signal, rejected: int, why: str, *, content_type: str = JSON) -> tuple[bytes, str]:
