@@ -101,6 +101,14 @@ ADD = "def add(a, b):\n    # the sum\n    return a - b\n"
         (("python", "-m", "unittest", "-q"),
          {"test_add.py": "import unittest\nfrom calc import add\nclass T(unittest.TestCase):\n"
                          "    def test_add(self): self.assertEqual(add(1, 2), 3)\n"}),
+        (("python", "-m", "unittest"),
+         {"test_add.py": "import unittest\nfrom calc import add\nclass T(unittest.TestCase):\n"
+                         "    def test_add(self): self.assertEqual(add(1, 2), 3)\n"}),
+        (("python", "-m", "unittest", "discover", "-s", "sums/tests", "-t", "."),
+         {"sums/__init__.py": "", "sums/tests/__init__.py": "",
+          "sums/tests/test_add.py": "import unittest\nfrom calc import add\nfrom .. import tests\n"
+                                    "class T(unittest.TestCase):\n"
+                                    "    def test_add(self): self.assertEqual(add(1, 2), 3)\n"}),
         (("python", "check.py"), {"check.py": "from calc import add\nassert add(1, 2) == 3\n"}),
         (("python", "-c", "from calc import add; assert add(1, 2) == 3"), {}),
         (("sh", "-c", "python -m pytest -q test_add.py"),
@@ -114,7 +122,9 @@ ADD = "def add(a, b):\n    # the sum\n    return a - b\n"
                          "    code = 'import calc; assert calc.add(1, 2) == 3'\n"
                          "    assert subprocess.run([sys.executable, '-c', code]).returncode == 0\n"}),
     ],
-    ids=["unittest", "script", "code", "shell", "command", "conftest", "subprocess"],
+    ids=[
+        "unittest", "unittest-alone", "unittest-discover", "script", "code", "shell", "command", "conftest", "subprocess",
+    ],
 )  # fmt: skip
 def test_any_way_to_run_the_tests(
     sandbox: Sandbox, tmp_path: Path, check: tuple[str, ...], files: dict[str, str]

@@ -7,6 +7,7 @@ child), and in the child runs the tests.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import runpy
 import shlex
@@ -213,7 +214,8 @@ def _unittest(job: Job, arguments: list[str]) -> None:
     loader = unittest.TestLoader()
     named = [each for each in arguments if not each.startswith("-")]
     if not named or named[0] == "discover":
-        found = loader.discover(*_discovery([each for each in arguments if each != "discover"]))
+        folder, pattern, top = _discovery([each for each in arguments if each != "discover"])
+        found = loader.discover(folder, pattern, top or None)
     else:
         found = loader.loadTestsFromNames([_dotted(each) for each in named])
     tests = list(_flat(found))
@@ -249,16 +251,19 @@ class _Result(unittest.TestResult):
         super().addSubTest(test, subtest, err)
 
 
-def _discovery(arguments: list[str]) -> tuple[str, str]:
-    folder, pattern = ".", "test*.py"
-    for name, value in zip(arguments, [*arguments[1:], ""], strict=True):
+def _discovery(arguments: list[str]) -> tuple[str, str, str]:
+    """Where to look for tests, in which files, and below which folder modules are named."""
+    folder, pattern, top = ".", "test*.py", ""
+    for name, value in itertools.pairwise([*arguments, ""]):
         if name in ("-s", "--start-directory"):
             folder = value
         elif name in ("-p", "--pattern"):
             pattern = value
+        elif name in ("-t", "--top-level-directory"):
+            top = value
     if arguments and not arguments[0].startswith("-"):
         folder = arguments[0]
-    return folder, pattern
+    return folder, pattern, top
 
 
 def _flat(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
