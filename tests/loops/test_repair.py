@@ -123,7 +123,8 @@ ADD = "def add(a, b):\n    # the sum\n    return a - b\n"
                          "    assert subprocess.run([sys.executable, '-c', code]).returncode == 0\n"}),
     ],
     ids=[
-        "unittest", "unittest-alone", "unittest-discover", "script", "code", "shell", "command", "conftest", "subprocess",
+        *("unittest", "unittest-alone", "unittest-discover"),
+        *("script", "code", "shell", "command", "conftest", "subprocess"),
     ],
 )  # fmt: skip
 def test_any_way_to_run_the_tests(
