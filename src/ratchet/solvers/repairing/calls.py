@@ -62,6 +62,9 @@ _BUILTINS = (
 )
 
 
+_RARE = 0.01  # a family of one or two edits would come first: this puts it among exchanges in calls, behind likely ones
+
+
 def argument_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Two arguments, two indices (`table[j][i]`), or two parameters of a lambda change places."""
     if isinstance(node, ast.Call):
@@ -83,7 +86,7 @@ def parameter_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Two parameters of a function change places: a caller's mistake is the likelier one."""
     if isinstance(node, FUNCTIONS) and not node.args.defaults:
         for start, end, text, weight in _exchanged(p, [a for a in node.args.args if a.arg not in ("self", "cls")]):
-            yield start, end, text, 0.3 * weight
+            yield start, end, text, _RARE * weight
 
 
 def _exchanged(p: Program, places: Sequence[ast.AST]) -> Iterator[Piece]:
