@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from math import isnan
+from operator import itemgetter
 
 from ratchet.coin import outcome_id, uuid7
 from ratchet.journal import line_of
@@ -47,7 +49,7 @@ def rows_of(items: Sequence[Item]) -> list[Row]:
 
 def usual_rows(items: object) -> list[Row] | None:
     """The rows of items that are all usual, of whatever shape they come; None where one of them is not."""
-    if not isinstance(items, list) or not all(isinstance(item, dict) and _is_usual(item) for item in items):
+    if not isinstance(items, list) or not set(map(type, items)) <= {dict}:
         return None
     return _rows(items) if _fit(items) else None
 
@@ -78,27 +80,44 @@ def _is_usual(item: Item) -> bool:
 
 
 def _fit(items: Sequence[Item]) -> bool:
-    """Whether all values may stand as they are: looked at field by field, not item by item."""
+    """Whether all are usual, and all values may stand as they are: looked at field by field, not item by item."""
+    names = set().union(*items)
+    if not names <= _USUAL:
+        return False
     texts: set[str] = set()
-    for name in set().union(*items):
-        column = [item[name] for item in items if name in item]
+    for name in names:
+        column = _column(items, name)
         kind = _KINDS[name]
         kinds = set(map(type, column))
         if kinds != {kind} and not (kind is float and kinds <= _NUMBERS):
             return False
         if kind is str:
             held = set(column)
-            if max(map(len, held)) > (LIMIT if name in ("task", "error") else LABEL):  # type: ignore[arg-type]
+            most_chars = LIMIT if name in ("task", "error") else LABEL
+            if "" in held or max(map(len, held)) > most_chars or (name == "agent" and len(column) < len(items)):  # type: ignore[arg-type]
                 return False
             if name != "id":  # is hashed
                 texts |= held  # type: ignore[arg-type]
-        elif kind is not bool:
-            most = _LATEST if name == "started_at" else _MOST
-            if not all(0 <= value < most for value in column):  # type: ignore[operator]
-                return False
+        elif kind is not bool and not _are_amounts(column, _LATEST if name == "started_at" else _MOST):  # type: ignore[arg-type]
+            return False
+    if items and "agent" not in names:
+        return False
     if any(item.get("ok") for item in items if "error" in item):  # a success with an error to tell
         return False
     return _harbour_nothing(texts)
+
+
+def _column(items: Sequence[Item], name: str) -> list[object]:
+    """The values of a field, of those items that have it."""
+    try:
+        return list(map(itemgetter(name), items))
+    except KeyError:
+        return [item[name] for item in items if name in item]
+
+
+def _are_amounts(numbers: Sequence[float], most: float) -> bool:
+    """Whether all are numbers from 0 to below `most`. A NaN that does not come first is found by the sum alone."""
+    return min(numbers) >= 0 and max(numbers) < most and not isnan(sum(numbers))
 
 
 def _harbour_nothing(texts: set[str]) -> bool:

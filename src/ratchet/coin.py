@@ -13,6 +13,7 @@ from ratchet.digest import hex_of, sha256
 CALL = "call:"
 """How the unit of a single call begins."""
 _ID_HEX = 24  # 96 bits: a collision among a billion outcomes has probability 1e-11
+_PROVIDERS = ("toolu", "srvtoolu", "call", "fc")
 _OWN_KEY_RANDOM = 16  # random characters after a provider's prefix from which on a key is unique by itself
 
 
@@ -44,9 +45,10 @@ def outcome_id(source: str, session: str, key: str) -> str:
 
 def _is_unique(key: str) -> bool:
     """Whether a key is a provider's own random one (`toolu_01A...`, `srvtoolu_...`, `call_...`), not a counter."""
+    if not key.startswith(_PROVIDERS):
+        return False
     prefix, _, random = key.rpartition("_")
-    named = prefix.startswith(("toolu", "srvtoolu", "call", "fc"))
-    return named and len(random) >= _OWN_KEY_RANDOM and random.isascii() and random.isalnum()
+    return prefix.startswith(_PROVIDERS) and len(random) >= _OWN_KEY_RANDOM and random.isascii() and random.isalnum()
 
 
 def uuid7() -> str:

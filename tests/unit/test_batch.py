@@ -74,6 +74,31 @@ def test_a_batch_has_the_rows_that_each_outcome_has_by_itself(items: list[dict[s
     ]
 
 
+AMOUNTS = st.sampled_from((0, 0.5, 2, 2**53, 10**400, -1, float("nan"), float("inf"), None, True))
+NEARLY_USUAL = st.fixed_dictionaries(
+    {},
+    optional={
+        "agent": st.sampled_from(("a", "b", "", None)),
+        "id": st.sampled_from(("o1", "call_0123456789abcdef", "", None)),
+        "error": st.sampled_from(("429 Too Many Requests", "", None)),
+        "ok": st.sampled_from((True, False, None)),
+        "duration_s": AMOUNTS,
+        "tokens": AMOUNTS,
+        "started_at": AMOUNTS,
+    },
+)
+
+
+@given(st.lists(NEARLY_USUAL, max_size=6))
+@settings(deadline=None)
+def test_what_is_taken_for_usual_has_the_rows_that_each_has_by_itself(items: list[dict[str, Any]]) -> None:
+    made = usual_rows(items)
+    if made is not None:
+        assert [settled(dict(row), item) for row, item in zip(made, items, strict=True)] == [
+            settled(alone(item), item) for item in items
+        ]
+
+
 @given(st.lists(TEXTS, max_size=8))
 def test_texts_that_hide_nothing_together_hide_nothing_each(texts: list[str]) -> None:
     if nothing_to_hide(texts):
