@@ -18,13 +18,13 @@ from ratchet.records import Failure, Json, Outcome, Quarantined, Row, Step
 from ratchet.sources import calls, fields
 from ratchet.sources.document import is_document, read_document
 from ratchet.sources.lines import objects_in, peek
+from ratchet.sources.otlp_wire import NESTED
 from ratchet.sources.reading import Item, moment, read_records
 from ratchet.unflagged import says_failure
 
 NAME = "otlp"
-_RESOURCES = ("resourceSpans", "resource_spans")
-_OTHER_SIGNALS = ("resourceLogs", "resourceMetrics", "resource_logs", "resource_metrics")
-_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")
+_RESOURCES, _SCOPES, _SPANS = NESTED["traces"]
+_OTHER_SIGNALS = NESTED["logs"][0] + NESTED["metrics"][0]
 _CLAIM = re.compile(rb'"resource_?[sS]pans"\s*:')
 SESSION_NAMES = (
     "session.id",
@@ -141,7 +141,7 @@ def _spans(resources: list[Json]) -> Iterator[_Span]:
         service = _string(about, ("service.name",))
         session = _string(about, SESSION_NAMES)
         for scope in fields.rows(fields.first(resource, _SCOPES)):
-            for record in fields.rows(scope.get("spans")):
+            for record in fields.rows(fields.first(scope, _SPANS)):
                 attributes = plain(record.get("attributes"))
                 if session:
                     attributes.setdefault("session.id", session)

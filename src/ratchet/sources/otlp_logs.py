@@ -16,8 +16,11 @@ from ratchet.records import Failure, Json, Outcome, Row, Step
 from ratchet.redaction import clean, redact_json
 from ratchet.sources import calls, fields
 from ratchet.sources.otlp import NAME, SESSION_NAMES, plain, value_of
+from ratchet.sources.otlp_wire import NESTED
 from ratchet.unflagged import says_failure
 
+_RESOURCE_LOGS, _SCOPE_LOGS, _RECORDS = NESTED["logs"]
+_RESOURCE_METRICS, _SCOPE_METRICS, _METRICS = NESTED["metrics"]
 _AGENTS = {"claude_code": "claude-code", "codex": "codex"}
 _SESSION = (*SESSION_NAMES, "conversation.id", "session_id")
 _ERROR_FROM = 17
@@ -70,19 +73,19 @@ def logs(request: Mapping[str, Json], now: float) -> Kept:
 def metrics(request: Mapping[str, Json], now: float) -> Kept:
     """What a metric export request holds: an event for each data point."""
     events: list[Row] = []
-    for resource in fields.rows(fields.first(request, ("resourceMetrics", "resource_metrics"))):
+    for resource in fields.rows(fields.first(request, _RESOURCE_METRICS)):
         about = plain(fields.row(resource.get("resource")).get("attributes"))
-        for scope in fields.rows(fields.first(resource, ("scopeMetrics", "scope_metrics"))):
-            for metric in fields.rows(scope.get("metrics")):
+        for scope in fields.rows(fields.first(resource, _SCOPE_METRICS)):
+            for metric in fields.rows(fields.first(scope, _METRICS)):
                 events += _points(metric, about, now)
     return Kept(events=tuple(events))
 
 
 def _records(request: Mapping[str, Json], now: float) -> Iterator[_Record]:
-    for resource in fields.rows(fields.first(request, ("resourceLogs", "resource_logs"))):
+    for resource in fields.rows(fields.first(request, _RESOURCE_LOGS)):
         about = plain(fields.row(resource.get("resource")).get("attributes"))
-        for scope in fields.rows(fields.first(resource, ("scopeLogs", "scope_logs"))):
-            for record in fields.rows(fields.first(scope, ("logRecords", "log_records"))):
+        for scope in fields.rows(fields.first(resource, _SCOPE_LOGS)):
+            for record in fields.rows(fields.first(scope, _RECORDS)):
                 attributes = {**about, **plain(record.get("attributes"))}
                 body = value_of(record.get("body"))
                 time = fields.first(record, ("timeUnixNano", "time_unix_nano", "observedTimeUnixNano"))

@@ -24,7 +24,7 @@ MOST_BYTES = 64 * 1_048_576
 """Of one request, unpacked."""
 _IDS = frozenset(("traceId", "spanId", "parentSpanId"))
 _DEEPEST = 64
-_NESTED: dict[Signal, tuple[tuple[str, ...], ...]] = {
+NESTED: dict[Signal, tuple[tuple[str, ...], ...]] = {
     "traces": (
         ("resourceSpans", "resource_spans"),
         ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans"),
@@ -33,6 +33,7 @@ _NESTED: dict[Signal, tuple[tuple[str, ...], ...]] = {
     "logs": (("resourceLogs", "resource_logs"), ("scopeLogs", "scope_logs"), ("logRecords", "log_records")),
     "metrics": (("resourceMetrics", "resource_metrics"), ("scopeMetrics", "scope_metrics"), ("metrics",)),
 }
+"""The lists of a request of each signal, from the outermost in, by all names that they go by."""
 _REJECTED = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}
 
 
@@ -53,10 +54,10 @@ def decoded(signal: Signal, body: bytes, *, content_type: str = JSON, encoding: 
         raise UsageError(f"the body is no OTLP/JSON: {error}") from error
     if not isinstance(found, dict):
         raise UsageError(f"the body is no OTLP/JSON: an object is due, not a {type(found).__name__}")
-    for other, nested in _NESTED.items():
+    for other, nested in NESTED.items():
         if other != signal and any(name in found for name in nested[0]):
             raise UsageError(f"the body holds {other}: send it to /v1/{other}")
-    _objects_all_the_way(found, _NESTED[signal])
+    _objects_all_the_way(found, NESTED[signal])
     return found
 
 
