@@ -14,7 +14,7 @@ from operator import itemgetter
 
 from ratchet.coin import outcome_id, uuid7
 from ratchet.journal import line_of
-from ratchet.recorder import row_of
+from ratchet.recorder import LATEST, MOST_AMOUNT, row_of
 from ratchet.records import Json, Row
 from ratchet.redaction import LABEL, LIMIT, nothing_to_hide
 
@@ -28,8 +28,6 @@ _KINDS: dict[str, type] = {
 }
 _USUAL = frozenset(_KINDS)
 _NUMBERS = {float, int}
-_LATEST = 1e11  # Unix seconds, as the recorder has it
-_MOST = 2.0**53  # an amount beyond it is no measurement
 _FIRST: Row = {"r": "outcome", "id": "", "agent": "", "ok": True, "started_at": 0.0, "source": "python"}
 _REMEMBERED = 8_192  # texts known to hold no secret: the same names and tasks come with every batch
 _SHORT = 80  # characters; longer texts seldom come again
@@ -98,7 +96,7 @@ def _fit(items: Sequence[Item]) -> bool:
                 return False
             if name != "id":  # is hashed
                 texts |= held  # type: ignore[arg-type]
-        elif kind is not bool and not _are_amounts(column, _LATEST if name == "started_at" else _MOST):  # type: ignore[arg-type]
+        elif kind is not bool and not _are_amounts(column, LATEST if name == "started_at" else MOST_AMOUNT):  # type: ignore[arg-type]
             return False
     if items and "agent" not in names:
         return False

@@ -25,9 +25,9 @@ _CALL_UNIT = len(CALL) + 36
 _LABEL = 200  # characters of a name (agent, model, session, ...)
 _REMEMBERED = 1024  # labels known to hold no secret: the same few names come with every call
 _MOST_MARKS = 100  # kinds of wrong calls that are logged
-_LATEST = 1e11  # Unix seconds; a greater number is milliseconds or nonsense
+LATEST = 1e11  # Unix seconds; a greater number is milliseconds or nonsense
 _MOST_TOKENS = 2**63 - 1  # what every database holds
-_MOST_AMOUNT = 2.0**53  # beyond it a number is no measurement, and what is derived from it would not be stored
+MOST_AMOUNT = 2.0**53  # beyond it a number is no measurement, and what is derived from it would not be stored
 _PASSING = 0.5  # score from which on a run counts as a success when nothing else says
 
 
@@ -139,7 +139,7 @@ def _number(value: object) -> float | None:
             value = float(value)
         except Exception:  # noqa: BLE001  (a host's own __float__)
             return None
-    return value if 0 <= value < _MOST_AMOUNT else None
+    return value if 0 <= value < MOST_AMOUNT else None
 
 
 def _whole(value: object) -> int | None:
@@ -329,7 +329,7 @@ def _date(row: Row, given: Mapping[str, object], invalid: list[str]) -> None:
     if value is not None:
         stamp = getattr(value, "timestamp", None)  # a datetime
         moment = _number(stamp() if callable(stamp) else value)
-        if moment is not None and moment < _LATEST:
+        if moment is not None and moment < LATEST:
             row["started_at"] = moment
             return
         invalid.append("started_at")
