@@ -24,7 +24,7 @@ from ratchet.ports import Sandbox
 from ratchet.sandbox import copyin
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import PLACE
-from ratchet.sandboxes import Sandboxes
+from ratchet.sandboxes import Sandboxes, opens
 
 ExecutorName = Literal["threads", "processes"]
 MOST_BYTES = 134_217_728
@@ -87,10 +87,8 @@ def files_of(folder: Path) -> Files:
 def check_shown(home: Path, readable: Iterable[str | Path]) -> None:
     """Raise UsageError where what an agent or a proposer is shown holds Ratchet's own files: there lie graders, what
     was learnt, and the archive."""
-    own = home.resolve()
     for each in readable:
-        real = Path(each).resolve()
-        if own.is_relative_to(real) or real.is_relative_to(own):
+        if opens(Path(each), home):
             raise UsageError(f"{each} would show what judges the agent (in {home}): name the folders that it needs")
 
 

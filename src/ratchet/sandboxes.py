@@ -27,6 +27,12 @@ REMEDY = (
 _PROVED = ("files", "network", "pids", "secrets")
 
 
+def opens(folder: Path, home: Path) -> bool:
+    """Whether who is shown a folder sees anything of a home of Ratchet's, wherever links lead."""
+    shown, own = folder.resolve(), home.resolve()
+    return own.is_relative_to(shown) or shown.is_relative_to(own)
+
+
 class Sandboxes:
     """The sandboxes of this machine. What the canary saw is kept in the home until the machine starts again."""
 
@@ -71,10 +77,12 @@ class Sandboxes:
     ) -> Ran:
         """Run one command confined. Raises Refused where that cannot be done, or its folder would show it the home and
         have it write there; SandboxError where it breaks."""
-        own, folder = self._home.resolve(), command.view.folder.resolve()
-        if not unsafe and (own.is_relative_to(folder) or folder.is_relative_to(own)):
+        folder = command.view.folder.resolve()
+        if not unsafe and opens(folder, self._home):
             # Who may run a command may not therefore read what was learnt, or write tokens and lessons.
-            raise Refused(f"{folder} would open {own}, where Ratchet keeps what it knows: work in another folder")
+            raise Refused(
+                f"{folder} would open {self._home.resolve()}, where Ratchet keeps what it knows: work in another folder"
+            )
         return self.chosen(unsafe=unsafe).run(command, cancelled=cancelled, on_output=on_output)
 
     def _kept(self) -> str:
