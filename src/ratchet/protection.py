@@ -26,7 +26,7 @@ MOST_BYTES = 8_388_608
 """Of one answer: what is larger is no edit but data."""
 _TEST_FOLDERS = frozenset(("test", "tests", "__tests__", "spec", "specs", "testdata", "__snapshots__", "fixtures"))
 # `python_testcases`, `unit-tests`; not any name with "test" in it: `ab_test` may well be the program.
-_TEST_FOLDER_NAMES = re.compile(
+TEST_FOLDER = re.compile(
     r"(?:.*[_-])?test[_-]?(?:case|data|suite)s?|(?:unit|integration|functional|system|smoke|regression|e2e|py(?:thon)?)[_-]tests?"
 )
 _TEST_NAMES = re.compile(
@@ -64,7 +64,7 @@ def is_test(path: str) -> bool:
     """Whether a path is a test or what tests read, by the conventions of the usual runners."""
     pure = PurePosixPath(path)
     folders = pure.parts[:-1]
-    in_tests = bool(_TEST_FOLDERS & set(folders)) or any(map(_TEST_FOLDER_NAMES.fullmatch, folders))
+    in_tests = bool(_TEST_FOLDERS & set(folders)) or any(map(TEST_FOLDER.fullmatch, folders))
     return in_tests or _TEST_NAMES.fullmatch(pure.name) is not None
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from ratchet.confinement import FileChange
 from ratchet.healing import Task
-from ratchet.protection import is_harness, is_test, matches, objection
+from ratchet.protection import TEST_FOLDER, is_harness, is_test, matches, objection
 from ratchet.reaching import reaches
+from ratchet.solvers.repairing import inside
 
 
 def change(path: str, before: str | None, after: str | None, mode: int = 0o644) -> FileChange:
@@ -150,3 +151,7 @@ def test_honest_code_does_not_reach(added: str) -> None:
 def test_other_languages_have_their_exits() -> None:
     assert reaches([change("a.js", "", "process.exit(0)\n")])
     assert reaches([change("a.go", "", "os.Exit(0)\n")])
+
+
+def test_the_search_inside_the_sandbox_leaves_out_the_folders_that_are_tests_here() -> None:
+    assert inside.TEST_FOLDER.pattern == TEST_FOLDER.pattern

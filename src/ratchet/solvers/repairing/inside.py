@@ -24,7 +24,7 @@ _PATCHES = 12  # compared with one another
 _COMPARING_CPU_S = 6.0  # in all; patches that come to no end could take minutes
 _LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
 # As in `protection`, which cannot be had here.
-_TESTS = re.compile(
+TEST_FOLDER = re.compile(
     r"(?:.*[_-])?test[_-]?(?:case|data|suite)s?|(?:unit|integration|functional|system|smoke|regression|e2e|py(?:thon)?)[_-]tests?"
 )
 _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py",
@@ -114,7 +114,7 @@ def _walk(root: str) -> Iterator[str]:
         folders[:] = sorted(
             each
             for each in folders
-            if not each.startswith((".", "__pycache__")) and each not in _LEFT_OUT and not _TESTS.fullmatch(each)
+            if not each.startswith((".", "__pycache__")) and each not in _LEFT_OUT and not TEST_FOLDER.fullmatch(each)
         )
         for name in sorted(names):
             if name.endswith(".py"):
