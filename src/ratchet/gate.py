@@ -11,6 +11,7 @@ fast would else be heard first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import inf, log
 from typing import Literal, Self
@@ -40,7 +41,7 @@ MARGIN_LIMIT = 0.02  # a non-inferiority margin above two points lets small harm
 _ROUNDING = 1e-9  # of the room's running sum, over any history
 
 
-class _ArmTest:
+class _ArmTest(ABC):
     """Counts per share and the evidence in them; what the two tests of a trial have in common.
 
     All that is kept are integers, so merging is adding, in any order. The evidence is computed from them, and only when
@@ -58,13 +59,13 @@ class _ArmTest:
         self._settled = False
         self.stage(share)
 
+    @abstractmethod
     def _table(self, share: float) -> Table:
         """The bets at a share."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _mixture(self, logs: Sequence[float]) -> float:
         """The logarithm of the bets' wealth together, given each one's."""
-        raise NotImplementedError
 
     def stage(self, share: float) -> None:
         """Units from here on fall to the new arm with this probability, in (0, 1).
