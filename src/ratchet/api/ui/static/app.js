@@ -29,7 +29,8 @@
       scales: { x: { time: given.time }, y: given.log ? { distr: 3 } : { range: given.range || null } },
       axes: [{ stroke: colour("--soft"), grid: { stroke: colour("--line") }, values: given.time ? MOMENTS : undefined },
         { stroke: colour("--soft"), grid: { stroke: colour("--line") }, size: 60 }],
-      series: [{ value: given.time ? "{YYYY}-{MM}-{DD} {HH}:{mm}" : undefined }, ...given.lines.map((line, n) => ({ label: line.name, stroke: strokes[n % 3], width: 2,
+      series: [{ value: given.time ? "{YYYY}-{MM}-{DD} {HH}:{mm}" : undefined }, ...given.lines.map((line, n) => ({
+        label: line.name, stroke: strokes[n % 3], width: 2,
         dash: line.dashed ? [6, 4] : undefined, spanGaps: true, points: { show: given.x.length < 3 } }))],
     }, [given.x, ...given.lines.map((line) => line.y)], box);
     charts.set(box, plot);
