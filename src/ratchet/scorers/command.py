@@ -24,6 +24,7 @@ from ratchet.scorers.graded import answer_of, laid_out
 from ratchet.scorers.scored import Scored, unmeasured, wrong
 from ratchet.verdicts import failed, text_of
 
+_NEARLY = re.compile(r"(?:\w{1,20} )?score\b.{0,80}\d", re.IGNORECASE)
 _NAMED = re.compile(r"(?:\w{1,20} )?score *[:=] *(\S{1,40})", re.IGNORECASE)
 
 
@@ -117,8 +118,10 @@ def _read(line: str) -> object:
         return json.loads(line)
     except (ValueError, RecursionError):
         pass
-    if named := _NAMED.fullmatch(line):
-        return _read(named[1])
+    if (named := _NAMED.fullmatch(line.rstrip("."))) and (said := _read(named[1])) is not None:
+        return said
+    if _NEARLY.match(line):
+        return {"score": line}
     try:
         number = float(line.removesuffix("%"))
     except ValueError:
