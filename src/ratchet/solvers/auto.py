@@ -55,9 +55,9 @@ class AutoSolver:
             self._exhausted = True
         spent = first.candidates if first else 0
         if self._dear is None:
-            tried = f"{self._cheap.name} has nothing more to try: {first.reason if first else 'no change passes'}"
+            tried = f"{self._cheap.name} found nothing: {first.reason if first else 'no change passes'}"
             return Solved(status="gave_up", candidates=spent, reason=f"{tried}; {self._missing}")
-        job.note(f"{self._cheap.name} has nothing more to try: asking {self._dear.name}")
+        job.note(f"{self._cheap.name} found nothing: asking {self._dear.name}")
         second = self._dear.solve(job)
         note = _noted(f"by {self._dear.name} after {spent} candidates of {self._cheap.name}", second.note)
         return replace(second, candidates=spent + second.candidates, note=note)

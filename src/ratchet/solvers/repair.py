@@ -291,7 +291,8 @@ def exhausted(found: Found, most: int) -> str:
         end = "the time was up"
     else:
         end = "--candidates allows no more" if found.tried >= most else "there are no others"
-    return f"none of {found.tried:,} small edits makes the check pass ({end}); try another solver"
+    more = "give it more, or " if found.timed_out or found.tried >= most else ""
+    return f"none of {found.tried:,} small edits makes the check pass ({end}); {more}try another solver"
 
 
 def _count(value: Json) -> int:
