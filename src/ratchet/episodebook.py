@@ -324,7 +324,8 @@ class EpisodeBook:
 
     def list(self, *, folder: Path | None = None, limit: int | None = None) -> list[Episode]:
         """Episodes, newest first; of one project."""
-        return episodes.listed(self._reading(), folder=None if folder is None else str(folder.resolve()), limit=limit)
+        place = None if folder is None else os.path.realpath(folder)
+        return episodes.listed(self._reading(), folder=place, limit=limit)
 
     def page(self, *, limit: int, cursor: str | None = None) -> tuple[Sequence[Episode], str | None, int]:
         """Some episodes, newest first; the cursor of what follows; how many there are."""

@@ -223,8 +223,8 @@ class Runtime(Foundation):
         found = find(wanted, plugins)
         self.drain()
         tally = learning.learn_files(self.store, found.files, lambda path: source_for(path, plugins), progress)
-        tally.quarantined.extend(found.quarantined)
-        return tally.learned(files=len(found.files), lessons=self._mine(progress))
+        learned = tally.learned(files=len(found.files), lessons=self._mine(progress))
+        return replace(learned, quarantined=(*learned.quarantined, *found.quarantined))
 
     def poll_folder(self, folder: Path) -> Polled:
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""

@@ -29,7 +29,7 @@ _PROVED = ("files", "network", "pids", "secrets")
 
 def opens(folder: Path, home: Path) -> bool:
     """Whether who is shown a folder sees anything of a home of Ratchet's, wherever links lead."""
-    shown, own = folder.resolve(), home.resolve()
+    shown, own = (Path(os.path.realpath(each)) for each in (folder, home))  # a link to itself is no fault here
     return own.is_relative_to(shown) or shown.is_relative_to(own)
 
 
@@ -77,11 +77,11 @@ class Sandboxes:
     ) -> Ran:
         """Run one command confined. Raises Refused where that cannot be done, or its folder would show it the home and
         have it write there; SandboxError where it breaks."""
-        folder = command.view.folder.resolve()
+        folder = command.view.folder
         if not unsafe and opens(folder, self._home):
             # Who may run a command may not therefore read what was learnt, or write tokens and lessons.
             raise Refused(
-                f"{folder} would open {self._home.resolve()}, where Ratchet keeps what it knows: work in another folder"
+                f"{folder} would open {self._home}, where Ratchet keeps what it knows: work in another folder"
             )
         return self.chosen(unsafe=unsafe).run(command, cancelled=cancelled, on_output=on_output)
 

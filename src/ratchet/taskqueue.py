@@ -80,6 +80,8 @@ class TaskQueue:
             raise UsageError(f"dir is {work.folder!r}: name the project's folder on the server, absolute")
         if not os.path.isdir(folder):  # noqa: PTH112  (never raises: a name may be too long, or a link lead nowhere)
             raise NotFound(f"no folder {work.folder} on the server")
+        if any("\0" in word for word in work.check):
+            raise UsageError("the check holds a NUL, which no command can: take it out")
         self._check_foreign(folder.resolve())
         known = registry.names(registry.SOLVERS)
         if work.solver.partition(":")[0] not in known:

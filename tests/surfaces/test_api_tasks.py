@@ -191,6 +191,10 @@ def test_no_task_gets_to_see_what_ratchet_keeps(working: TestClient, project: Pa
     for folder in (home, home / "journal", link, link / "journal", Path("/")):
         answer = working.post("/v1/tasks", json=asked(project, dir=str(folder)))
         assert (answer.status_code, answer.json()["type"]) == (409, "urn:ratchet:problem:refused"), folder
+    for check in ("ls a\0b", ["ls", "a\0b"]):
+        answer = working.post("/v1/tasks", json=asked(project, check=check))
+        assert answer.status_code == 422
+        assert "NUL" in answer.json()["detail"]
     answer = working.post("/v1/tasks", json=asked(project, dir=f"{project}\0"))
     assert (answer.status_code, answer.json()["type"]) == (422, "urn:ratchet:problem:invalid")
     assert working.get("/v1/tasks").json()["items"] == []

@@ -290,6 +290,19 @@ def test_a_project_that_is_not_there_is_said_to_be_missing(shell: Shell) -> None
     assert "there is no folder " in shell.run("run", "--in", "absent", code=2).stderr
 
 
+def test_a_link_to_itself_is_no_project_and_costs_no_history(shell: Shell) -> None:
+    (shell.home / "round").symlink_to("round")
+    assert "there is no folder " in shell.run("run", "--in", "round", code=2).stderr
+    histories = shell.home / "histories"
+    histories.mkdir()
+    (histories / "good.jsonl").write_text('{"agent": "a", "error": "no"}\n', encoding="utf-8")
+    (histories / "round.jsonl").symlink_to("round.jsonl")
+    learned = shell.json("learn", "histories")
+    assert isinstance(learned, dict)
+    assert (learned["files"], learned["outcomes"], len(learned["quarantined"])) == (1, 1, 1)
+    shell.run("episodes", "list", "--in", "round")
+
+
 def test_a_line_that_was_cut_off_is_told_in_one_sentence(shell: Shell) -> None:
     (shell.home / "torn.jsonl").write_text('{"agent": "a", "ok": true}\n{"agent": "b', encoding="utf-8")
     assert "Unterminated string starting at character" in shell.run("learn", "torn.jsonl").stdout

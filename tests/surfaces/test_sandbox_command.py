@@ -273,3 +273,13 @@ def test_what_was_kept_of_the_proof_counts_for_nothing_once_it_is_damaged(
     (tmp_path / "sandbox.json").write_text(kept, encoding="utf-8")
     assert run(work, "--", "true", RATCHET_HOME=str(tmp_path)).returncode == 0
     assert json.loads((tmp_path / "sandbox.json").read_text(encoding="utf-8"))["name"] == "bubblewrap"
+
+
+def test_a_folder_that_is_a_link_to_itself_is_refused_in_a_line(work: Path) -> None:
+    loop = work / "loop"
+    loop.symlink_to(loop)
+    done = ratchet("exec", "--workdir", str(loop), "--", "true")
+    assert done.returncode == 5, done.stderr
+    assert b"is not a folder" in done.stderr
+    done = ratchet("exec", "--workdir", str(work), "--", "true", RATCHET_HOME=str(loop))
+    assert b"keeps what it knows" in done.stderr

@@ -140,7 +140,7 @@ def _check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: bool) 
     if said is not None:
         return argv_of(said)
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder.resolve()}: name the project with --in FOLDER")
+        raise UsageError(f"there is no folder {folder.absolute()}: name the project with --in FOLDER")
     found = book.own_check(folder)
     if found is not None:
         click.echo(f"check: {found.text} (told by {found.found})", err=as_json)

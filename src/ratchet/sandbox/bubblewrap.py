@@ -103,7 +103,7 @@ def planned(command: Command, program: str) -> Plan:
 
 def checked(folder: Path) -> Path:
     """The real folder of a view. Raises Refused where it holds a person's home, or a system's files."""
-    real = folder.resolve()
+    real = Path(os.path.realpath(folder))
     if not real.is_dir():
         raise Refused(f"{folder} is not a folder: name one to work in")
     if any(real == home or real in home.parents for home in _homes()):
