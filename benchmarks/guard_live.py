@@ -32,9 +32,9 @@ import ratchet
 from figures import Figure, at_most, publish
 from ratchet import Choice, Fix, Problem, Range
 from ratchet.errors import Conflict
-from ratchet.guard.trials import events
 from ratchet.records import Json, Row, Trial
 from ratchet.runtime import Runtime
+from ratchet.timeline import events
 
 AGENT = "client"
 WINDOW_S = 0.25

@@ -94,8 +94,8 @@ def generated() -> str:
         parts.append(_opening(classes[name]))
         parts += [_twin(node) for node in classes[name].body if isinstance(node, ast.FunctionDef)]
     body = "\n".join(part for part in parts if part)
-    imports = sorted(line for name, tree in trees.items() for line in _imports(tree, body, Path(TWINS[name]).stem))
-    imports += [f"from ratchet.{Path(path).stem} import {name}" for name, path in TWINS.items() if name != "Ratchet"]
+    imports = sorted(line for name, tree in trees.items() for line in _imports(tree, body, _module(TWINS[name])))
+    imports += [f"from {_module(path)} import {name}" for name, path in TWINS.items() if name != "Ratchet"]
     text = HEAD.replace("{imports}", "\n".join(f"    {line}" for line in dict.fromkeys(imports))) + body
     for command in (["check", "--fix", "--quiet", "--select", "I,F401"], ["format"]):
         text = subprocess.run(  # noqa: S603  (the formatter of this environment)
@@ -107,6 +107,10 @@ def generated() -> str:
             cwd=ROOT,
         ).stdout
     return text
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
 
 
 def _class(tree: ast.Module, name: str) -> ast.ClassDef:
@@ -168,7 +172,7 @@ def _imports(tree: ast.Module, body: str, module: str) -> list[str]:
                 if alias.name in used and alias.name not in ("TYPE_CHECKING", "Self")
             ]
     lines += [
-        f"from ratchet.{module} import {node.name}"
+        f"from {module} import {node.name}"
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name in used and node.name not in TWINS
     ]

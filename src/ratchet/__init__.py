@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ratchet.aio import AsyncRatchet
     from ratchet.classification import Classification, classify
-    from ratchet.client import Ratchet, record, settings, watch
+    from ratchet.client import Ratchet, heal, record, retry, settings, watch
     from ratchet.errors import (
         BackendError,
         Conflict,
@@ -30,12 +30,10 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ratchet.grouping import group
-    from ratchet.healed import heal
     from ratchet.knobs.knob import Choice, Knob, Range
     from ratchet.ports import Fix, Problem
     from ratchet.records import Change, Exposure, Failure, Lesson, Outcome, Pattern, Proposal, Step, Trial
     from ratchet.redaction import redact
-    from ratchet.retried import retry
 
 __version__ = "0.1.0"
 
@@ -62,14 +60,14 @@ _HOME_OF = {
         "errors",
     ),
     "group": "grouping",
-    "heal": "healed",
+    "heal": "client",
     **dict.fromkeys(("Choice", "Knob", "Range"), "knobs.knob"),
     **dict.fromkeys(("Fix", "Problem"), "ports"),
     **dict.fromkeys(
         ("Change", "Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Proposal", "Step", "Trial"), "records"
     ),
     "redact": "redaction",
-    "retry": "retried",
+    "retry": "client",
 }
 
 __all__ = [

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ratchet.knobs.agent_settings import AgentSettings
     from ratchet.knobs.knob import Knob
     from ratchet.learning import Learned
+    from ratchet.lesson_effect import LessonEffect
     from ratchet.lessonbook import LessonBook, MemoryStats
     from ratchet.loops.improve import Ticked
     from ratchet.loops.pulse import Pulse
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
         TrialMode,
         TrialState,
     )
-    from ratchet.report import LessonEffect, Report
+    from ratchet.report import Report
     from ratchet.retried import Retry, RetryOptions
     from ratchet.trialbook import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
 

@@ -9,10 +9,10 @@ from typing import Literal
 from ratchet import coin
 from ratchet.benching import Agent, Split
 from ratchet.errors import Conflict, NotFound
-from ratchet.guard.trials import note
 from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.rows import as_row, record_of
+from ratchet.timeline import note
 
 BenchRunState = Literal["running", "ended", "budget", "cancelled", "failed"]
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ratchet.background import Background
     from ratchet.config import Config, Settings, Tunables
     from ratchet.decorators import Judge
-    from ratchet.healed import Heal, HealOptions
+    from ratchet.healed import Check, Heal, HealOptions
+    from ratchet.incode.healer import Mode
     from ratchet.knobs.agent_settings import AgentSettings
     from ratchet.knobs.knob import Knob
     from ratchet.knobs.live import Live
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ratchet.report import Report
     from ratchet.retried import Retry, RetryOptions
     from ratchet.runtime import Runtime
+    from ratchet.solving import Solver
     from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
 
@@ -378,3 +380,63 @@ def _met_by(agent: str, unit: str, targets: Collection[str]) -> dict[str, Json]:
 def settings(agent: str, **knobs: Knob) -> AgentSettings:
     """`Ratchet.settings` over the default home."""
     return default().settings(agent, **knobs)
+
+
+def heal(
+    *,
+    check: Check | None = None,
+    solver: str | Solver = "auto",
+    mode: Mode = "memory",
+    attempts: int = 5,
+    budget_usd: float = 1.0,
+    budget_s: float = 60.0,
+) -> Heal:
+    """Heal a function when it fails: mend it in a sandbox and make the call again.
+
+    `check` decides whether a patch is right: a function of the value (and of the call's arguments behind it, if it
+    takes more than one) that answers with something true, or a command that must pass in the project's folder. Of a
+    stream the value is the list of its items. `solver` is a name (`repair`, `model:NAME`, `command:WORDS`, `auto`) or a
+    Solver. `mode` says where a patch goes that holds: into the running function ("memory"), into a file for people
+    ("patch"; the call then fails as it would have), or into its source file as well ("apply"). Attempts, USD and
+    seconds bound each healing.
+
+    What cannot be healed raises the exception that there was, and the logger `ratchet.heal` says why, once. Raises
+    UsageError where it makes no sense.
+    """
+    return default().heal(
+        check=check, solver=solver, mode=mode, attempts=attempts, budget_usd=budget_usd, budget_s=budget_s
+    )
+
+
+def retry(
+    *,
+    attempts: int = 3,
+    budget_s: float | None = None,
+    budget_usd: float | None = None,
+    cost_usd: float | None = None,
+    backoff_s: float = 1.0,
+    max_wait_s: float = 60.0,
+    idempotent: bool = True,
+    recall: bool = True,
+) -> Retry:
+    """Retry a call that failed, where a failure of that kind may pass and the budget lasts.
+
+    `attempts` counts all tries, `budget_s` their seconds with the waits between them, `budget_usd` their money:
+    `cost_usd`, the most that one try may cost, is set aside before each, so that the budget is never exceeded. Waits
+    begin with `backoff_s` and double up to `max_wait_s`; a longer one that the provider asks for is honoured where the
+    budget allows. What is not `idempotent` is never tried twice.
+
+    With `recall`, lessons about the failure are looked up in the default home and logged; a function with a parameter
+    `lessons` is handed them at the next try, which then is made after failures of any kind. What fails for good is
+    raised as it came. Raises UsageError for a budget that makes no sense.
+    """
+    return default().retry(
+        attempts=attempts,
+        budget_s=budget_s,
+        budget_usd=budget_usd,
+        cost_usd=cost_usd,
+        backoff_s=backoff_s,
+        max_wait_s=max_wait_s,
+        idempotent=idempotent,
+        recall=recall,
+    )

@@ -107,6 +107,17 @@ MODEL_KEY = "RATCHET_MODEL_API_KEY"
 """The key for `model_base_url`: only from the environment, like all keys, and never written down."""
 SERVE_TOKEN = "RATCHET_SERVE_TOKEN"  # noqa: S105  (its name)
 """A token for `ratchet serve`, as its --token: the environment is not shown to other people of the machine."""
+NOTIFY_PREFIX = "RATCHET_NOTIFY_"
+NOTIFY = {
+    f"{NOTIFY_PREFIX}WEBHOOK_URL": "an https address that is sent each notice as JSON",
+    f"{NOTIFY_PREFIX}SLACK_URL": "the address of a Slack incoming webhook",
+    f"{NOTIFY_PREFIX}TELEGRAM_TOKEN": "the token of a Telegram bot; needs RATCHET_NOTIFY_TELEGRAM_CHAT",
+    f"{NOTIFY_PREFIX}TELEGRAM_CHAT": "the id of the chat that the bot writes to",
+    f"{NOTIFY_PREFIX}SMTP_URL": "a mail server, smtp://user:password@host:587 (STARTTLS) or smtps:; needs _EMAIL_TO",
+    f"{NOTIFY_PREFIX}EMAIL_TO": "who gets the mail, several separated by commas",
+    f"{NOTIFY_PREFIX}EMAIL_FROM": "the sender; by default the first recipient",
+}
+"""Variables that name ways to reach a person: secrets, so only from the environment."""
 _PERSONAL = ("model_base_url", "model_prices", "prompts", "database_url", "retention_days")
 """Where prompts go, what they may cost and what they say, where records go and how long they stay: not for a repository
 to decide."""
@@ -139,9 +150,7 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
 
 def unknown_environment(environ: Mapping[str, str]) -> list[str]:
     """`RATCHET_*` variables that mean nothing here (a typing error, or a newer Ratchet's)."""
-    from ratchet.notifiers import VARIABLES  # mail and the web, which only `doctor` and notices need
-
-    known = {f"RATCHET_{key.upper()}" for key in KEYS} | {*VARIABLES, MODEL_KEY, SERVE_TOKEN}
+    known = {f"RATCHET_{key.upper()}" for key in KEYS} | {*NOTIFY, MODEL_KEY, SERVE_TOKEN}
     return sorted(name for name in environ if name.startswith("RATCHET_") and name not in known)
 
 

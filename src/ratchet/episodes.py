@@ -13,11 +13,11 @@ from typing import cast
 from ratchet import coin
 from ratchet.confinement import FileChange
 from ratchet.errors import Conflict, NotFound
-from ratchet.guard.trials import note
 from ratchet.healing import Attempt, Budget, Counts, Episode, Memo, Task, Verdict
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Row
 from ratchet.rows import as_row, names_of, record_of
+from ratchet.timeline import note
 
 MEMOS = 500
 """Edits that passed, handed back to their solver; older ones say little that newer ones do not."""

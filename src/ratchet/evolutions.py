@@ -12,11 +12,11 @@ from ratchet import coin
 from ratchet.benching import Agent, Evaluation
 from ratchet.errors import Conflict, NotFound
 from ratchet.evolving import Candidate, Evolution, Report
-from ratchet.guard.trials import note
 from ratchet.paging import rows_of
 from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.rows import as_row, names_of, record_of
+from ratchet.timeline import note
 
 
 def version_id(tree: str, settings: Mapping[str, Json]) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from ratchet import config as configuration
-from ratchet import install, stores
+from ratchet import stores
 from ratchet.config import Config, Settings
-from ratchet.doctor import Check, examine
 from ratchet.improving import Targets
 from ratchet.keeping import Retention
+from ratchet.mirror import Mirror
 from ratchet.ports import Store
 from ratchet.recorder import Recorder
 from ratchet.sandboxes import Sandboxes
@@ -35,7 +34,7 @@ class Foundation:
         self._outbox: Outbox | None = None
         self._lock = threading.Lock()
         self._draining = threading.Lock()  # two threads that drain at once would read the same lines
-        self.mirror = stores.Mirror(config)
+        self.mirror = Mirror(config)
         """The lessons of a shared store, for this home's hooks."""
         self.retention = Retention(lambda: self.store, config.retention_days)
         """How long things are kept."""
@@ -117,14 +116,3 @@ class Foundation:
 
                 self._outbox = Outbox(from_environment(os.environ))
             return self._outbox
-
-    def run_hook(self, event: str, payload: str) -> str:
-        """Run the installed hook's command on an event; return what it says to the agent ("" for nothing)."""
-        command = install.command(event, home=self.home)
-        # The command is our own, from `install`; the payload goes to its standard input.
-        done = subprocess.run(command, shell=True, input=payload, capture_output=True, text=True, check=False)  # noqa: S602
-        return done.stdout
-
-    def doctor(self) -> list[Check]:
-        """What is set up, what is wrong, and what to do about it. Changes nothing."""
-        return list(examine(self.config, os.environ, Path.cwd()))

@@ -178,31 +178,3 @@ def _stamp(file: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def heal(
-    *,
-    check: Check | None = None,
-    solver: str | Solver = "auto",
-    mode: Mode = "memory",
-    attempts: int = 5,
-    budget_usd: float = 1.0,
-    budget_s: float = 60.0,
-) -> Heal:
-    """Heal a function when it fails: mend it in a sandbox and make the call again.
-
-    `check` decides whether a patch is right: a function of the value (and of the call's arguments behind it, if it
-    takes more than one) that answers with something true, or a command that must pass in the project's folder. Of a
-    stream the value is the list of its items. `solver` is a name (`repair`, `model:NAME`, `command:WORDS`, `auto`) or a
-    Solver. `mode` says where a patch goes that holds: into the running function ("memory"), into a file for people
-    ("patch"; the call then fails as it would have), or into its source file as well ("apply"). Attempts, USD and
-    seconds bound each healing.
-
-    What cannot be healed raises the exception that there was, and the logger `ratchet.heal` says why, once. Raises
-    UsageError where it makes no sense.
-    """
-    from ratchet.client import default
-
-    return default().heal(
-        check=check, solver=solver, mode=mode, attempts=attempts, budget_usd=budget_usd, budget_s=budget_s
-    )

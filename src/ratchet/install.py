@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -261,3 +262,12 @@ def _own_events(path: Path, original: str | None) -> Collection[str] | None:
     """The events under the person's own "hooks", empty ones too; None where they had none, as far as is known."""
     hooks = None if original is None else _parsed(path, original).get("hooks")
     return list(hooks) if isinstance(hooks, dict) else None
+
+
+def run_hook(event: str, payload: str, *, home: Path) -> str:
+    """Run the installed hook's command on an event; return what it says to the agent ("" for nothing)."""
+    # The command is our own; the payload goes to its standard input.
+    done = subprocess.run(  # noqa: S602
+        command(event, home=home), shell=True, input=payload, capture_output=True, text=True, check=False
+    )
+    return done.stdout

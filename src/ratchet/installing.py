@@ -9,28 +9,31 @@ from typing import Literal
 from ratchet import install as hooks
 from ratchet import registering
 from ratchet.errors import Refused, UsageError
+from ratchet.runtime import Runtime
 from ratchet.settingsfile import Installed, InstallScope
 
 Parts = Literal["all", "hooks", "mcp"]
 
 
 def install(
+    runtime: Runtime,
     agent: str,
     *,
     scope: InstallScope,
-    home: Path,
-    project: Path,
-    prevent: bool,
-    dry_run: bool,
-    parts: Parts,
+    prevent: bool = False,
+    dry_run: bool = False,
+    parts: Parts = "all",
 ) -> list[Installed]:
-    """What was done to each settings file: to all of them, or to none where one is refused. Without the extra `mcp`
-    there is no server to start, so none is named.
+    """Add the hooks to a coding agent's settings where it has such, and name our MCP server there; return each change.
+
+    Every settings file is changed, or none where one is refused. Without the extra `mcp` there is no server to start,
+    so none is named.
 
     Raises UsageError for an unknown agent, or hooks of one that has none; Refused for the server without the extra, and
     as `install.install` and `registering.register` do.
     """
     wanted = _parts(agent, parts)
+    home, project = runtime.home, Path.cwd()
     if "mcp" in wanted and find_spec("mcp") is None:
         if "hooks" not in wanted:
             raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'")
@@ -47,13 +50,18 @@ def install(
         return found
 
     shown = done(dry_run=True)
-    return shown if dry_run else done(dry_run=False)
+    if dry_run:
+        return shown
+    changed = done(dry_run=False)
+    runtime.publish()
+    return changed
 
 
 def uninstall(
-    agent: str, *, scope: InstallScope, home: Path, project: Path, dry_run: bool, parts: Parts
+    runtime: Runtime, agent: str, *, scope: InstallScope, dry_run: bool = False, parts: Parts = "all"
 ) -> list[Installed]:
-    """What was taken out of each settings file. Raises as `install`, but needs no extra."""
+    """Take both out again; return each change. Raises as `install`, but needs no extra."""
+    home, project = runtime.home, Path.cwd()
     done = []
     wanted = _parts(agent, parts)
     if "hooks" in wanted:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ratchet.errors import BackendError
-from ratchet.learning import row_of
+from ratchet.outcome_rows import row_of
 from ratchet.recorder import Recorder
 from ratchet.records import Outcome, Quarantined, Row
 from ratchet.sources import otlp_logs, otlp_wire

@@ -12,19 +12,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from ratchet.analysis.ingest import Ingested, ingest
 from ratchet.analysis.loops import loops
 from ratchet.errors import BackendError
-from ratchet.guard.settle import settle_units
 from ratchet.health import EXCUSED
 from ratchet.intent import intent
 from ratchet.memory.lessons import mine_session
+from ratchet.outcome_rows import row_of
 from ratchet.ports import Progress, Source, Store
-from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, to_row
-from ratchet.redaction import FOLDER, label
+from ratchet.records import Json, LessonState, Outcome, Quarantined, Row
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
+Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
+"""Tells the trials of new outcomes how their units did (`settle_units`)."""
 BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough to show progress and free memory
 
 
@@ -94,6 +96,7 @@ def learn_files(
     store: Store,
     files: Sequence[str],
     source_of: Callable[[str], Source],
+    settle: Settle,
     progress: Progress,
 ) -> Tally:
     """Store what the files hold. A file that cannot be read costs itself: it is quarantined with its reason. Progress
@@ -108,7 +111,7 @@ def learn_files(
 
         at(0)
         try:
-            read_file(store, path, source_of(path), tally, at)
+            read_file(store, path, source_of(path), tally, settle, at)
         except (OSError, BackendError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)
@@ -124,7 +127,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def read_file(store: Store, path: str, source: Source, tally: Tally, at: Callable[[int], None]) -> None:
+def read_file(store: Store, path: str, source: Source, tally: Tally, settle: Settle, at: Callable[[int], None]) -> None:
     """Store one file from where it stood, a batch a transaction; `at` is told the offset reached."""
     cursor = store.get("cursors", _key(path)) or {}
     offset = int(str(cursor.get("offset") or 0))
@@ -139,9 +142,9 @@ def read_file(store: Store, path: str, source: Source, tally: Tally, at: Callabl
         offset = read.offset
         if len(batch) >= BATCH_ROWS:
             at(offset)
-            _keep(store, path, source, batch, offset, carry, tally)
+            _keep(store, path, source, batch, offset, carry, tally, settle)
             batch = []
-    _keep(store, path, source, batch, offset, carry, tally)
+    _keep(store, path, source, batch, offset, carry, tally, settle)
 
 
 def _keep(
@@ -152,11 +155,12 @@ def _keep(
     offset: int,
     carry: Row,
     tally: Tally,
+    settle: Settle,
 ) -> None:
     rows = [row_of(item) for item in items if isinstance(item, Outcome)]
     bad = [item for item in items if isinstance(item, Quarantined)]
     with store.transaction():
-        found = take(store, rows)
+        found = take(store, rows, settle)
         cursor = store.get("cursors", _key(path)) or {}
         moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
         # Another process that reads the same file may move the cursor too: the rows are idempotent either way.
@@ -171,32 +175,11 @@ def _key(path: str) -> str:
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-def row_of(outcome: Outcome) -> Row:
-    """The row of an outcome that a source read. Texts are redacted where they are read; names are here: a history may
-    call a session by an e-mail address, or a model by a URL with a password."""
-    row = to_row(outcome)
-    for name in _NAMES:
-        if row.get(name):
-            row[name] = label(str(row[name]))
-    if row.get("project"):
-        row["project"] = label(str(row["project"]), FOLDER)
-    for parent, name in _NAMES_WITHIN:
-        held = row.get(parent)
-        if isinstance(held, dict) and held.get(name):
-            row[parent] = {**held, name: label(str(held[name]))}
-    return row
-
-
-_NAMES = ("agent", "model", "session", "thread", "unit", "source")
-_NAMES_WITHIN = (("step", "tool"), ("failure", "type"), ("failure", "kind"))
-
-
-def take(store: Store, rows: Sequence[Row]) -> Ingested:
-    """Ingest rows, tell the trials whose units they end, and remember whose sessions must be searched for resolutions.
-    Also what a drain calls."""
+def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
+    """Ingest rows, settle the units that they end, and mark their sessions to be searched for resolutions."""
     with store.transaction():
         found = ingest(store, [_told_apart(row) for row in rows])
-        settle_units(store, found.new)
+        settle(store, found.new)
         grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
         for session in sorted(grown):
             held = store.get("sessions", session) or {}

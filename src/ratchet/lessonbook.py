@@ -11,11 +11,11 @@ from pathlib import Path
 from ratchet import credit
 from ratchet.arguments import need_text, need_text_or_none
 from ratchet.errors import UsageError
+from ratchet.lesson_effect import LessonEffect, lesson_effect
 from ratchet.memory import lessons, portable
 from ratchet.memory.portable import Imported, Synced
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, LessonState, Scope
-from ratchet.report import LessonEffect, lesson_effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

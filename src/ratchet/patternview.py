@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
-from ratchet.memory import lessons
 from ratchet.ports import Store, Where
 from ratchet.records import Outcome, Pattern, outcome_of
 
@@ -30,11 +29,11 @@ class PatternDetail:
 
 
 def detail(store: Store, pattern_id: str, *, now: float, window_s: float) -> PatternDetail:
-    """One pattern whole. Raises NotFound."""
+    """One pattern whole, without its lessons. Raises NotFound."""
     found = patterned.pattern(store, pattern_id, now=now, window_s=window_s)
     signatures = tuple(patterned.members(store, found.id))
     return PatternDetail(
-        pattern=replace(found, lessons=lessons.by_pattern(store).get(found.id, ())),
+        pattern=found,
         signatures=signatures,
         examples=tuple(_examples(store, signatures)),
         correlated=tuple(correlations(store, pattern=found.id)),

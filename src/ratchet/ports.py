@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from ratchet.confinement import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 from ratchet.records import Json, Metric, Outcome, Quarantined, Row, Version
+
+if TYPE_CHECKING:
+    from ratchet.confinement import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
 """Column -> value (equality), or (operator, value) with operator one of `= != < <= > >= in`. Conditions are ANDed."""
@@ -321,6 +324,16 @@ class Progress(Protocol):
     """Told about long work; a progress bar or nothing."""
 
     def __call__(self, done: int, total: int, what: str) -> None: ...
+
+
+_OF_COMMANDS = ("Command", "FileChange", "Guarantee", "Isolation", "Killed", "Limits", "Ran", "View")
+
+
+def __getattr__(name: str) -> object:
+    """Values of the port `Sandbox`, which lie with the sandbox: loaded for the authors of backends who ask here."""
+    if name not in _OF_COMMANDS:
+        raise AttributeError(f"module 'ratchet.ports' has no attribute {name!r}")
+    return getattr(import_module("ratchet.confinement"), name)
 
 
 __all__ = [

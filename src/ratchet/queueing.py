@@ -14,10 +14,10 @@ from typing import Literal, cast, get_args
 
 from ratchet import coin, episodes
 from ratchet.errors import Conflict, NotFound, Refused
-from ratchet.guard.trials import note
 from ratchet.healing import Budget, EpisodeStatus
 from ratchet.ports import Page, Store
 from ratchet.records import Json, Row
+from ratchet.timeline import note
 
 TaskKind = Literal["heal", "compare"]
 TaskState = Literal["queued", "done", "error"] | EpisodeStatus

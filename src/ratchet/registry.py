@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ratchet.errors import UsageError
 from ratchet.ports import Proposer, Source
-from ratchet.proposing import AgentProposer, ProposerOptions
-from ratchet.solving import Judge, Solver, SolverOptions
+
+if TYPE_CHECKING:
+    from ratchet.proposing import AgentProposer, ProposerOptions
+    from ratchet.solving import Judge, Solver, SolverOptions
 
 SOURCES = "ratchet.sources"
 PROPOSERS = "ratchet.proposers"

@@ -175,39 +175,3 @@ def _takes_lessons(function: Callable[..., object]) -> bool:
     except (TypeError, ValueError):  # a builtin without one
         return False
     return parameter is not None and parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-
-
-def retry(
-    *,
-    attempts: int = 3,
-    budget_s: float | None = None,
-    budget_usd: float | None = None,
-    cost_usd: float | None = None,
-    backoff_s: float = 1.0,
-    max_wait_s: float = 60.0,
-    idempotent: bool = True,
-    recall: bool = True,
-) -> Retry:
-    """Retry a call that failed, where a failure of that kind may pass and the budget lasts.
-
-    `attempts` counts all tries, `budget_s` their seconds with the waits between them, `budget_usd` their money:
-    `cost_usd`, the most that one try may cost, is set aside before each, so that the budget is never exceeded. Waits
-    begin with `backoff_s` and double up to `max_wait_s`; a longer one that the provider asks for is honoured where the
-    budget allows. What is not `idempotent` is never tried twice.
-
-    With `recall`, lessons about the failure are looked up in the default home and logged; a function with a parameter
-    `lessons` is handed them at the next try, which then is made after failures of any kind. What fails for good is
-    raised as it came. Raises UsageError for a budget that makes no sense.
-    """
-    from ratchet.client import default
-
-    return default().retry(
-        attempts=attempts,
-        budget_s=budget_s,
-        budget_usd=budget_usd,
-        cost_usd=cost_usd,
-        backoff_s=backoff_s,
-        max_wait_s=max_wait_s,
-        idempotent=idempotent,
-        recall=recall,
-    )

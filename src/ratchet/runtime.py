@@ -12,16 +12,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from ratchet import batch, credit, deliver, installing, learning, registry
+from ratchet import batch, credit, deliver, learning, registry
 from ratchet.analysis import patterns as patterned
 from ratchet.analysis.correlation import Correlation, correlations
 from ratchet.analysis.health import Health, health
+from ratchet.analysis.ingest import Ingested
 from ratchet.drain import Drained, drain
 from ratchet.episodebook import EpisodeBook
 from ratchet.errors import NotFound
 from ratchet.foundation import Foundation
 from ratchet.guard.guard import Guard
-from ratchet.installing import Parts
+from ratchet.guard.settle import settle_units
 from ratchet.intake import Intake
 from ratchet.learning import Learned
 from ratchet.lessonbook import LessonBook
@@ -30,6 +31,7 @@ from ratchet.memory import lessons
 from ratchet.memory.recall import Recalled, recall
 from ratchet.modelchoice import ModelChoice
 from ratchet.moving import Relocated, relocate
+from ratchet.outcome_rows import row_of
 from ratchet.overview import Overview, look
 from ratchet.paging import rows_of
 from ratchet.patternview import PatternDetail, detail
@@ -37,7 +39,6 @@ from ratchet.ports import Progress, Proposer, Store
 from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, Row, outcome_of
 from ratchet.redaction import label
 from ratchet.report import Report, report
-from ratchet.settingsfile import Installed, InstallScope
 from ratchet.sources import source_for
 from ratchet.sources.find import find, usual_homes
 from ratchet.sources.watch_dir import Polled, poll
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from ratchet.benchbook import BenchBook
     from ratchet.evolvebook import EvolveBook
     from ratchet.taskqueue import TaskQueue
-    from ratchet.taskworkers import TaskWorkers
 
 DAY_S = 86_400.0
 MIRRORED_EVERY_S = 2.0
@@ -59,13 +59,17 @@ def unwatched(done: int, total: int, what: str) -> None:
     """The Progress of work that nobody watches."""
 
 
+def _take(store: Store, rows: Sequence[Row]) -> Ingested:
+    return learning.take(store, rows, settle_units)
+
+
 class Runtime(Foundation):
     """All operations over one home."""
 
     @property
     def lessons(self) -> LessonBook:
         """What was learnt, and what people decided about it."""
-        return LessonBook(reading=self._read, writing=lambda: self.store, changed=self._publish)
+        return LessonBook(reading=self._read, writing=lambda: self.store, changed=self.publish)
 
     # -- improve it ------------------------------------------------------------------------------------------------
 
@@ -101,7 +105,7 @@ class Runtime(Foundation):
             proposers=(*proposers, *registry.proposers(self.config.proposers)),
             auto_fix=self.config.auto_fix if auto_fix is None else auto_fix,
             send=self.outbox.tell,
-            published=self._publish,
+            published=self.publish,
         ).tick()
 
     @property
@@ -111,7 +115,7 @@ class Runtime(Foundation):
             self.home,
             reading=self._read,
             sandboxes=self.sandboxes,
-            changed=self._publish,
+            changed=self.publish,
             models=ModelChoice(self.config, os.environ),
         )
 
@@ -152,12 +156,6 @@ class Runtime(Foundation):
 
         return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline, home=self.home)
 
-    def workers(self, count: int) -> TaskWorkers:
-        """Threads of this process that run queued tasks, until they are stopped."""
-        from ratchet.taskworkers import TaskWorkers
-
-        return TaskWorkers(lambda: self.store, lambda: self.episodes, count)
-
     @property
     def timeline(self) -> Timeline:
         """What happened, for people to read."""
@@ -168,7 +166,7 @@ class Runtime(Foundation):
         first, so that one reads one's own writes; where `patience_s` is set, it reads what is there after so long."""
         until = inf if self.patience_s is None else time.monotonic() + self.patience_s
         with self._draining:
-            drained = drain(self.store, str(self.home), learning.take, time.time(), until=until)
+            drained = drain(self.store, str(self.home), _take, time.time(), until=until)
         self._mine(unwatched)
         self.guard.publish()  # what another machine opened, or a lost file
         self.mirror.refresh(self.store, every_s=MIRRORED_EVERY_S)  # what another machine learnt
@@ -182,10 +180,10 @@ class Runtime(Foundation):
     def _mine(self, progress: Progress) -> Counter[LessonState]:
         changed = learning.mine_pending(self.store, progress)
         if changed:
-            self._publish()
+            self.publish()
         return changed
 
-    def _publish(self) -> float:
+    def publish(self) -> float:
         """Tell the hooks about the lessons; return the share that new sessions withhold."""
         self.mirror.refresh(self.store)
         return deliver.publish(
@@ -222,7 +220,9 @@ class Runtime(Foundation):
             raise NotFound("no Claude Code or Codex history on this machine; name one: ratchet learn PATH")
         found = find(wanted, plugins)
         self.drain()
-        tally = learning.learn_files(self.store, found.files, lambda path: source_for(path, plugins), progress)
+        tally = learning.learn_files(
+            self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress
+        )
         learned = tally.learned(files=len(found.files), lessons=self._mine(progress))
         return replace(learned, quarantined=(*learned.quarantined, *found.quarantined))
 
@@ -230,7 +230,7 @@ class Runtime(Foundation):
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""
 
         def keep(outcomes: Sequence[Outcome]) -> None:
-            learning.take(self.store, [learning.row_of(outcome) for outcome in outcomes])
+            _take(self.store, [row_of(outcome) for outcome in outcomes])
 
         polled = poll(str(folder), keep, plugins=tuple(registry.plugin_sources()))
         if polled.outcomes:
@@ -244,7 +244,7 @@ class Runtime(Foundation):
         else:
             self.drain()
         credit.settle(self.store, now=time.time(), ended=(session,))
-        self._publish()
+        self.publish()
 
     # -- see it ----------------------------------------------------------------------------------------------------
 
@@ -299,7 +299,10 @@ class Runtime(Foundation):
 
     def pattern(self, pattern_id: str) -> PatternDetail:
         """One pattern whole. Raises NotFound."""
-        return detail(self._read(), pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S)
+        store = self._read()
+        found = detail(store, pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S)
+        about = lessons.by_pattern(store).get(found.pattern.id, ())
+        return replace(found, pattern=replace(found.pattern, lessons=about))
 
     def correlations(self) -> list[Correlation]:
         """Patterns of different agents that come together more often than chance, the surest first."""
@@ -334,7 +337,7 @@ class Runtime(Foundation):
         """Whether lessons help, against their withheld control."""
         store = self._read()
         credit.settle(store, now=time.time())
-        return report(store, withheld_share=self._publish())
+        return report(store, withheld_share=self.publish())
 
     # -- the fix ---------------------------------------------------------------------------------------------------
 
@@ -373,25 +376,3 @@ class Runtime(Foundation):
             append=self.recorder.append,
         )
         return replace(found, lessons=tuple(each for each in active if each.lesson.id in shown))
-
-    # -- hand it to an agent ---------------------------------------------------------------------------------------
-
-    def install(
-        self, agent: str, *, scope: InstallScope, prevent: bool = False, dry_run: bool = False, parts: Parts = "all"
-    ) -> list[Installed]:
-        """Add the hooks to a coding agent's settings where it has such (`install.install`), and name our MCP server
-        there (`registering.register`): what was done to each file."""
-        done = installing.install(
-            agent, scope=scope, home=self.home, project=Path.cwd(), prevent=prevent, dry_run=dry_run, parts=parts
-        )
-        if not dry_run:
-            self._publish()
-        return done
-
-    def uninstall(
-        self, agent: str, *, scope: InstallScope, dry_run: bool = False, parts: Parts = "all"
-    ) -> list[Installed]:
-        """Take both out again."""
-        return installing.uninstall(
-            agent, scope=scope, home=self.home, project=Path.cwd(), dry_run=dry_run, parts=parts
-        )

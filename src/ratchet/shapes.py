@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from ratchet.effects import Effect
     from ratchet.guard.evidence import Arm
     from ratchet.learning import Learned
+    from ratchet.lesson_effect import LessonEffect
     from ratchet.lessonbook import MemoryStats
     from ratchet.loops.improve import Ticked
     from ratchet.memory.portable import Imported
     from ratchet.memory.recall import Found, Recalled
     from ratchet.patternview import PatternDetail
-    from ratchet.report import LessonEffect, Report
+    from ratchet.report import Report
     from ratchet.settingsbook import SettingsView
     from ratchet.sources.watch_dir import Polled
     from ratchet.trialbook import TrialDetail, Watched

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 from ratchet.errors import NotFound
 from ratchet.paging import rows_of
 from ratchet.ports import Page, Store
 from ratchet.records import Json, Row
+from ratchet.redaction import clean
 
 MOST = 5_000
 """Events of one look."""
+
+
+def note(store: Store, noun: str, record: str, verb: str, at: float, **details: Json) -> None:
+    """Add one line to the timeline; call it in the transaction of what it tells."""
+    # Ids that sort by the moment of writing: several events may share one `at`.
+    event: Row = {
+        "id": f"e{time.time_ns():016x}{os.urandom(4).hex()}",
+        "noun": noun,
+        "record": record,
+        "verb": verb,
+        "at": at,
+    }
+    said = {name: clean(value) if isinstance(value, str) else value for name, value in details.items()}
+    store.insert_new("events", [{**event, **{name: value for name, value in said.items() if value not in ("", None)}}])
+
+
+def events(store: Store, record: str) -> list[Row]:
+    """What happened to one record, in order."""
+    return store.find("events", {"record": record}, order=("at", "id")).rows
 
 
 class Timeline:

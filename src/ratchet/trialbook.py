@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from ratchet.errors import NotFound
 from ratchet.guard.evidence import Evidence
 from ratchet.guard.guard import Guard
-from ratchet.guard.trials import STATES, events, trial, trials
+from ratchet.guard.trials import STATES, trial, trials
 from ratchet.loops import proposals
 from ratchet.loops.pulse import Pulse, mark, pulse, unmark
 from ratchet.ports import Store
 from ratchet.records import Change, Json, Metric, Proposal, ProposalState, Row, Trial, TrialMode, TrialState
+from ratchet.timeline import events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

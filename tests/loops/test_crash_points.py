@@ -19,12 +19,13 @@ from ratchet.coin import CALL
 from ratchet.errors import NotFound
 from ratchet.guard import guard as guards
 from ratchet.guard.guard import Guard
-from ratchet.guard.trials import OPEN, events, trials
+from ratchet.guard.trials import OPEN, trials
 from ratchet.loops import proposals
 from ratchet.loops.improve import Improve
 from ratchet.ports import Edit, Fix, Held, Problem, Restored, Store, Target
 from ratchet.records import Change, Json, Row
 from ratchet.targets.functions import FunctionTarget
+from ratchet.timeline import events
 
 TARGET = f"settings:{AGENT}"
 

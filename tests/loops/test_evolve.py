@@ -16,10 +16,10 @@ from ratchet.confinement import FileChange
 from ratchet.episodebook import Landing
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving import Evolution
-from ratchet.guard.trials import events
 from ratchet.proposing import Job, ProposalJob, Proposed
 from ratchet.records import Json
 from ratchet.testing.evolving import SKILLS, Play, SyntheticMeasure, skills_text, synthetic_benchmark
+from ratchet.timeline import events
 
 
 @pytest.fixture

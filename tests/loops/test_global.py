@@ -9,11 +9,12 @@ import pytest
 from loops.worlds import AGENT, World
 from ratchet.errors import BackendError
 from ratchet.guard.guard import Guard
-from ratchet.guard.trials import events, trial, trials
+from ratchet.guard.trials import trial, trials
 from ratchet.ports import Target
 from ratchet.records import Change, Json, Row, Trial, Version
 from ratchet.targets.file import FileTarget
 from ratchet.targets.functions import FunctionTarget
+from ratchet.timeline import events
 
 TEXT = """# kept by hand
 [llm]

@@ -13,8 +13,9 @@ from ratchet.arms import FILE, OpenTrials
 from ratchet.coin import CALL
 from ratchet.errors import Refused, UsageError
 from ratchet.guard.evidence import evidence
-from ratchet.guard.trials import events, trial, trials
+from ratchet.guard.trials import trial, trials
 from ratchet.records import Row, Trial
+from ratchet.timeline import events
 
 
 def opened(world: World, **new: object) -> Trial:

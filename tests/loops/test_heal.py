@@ -14,11 +14,11 @@ from ratchet import episodes
 from ratchet.confinement import Command
 from ratchet.episodebook import Landing
 from ratchet.errors import Conflict, NotFound, Refused
-from ratchet.guard.trials import events
 from ratchet.memory import lessons
 from ratchet.runtime import Runtime
 from ratchet.sandbox import copyin
 from ratchet.solving import Solved, SolveJob
+from ratchet.timeline import events
 
 WORSE = WRONG.replace("a - b", "0")
 OTHER = WRONG.replace("a - b", "a * b")

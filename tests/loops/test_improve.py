@@ -9,12 +9,13 @@ import pytest
 
 from loops.worlds import AGENT, KNOBS, World, rates, verbs
 from ratchet.errors import BackendError, Refused
-from ratchet.guard.trials import events, note, trials
+from ratchet.guard.trials import trials
 from ratchet.loops import proposals, suggestions
 from ratchet.loops.improve import Improve, Ticked
 from ratchet.loops.pulse import BUSY, CRITICAL, QUIET, STEADY, mark, pulse
 from ratchet.ports import Fix, Notice, Problem, Proposer
 from ratchet.records import Row
+from ratchet.timeline import events, note
 
 RATE_LIMIT = "429 Too Many Requests"
 

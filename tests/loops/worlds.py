@@ -11,6 +11,7 @@ from ratchet import learning
 from ratchet.arms import OpenTrials
 from ratchet.coin import CALL
 from ratchet.guard.guard import Guard
+from ratchet.guard.settle import settle_units
 from ratchet.knobs.knob import Choice, Range
 from ratchet.knobs.versions import StoredSettings, target_of
 from ratchet.ports import Target
@@ -91,7 +92,7 @@ class World:
         rows, self.rows = self.rows, []
         with self.store.transaction():
             self.store.insert_new("exposures", exposed)
-            learning.take(self.store, rows)
+            learning.take(self.store, rows, settle_units)
 
     def run(self, behaviour: Behaviour, calls: int, *, look_every: int = 100, trial_id: str = "") -> None:
         """Some calls, draining and looking at the trial now and then."""

@@ -23,13 +23,13 @@ from ratchet.api.app import create
 from ratchet.api.feed import Feed
 from ratchet.api.serving import Served, Serving
 from ratchet.errors import StoreError
-from ratchet.guard.trials import note
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.runtime import Runtime
 from ratchet.testing.postgres_server import Databases
 from ratchet.testing.stores import open_store
 from ratchet.timeline import Timeline as StoredTimeline
+from ratchet.timeline import note
 from surfaces.serving import Server, refused, serving
 
 WAITS_S = 60.0

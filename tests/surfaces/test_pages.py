@@ -14,6 +14,7 @@ import pytest
 from ratchet import episodes, evolutions, learning
 from ratchet.benching import Agent
 from ratchet.evolving import Candidate, Evolution
+from ratchet.guard.settle import settle_units
 from ratchet.healing import Attempt, Budget, Task
 from ratchet.runtime import Runtime
 
@@ -53,7 +54,7 @@ def test_ten_thousand_patterns_are_shown_a_part_at_a_time(runtime: Runtime) -> N
         for number, w in enumerate(words)
     ]
     for start in range(0, len(rows), 2_000):
-        learning.take(runtime.store, rows[start : start + 2_000])  # type: ignore[arg-type]
+        learning.take(runtime.store, rows[start : start + 2_000], settle_units)  # type: ignore[arg-type]
     client = browser(runtime)
     seen: list[str] = []
     address = "/ui/patterns"
@@ -139,7 +140,7 @@ def test_one_of_a_kind_is_told_in_the_singular(runtime: Runtime) -> None:
         "session": "s",
         "failure": {"message": "no"},
     }
-    learning.take(runtime.store, [row])  # type: ignore[list-item]
+    learning.take(runtime.store, [row], settle_units)  # type: ignore[list-item]
     page = browser(runtime).get("/ui/patterns", headers=HTML).text
     assert "1 pattern<" in page
     assert "1 session ·" in page

@@ -131,11 +131,11 @@ def test_each_part_can_be_asked_for_alone(home: Path, tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     settings, servers = tmp_path / "user" / ".claude" / "settings.json", tmp_path / "user" / ".claude.json"
     with Runtime.open(home=home) as runtime:
-        runtime.install("claude-code", scope="user", parts="mcp")
+        installing.install(runtime, "claude-code", scope="user", parts="mcp")
         assert (settings.exists(), servers.exists()) == (False, True)
-        runtime.install("claude-code", scope="user")
+        installing.install(runtime, "claude-code", scope="user")
         assert (settings.exists(), servers.exists()) == (True, True)
-        runtime.uninstall("claude-code", scope="user", parts="hooks")
+        installing.uninstall(runtime, "claude-code", scope="user", parts="hooks")
         assert (settings.exists(), servers.exists()) == (False, True)
 
 
@@ -146,9 +146,9 @@ def test_all_parts_are_installed_or_none(home: Path, tmp_path: Path) -> None:
     servers.write_text("not JSON")
     with Runtime.open(home=home) as runtime:
         with pytest.raises(Refused, match="not valid JSON"):
-            runtime.install("claude-code", scope="user")
+            installing.install(runtime, "claude-code", scope="user")
         assert not settings.exists()
-        runtime.install("claude-code", scope="user", parts="hooks")
+        installing.install(runtime, "claude-code", scope="user", parts="hooks")
         assert settings.exists()
 
 
@@ -161,18 +161,20 @@ def test_leaving_out_both_parts_is_told_as_a_mistake(command: str, tmp_path: Pat
 
 def test_an_agent_without_hooks_says_so(home: Path) -> None:
     with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="has no hooks"):
-        runtime.install("codex", scope="user", parts="hooks")
+        installing.install(runtime, "codex", scope="user", parts="hooks")
 
 
 def test_without_the_extra_only_hooks_are_installed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installing, "find_spec", lambda _name: None)
     with Runtime.open(home=home) as runtime:
-        assert [Path(each.path).name for each in runtime.install("claude-code", scope="user")] == ["settings.json"]
+        assert [Path(each.path).name for each in installing.install(runtime, "claude-code", scope="user")] == [
+            "settings.json"
+        ]
         with pytest.raises(Refused, match="needs the extra"):
-            runtime.install("cursor", scope="user")
+            installing.install(runtime, "cursor", scope="user")
 
 
 def test_codex_has_no_settings_of_a_project(home: Path) -> None:
     pytest.importorskip("mcp")
     with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="leave --project out"):
-        runtime.install("codex", scope="project")
+        installing.install(runtime, "codex", scope="project")

@@ -9,9 +9,10 @@ import pytest
 
 from ratchet import credit, deliver, exposure
 from ratchet.effects import Counts
+from ratchet.lesson_effect import lesson_effect
 from ratchet.ports import Store
 from ratchet.records import Json, Row
-from ratchet.report import lesson_effect, report
+from ratchet.report import report
 from ratchet.testing.stores import open_store
 
 PUSH = ("Bash", "git push", "")

@@ -31,6 +31,7 @@ from ratchet.api.ui.faults import Faces
 from ratchet.api.watching import Watching
 from ratchet.classification import classify
 from ratchet.runtime import Runtime
+from ratchet.taskworkers import TaskWorkers
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     held.runtime.patience_s = PATIENCE_S
     classify("TimeoutError: the words that tell kinds apart are indexed before threads ask for them at once")
     if held.serving.workers:
-        held.workers = held.runtime.workers(held.serving.workers)
+        held.workers = TaskWorkers(lambda: held.runtime.store, lambda: held.runtime.episodes, held.serving.workers)
     async with beside(held), app.state.agents.open():
         yield
     held.ending()

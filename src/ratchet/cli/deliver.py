@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ratchet import installing
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
@@ -53,7 +54,7 @@ def install(
     the extra `mcp`); nothing else in them is touched, and a backup is kept.
     """
     parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
-    done = opened(command_home).install(agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
+    done = installing.install(opened(command_home), agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
     show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run)
 
 
@@ -81,7 +82,7 @@ def uninstall(
     taken out.
     """
     parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
-    done = opened(command_home).uninstall(agent, scope=scope, dry_run=dry_run, parts=parts)
+    done = installing.uninstall(opened(command_home), agent, scope=scope, dry_run=dry_run, parts=parts)
     show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run, removed=True)
 
 

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from ratchet import shapes
 from ratchet.cli import demo_heal, show, show_learned
+from ratchet.install import run_hook
 from ratchet.records import Json
 from ratchet.runtime import Runtime
 
@@ -120,7 +121,7 @@ def hook_answer(runtime: Runtime, command: str, output: str, step: int) -> str:
         "tool_use_id": f"toolu_demo{step:018d}",
         "error": "Exit code 128\n" + output,
     }
-    answer = runtime.run_hook("PostToolUseFailure", json.dumps(event))
+    answer = run_hook("PostToolUseFailure", json.dumps(event), home=runtime.home)
     if not answer:
         return ""
     return str(json.loads(answer)["hookSpecificOutput"]["additionalContext"])

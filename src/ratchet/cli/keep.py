@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from ratchet import __version__
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.doctor import examine
 
 
 @click.command()
@@ -19,7 +21,7 @@ def doctor(command_home: Path | None, as_json: bool) -> None:
 
     Exit code 1 if something is wrong.
     """
-    checks = opened(command_home).doctor()
+    checks = list(examine(opened(command_home).config, os.environ, Path.cwd()))
     if as_json:
         show.as_json([{"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks])
     else:

@@ -25,11 +25,12 @@ def mcp(command_home: Path | None) -> None:
     try:
         from ratchet.mcp.server import create
         from ratchet.mcp.tasktools import Place
+        from ratchet.taskworkers import TaskWorkers
     except ImportError as error:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
     runtime = opened(command_home)
     _mend_input()
-    workers = runtime.workers(1)
+    workers = TaskWorkers(lambda: runtime.store, lambda: runtime.episodes, 1)
     try:
         create(runtime, Place(wake=workers.wake)).run("stdio")
     finally:

@@ -18,10 +18,11 @@ from ratchet.errors import BackendError, Conflict, NotFound, RatchetError, Refus
 from ratchet.guard import blocks
 from ratchet.guard.evidence import Evidence, count, evidence
 from ratchet.guard.planning import ALPHA, Asked, plan, release, take_lease
-from ratchet.guard.trials import OPEN, note, row_of, trial, trials, write
+from ratchet.guard.trials import OPEN, row_of, trial, trials, write
 from ratchet.ports import Store, Target
 from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, UnitKind
 from ratchet.redaction import clean
+from ratchet.timeline import note
 
 log = logging.getLogger(__name__)
 

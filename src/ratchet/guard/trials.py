@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import cast
@@ -11,7 +9,6 @@ from typing import cast
 from ratchet.errors import Conflict, NotFound
 from ratchet.ports import Store, Where
 from ratchet.records import Change, Json, Row, Trial, TrialState
-from ratchet.redaction import clean
 
 OPEN: tuple[TrialState, ...] = ("planned", "open", "paused")
 """States in which a trial holds its target."""
@@ -91,22 +88,3 @@ def write(store: Store, held: Trial, **changes: object) -> Trial:
             f"trial {held.id} was changed by somebody else meanwhile; look again: ratchet trials show {held.id}"
         )
     return replace(moved, revision=held.revision + 1)
-
-
-def note(store: Store, noun: str, record: str, verb: str, at: float, **details: Json) -> None:
-    """Add one line to the timeline; call it in the transaction of what it tells."""
-    # Ids that sort by the moment of writing: several events may share one `at`.
-    event: Row = {
-        "id": f"e{time.time_ns():016x}{os.urandom(4).hex()}",
-        "noun": noun,
-        "record": record,
-        "verb": verb,
-        "at": at,
-    }
-    said = {name: clean(value) if isinstance(value, str) else value for name, value in details.items()}
-    store.insert_new("events", [{**event, **{name: value for name, value in said.items() if value not in ("", None)}}])
-
-
-def events(store: Store, record: str) -> list[Row]:
-    """What happened to one record, in order."""
-    return store.find("events", {"record": record}, order=("at", "id")).rows

@@ -15,13 +15,14 @@ from typing import TypeVar
 
 from ratchet.errors import Conflict, NotFound, RatchetError, Refused, UsageError
 from ratchet.guard.guard import Guard
-from ratchet.guard.trials import OPEN, note, trials
+from ratchet.guard.trials import OPEN, trials
 from ratchet.knobs.versions import target_of
 from ratchet.loops import lesson_trials, proposals, rules, suggestions
 from ratchet.loops.looking import problems, subsided
 from ratchet.loops.telling import tell
 from ratchet.ports import Fix, Notice, Problem, Proposer, Store
 from ratchet.records import Proposal, Trial
+from ratchet.timeline import note
 
 log = logging.getLogger(__name__)
 

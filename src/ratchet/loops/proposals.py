@@ -10,10 +10,11 @@ from typing import cast
 from ratchet.digest import hex_of
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.guard.guard import Guard
-from ratchet.guard.trials import OPEN, change_of, change_row, note, trial, trials
+from ratchet.guard.trials import OPEN, change_of, change_row, trial, trials
 from ratchet.ports import Fix, Problem, Store, Where
 from ratchet.records import Change, Json, Proposal, ProposalState, Row, Trial
 from ratchet.redaction import clean
+from ratchet.timeline import note
 
 PREFIX = "settings:"
 STATES: tuple[ProposalState, ...] = ("open", "trial", "kept", "reverted", "undecided", "rejected", "closed")

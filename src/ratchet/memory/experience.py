@@ -12,7 +12,6 @@ from typing import cast
 
 from ratchet import episodes
 from ratchet.errors import Conflict
-from ratchet.guard.trials import note
 from ratchet.healing import Attempt, Episode, Memo, Task
 from ratchet.memory.checks import switches_off
 from ratchet.memory.lessons import PROVEN_SESSIONS
@@ -21,6 +20,7 @@ from ratchet.memory.triggers import lesson_id_of
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Row
 from ratchet.redaction import clean
+from ratchet.timeline import note
 
 LESSONS = 5
 _DIFF_CHARS = 2_000  # of the literal change that a lesson shows

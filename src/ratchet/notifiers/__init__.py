@@ -7,23 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ratchet.config import NOTIFY_PREFIX as PREFIX
 from ratchet.errors import UsageError
 from ratchet.notifiers.email import EmailNotifier
 from ratchet.notifiers.log import LogNotifier
 from ratchet.notifiers.web import SlackNotifier, TelegramNotifier, WebhookNotifier
 from ratchet.ports import Notifier
-
-PREFIX = "RATCHET_NOTIFY_"
-VARIABLES = {
-    f"{PREFIX}WEBHOOK_URL": "an https address that is sent each notice as JSON",
-    f"{PREFIX}SLACK_URL": "the address of a Slack incoming webhook",
-    f"{PREFIX}TELEGRAM_TOKEN": "the token of a Telegram bot; needs RATCHET_NOTIFY_TELEGRAM_CHAT",
-    f"{PREFIX}TELEGRAM_CHAT": "the id of the chat that the bot writes to",
-    f"{PREFIX}SMTP_URL": "a mail server, smtp://user:password@host:587 (STARTTLS) or smtps://...; needs _EMAIL_TO",
-    f"{PREFIX}EMAIL_TO": "who gets the mail, several separated by commas",
-    f"{PREFIX}EMAIL_FROM": "the sender; by default the first recipient",
-}
-"""Every variable, with its meaning."""
 
 
 def from_environment(environ: Mapping[str, str]) -> list[Notifier]:
