@@ -9,7 +9,7 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from ratchet.confinement import FileChange
@@ -27,6 +27,18 @@ def diff_text(changes: Iterable[FileChange]) -> str:
 
 def file_diff(change: FileChange) -> str:
     """The patch of one file: a unified diff, or git's own binary form where the content is no UTF-8 text."""
+    if change.before is not None and change.after is not None and _became_link(change.before_mode, change.after_mode):
+        # A file that became a link, or the other way round: git speaks of two changes.
+        removed, added = replace(change, after=None, after_mode=0), replace(change, before=None, before_mode=0)
+        return _one_diff(removed) + _one_diff(added)
+    return _one_diff(change)
+
+
+def _became_link(before_mode: int, after_mode: int) -> bool:
+    return (before_mode == LINK_MODE) != (after_mode == LINK_MODE)
+
+
+def _one_diff(change: FileChange) -> str:
     old, new = _quoted("a/" + change.path), _quoted("b/" + change.path)
     lines = [f"diff --git {old} {new}\n"]
     if change.before is None:
@@ -46,8 +58,9 @@ def file_diff(change: FileChange) -> str:
         )
         lines.append(f"index {names[0]}..{names[1]}\nGIT binary patch\n{_literal(after)}\n{_literal(before)}\n")
         return "".join(lines)
-    lines.append(f"--- {old if change.before is not None else '/dev/null'}\n")
-    lines.append(f"+++ {new if change.after is not None else '/dev/null'}\n")
+    end = "\t\n" if " " in change.path else "\n"  # behind a name with a space, a tab tells where it ends
+    lines.append("--- /dev/null\n" if change.before is None else f"--- {old}{end}")
+    lines.append("+++ /dev/null\n" if change.after is None else f"+++ {new}{end}")
     lines += [hunk.decode() for hunk in _hunks(_lines(before), _lines(after))]
     return "".join(lines)
 

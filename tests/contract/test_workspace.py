@@ -13,12 +13,12 @@ import pytest
 
 from ratchet.confinement import Command, Limits, Ran
 from ratchet.errors import NotFound, Refused
+from ratchet.patching import diff_text
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.copied import CopiedWorkspace
 from ratchet.sandbox.landlock import Landlock
-from ratchet.sandbox.patch import patch
 from ratchet.sandbox.probe import probe
 from ratchet.sandbox.workspace import LayeredWorkspace
 
@@ -190,9 +190,13 @@ def test_a_diff_is_a_patch_that_git_applies(workspace: Workspace, run: Shell, pr
     )
     changes = workspace.diff()
     applied = subprocess.run(
-        ["git", "apply", "-p1"], cwd=project, input=patch(changes), capture_output=True, check=False
+        ["git", "apply", "-p1"],
+        cwd=project,
+        input=diff_text(changes).encode("utf-8", "surrogateescape"),
+        capture_output=True,
+        check=False,
     )
-    assert applied.returncode == 0, applied.stderr.decode() + patch(changes).decode("latin-1")
+    assert applied.returncode == 0, applied.stderr.decode() + diff_text(changes)
     for change in changes:
         path = project / change.path
         if change.after is None:
