@@ -19,8 +19,9 @@ test: $(READY)
 test-postgres: $(READY)
 	RATCHET_TEST_STORE=postgres $(BIN)/python -m pytest -q $(ON_POSTGRES)
 
-UNITS := credit ingest patterns recall portable purse loops settings lessons keeping client
-ON_POSTGRES := $(UNITS:%=tests/unit/test_%.py) tests/loops/test_guard.py tests/loops/test_improve.py \
+UNITS := lessons/test_credit failures/test_ingest failures/test_patterns lessons/test_recall lessons/test_portable \
+  healing/test_purse failures/test_loops improving/test_settings lessons/test_lessons store/test_keeping test_client
+ON_POSTGRES := $(UNITS:%=tests/unit/%.py) tests/loops/test_guard.py tests/loops/test_improve.py \
   tests/loops/test_live.py tests/loops/test_global.py tests/loops/test_heal.py tests/surfaces/test_command_line.py
 
 check: $(READY)
@@ -28,7 +29,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q tests/unit
+	$(BIN)/python -m pytest -q tests/unit tests/architecture
 
 bench: $(BENCH)
 	@for script in $(BENCHMARKS) page; do $(BIN)/python benchmarks/$$script.py || exit 1; done

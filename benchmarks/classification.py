@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from figures import Figure, at_least, at_most, cpu_us, publish
-from ratchet.kinds import is_retry_safe, kind_of
+from ratchet.failures.kinds.kind import is_retry_safe, kind_of
 
 MESSAGES = Path(__file__).parent / "data" / "messages.jsonl"
 

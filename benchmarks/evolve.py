@@ -24,7 +24,7 @@ from evolve_loop import cost, looped
 from evolve_rules import Ran, bench, best_of_n, gepa_runs, greedy, one_standard_error, raced, shortened, three_examples
 from figures import Figure, publish
 from guard_search import FDR, score
-from ratchet.loops.racing import Race, draw, levels
+from ratchet.evolving.race.race import Race, draw, levels
 
 RULES: dict[str, Callable[..., Ran | None]] = {
     "greedy": greedy,

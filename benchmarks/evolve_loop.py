@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 
 from evolve_rules import Bench, Ran, bench, shortened
 from guard_search import FDR, PROPOSALS, Agent, score
-from ratchet.benching import Agent as AgentUnderTest
-from ratchet.benching import Benchmark, BenchTask, Evaluation
-from ratchet.evolveasked import EvolveAsked, EvolveMeans
-from ratchet.evolving import Evolution
-from ratchet.proposing import Job, ProposalJob, Proposed
+from ratchet.evolving.bench.benchmark import Agent as AgentUnderTest
+from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
+from ratchet.evolving.candidate import Evolution
+from ratchet.evolving.job import Job, ProposalJob, Proposed
+from ratchet.evolving.request import EvolveAsked, EvolveMeans
 from ratchet.runtime import Runtime
 from ratchet.testing.evolving import SyntheticMeasure, synthetic_agent, synthetic_benchmark
 

@@ -1,6 +1,6 @@
 """One run of 200 proposals by several rules of acceptance, in the same world (`guard_search`), each told in full.
 
-Ratchet's rule is the code of its loop (`ratchet.loops.racing`): draws, races, levels; what waits is raced first. The
+Ratchet's rule is the code of its loop (`evolving.race`): draws, races, levels; what waits is raced first. The
 others are the rules in use: keep whatever scores higher (greedy), whatever scores higher by a standard error, GEPA's
 minibatch of three, and GEPA 0.1.4 itself.
 
@@ -18,7 +18,7 @@ from math import sqrt
 from random import Random
 
 from guard_search import FDR, HELPING, TASKS, Agent, Proposal, score, world
-from ratchet.loops.racing import INCUMBENT, Race, draw, levels
+from ratchet.evolving.race.race import INCUMBENT, Race, draw, levels
 
 SEALED = 200
 REPEATS = 3

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from figures import Figure, at_least, publish
-from ratchet.grouping import group
+from ratchet.failures.grouping import group
 
 LOGHUB = Path(__file__).resolve().parents[2] / "shared" / "data" / "loghub"
 # The masks of drain3's own example (examples/drain3.ini in its repository): its generic configuration.

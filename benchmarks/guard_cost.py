@@ -11,7 +11,7 @@ from random import Random
 
 from figures import Figure
 from guard_worlds import ramp_share
-from ratchet.gate import CanaryTest, RankBet
+from ratchet.gate.arms import CanaryTest, RankBet
 
 HISTORY = 100_000
 TIMED = 20_000

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from random import Random
 
-from ratchet.gate import CanaryTest, PromoteTest
+from ratchet.gate.arms import CanaryTest, PromoteTest
 
 RATES = (0.4, 0.6, 0.8, 0.9, 0.96, 0.99)
 DROPS = (0.06, 0.12, 0.25, 0.5, 0.9)

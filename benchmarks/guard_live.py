@@ -34,7 +34,7 @@ from ratchet import Choice, Fix, Problem, Range
 from ratchet.errors import Conflict
 from ratchet.records import Json, Row, Trial
 from ratchet.runtime import Runtime
-from ratchet.timeline import events
+from ratchet.store.timeline import events
 
 AGENT = "client"
 WINDOW_S = 0.25

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Protocol
 
 from guard_worlds import Unit
-from ratchet.gate import CanaryTest
+from ratchet.gate.arms import CanaryTest
 
 
 class Policy(Protocol):

@@ -13,8 +13,8 @@ from random import Random
 
 from guard_policies import Gate, MakePolicy
 from guard_worlds import LATENCY_SPREAD, Unit, World, in_flight, ramp_share
-from ratchet.gate import CanaryTest, RankBet
-from ratchet.trialgate import Plan, TrialGate
+from ratchet.gate.arms import CanaryTest, RankBet
+from ratchet.gate.trial import Plan, TrialGate
 
 FULL_SHARE = 0.5
 

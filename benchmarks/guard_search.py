@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from random import Random
 
-from ratchet.gate import EvidenceLedger, PairedGate
+from ratchet.gate.arms import EvidenceLedger, PairedGate
 
 TASKS = 200
 PROPOSALS = 200

@@ -80,7 +80,7 @@ def batches(rows: Iterator[Row], size: int = 2_000) -> Iterator[list[Row]]:
 
 
 def main(count: int, home: Path) -> None:
-    from ratchet.analysis.ingest import ingest
+    from ratchet.failures.patterns.ingest import ingest
     from ratchet.store.sqlite import SqliteStore
 
     store = SqliteStore(home / "ratchet.db")

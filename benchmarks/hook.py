@@ -28,8 +28,8 @@ _PREPARE = """
 import json, sys
 from pathlib import Path
 from ratchet import exposure, install
-from ratchet.kinds import kind_of
-from ratchet.signature import sign, template_of
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.signature import sign, template_of
 from ratchet.store.sqlite import SqliteStore
 
 root, count, project, known = Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]

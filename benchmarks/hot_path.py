@@ -23,14 +23,14 @@ from pathlib import Path
 
 from figures import Figure, at_most, publish
 from history import AGENTS, DAYS, STARTED_AT, batches, outcomes
-from ratchet.analysis.health import health
-from ratchet.analysis.ingest import ingest
-from ratchet.analysis.patterns import patterns
 from ratchet.client import Ratchet
-from ratchet.drain import drain
-from ratchet.journal import segments
+from ratchet.failures.patterns.health import health
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.failures.patterns.patterns import patterns
+from ratchet.failures.redaction.text import redact
+from ratchet.recording.drain import drain
+from ratchet.recording.journal import segments
 from ratchet.records import Fields, Row
-from ratchet.redaction import redact
 from ratchet.store.sqlite import SqliteStore
 
 ROUNDS = 9

@@ -22,7 +22,7 @@ import psycopg
 
 from figures import Figure, at_least, publish
 from history import SIGNATURES, STARTED_AT, outcomes
-from ratchet.analysis.ingest import ingest
+from ratchet.failures.patterns.ingest import ingest
 from ratchet.records import Row
 from ratchet.store import rows as codec
 from ratchet.store.postgres import PostgresStore

@@ -39,10 +39,10 @@ from pathlib import Path
 from typing import Any
 
 from figures import Figure, at_least, at_most, publish
-from ratchet.memory.lessons import add
-from ratchet.memory.recall import recall
-from ratchet.ranking import THRESHOLD, Text, compare, trigrams
-from ratchet.signature import template_of
+from ratchet.failures.signature import template_of
+from ratchet.lessons.lessons import add
+from ratchet.lessons.ranking import THRESHOLD, Text, compare, trigrams
+from ratchet.lessons.recall import recall
 from ratchet.store.sqlite import SqliteStore
 
 HERE = Path(__file__).parent

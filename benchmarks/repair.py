@@ -25,12 +25,12 @@ from pathlib import Path
 
 from figures import Figure, at_most, publish
 from ratchet import tasks
-from ratchet.confinement import Command, Limits, View
 from ratchet.errors import Refused
-from ratchet.healing import Memo
+from ratchet.healing.episode import Memo
+from ratchet.healing.solvers.repair import CHOICE, Asked, Found, Order, files_of, note_of, search, shuffled
 from ratchet.ports import Sandbox
-from ratchet.sandboxes import Sandboxes
-from ratchet.solvers.repair import CHOICE, Asked, Found, Order, files_of, note_of, search, shuffled
+from ratchet.sandbox.choice import Sandboxes
+from ratchet.sandbox.command import Command, Limits, View
 from ratchet.tasks import CHECK, ShippedTask, faults
 
 _EVERY = 3

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from figures import Figure, at_most, publish
-from ratchet import coin
-from ratchet.effects import ALPHA, Counts, e_value, interval, withheld_share
+from ratchet import ids as coin
+from ratchet.gate.effects import ALPHA, Counts, e_value, interval, withheld_share
 
 Rate = Callable[[int, bool], float]
 """(position of the unit, whether it is shown its lesson) -> its probability of success."""

@@ -21,9 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from figures import Figure, at_most, publish
-from ratchet.confinement import Command, Limits, View
 from ratchet.sandbox import running
 from ratchet.sandbox.bubblewrap import Bubblewrap, binary, planned
+from ratchet.sandbox.command import Command, Limits, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.workspace import LayeredWorkspace
 

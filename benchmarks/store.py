@@ -23,10 +23,10 @@ from pathlib import Path
 
 from figures import Figure, at_least, at_most, publish
 from history import AGENTS, DAYS, STARTED_AT, batches, outcomes
-from ratchet.analysis.ingest import ingest
-from ratchet.drain import drain
-from ratchet.journal import Journal
-from ratchet.recorder import Recorder
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.recording.drain import drain
+from ratchet.recording.journal import Journal
+from ratchet.recording.recorder import Recorder
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 
@@ -147,8 +147,8 @@ def drain_figures(history: Path, size: int) -> list[Figure]:
 
 
 def ask_patterns(path: Path) -> int:
-    from ratchet.analysis.health import health
-    from ratchet.analysis.patterns import patterns
+    from ratchet.failures.patterns.health import health
+    from ratchet.failures.patterns.patterns import patterns
 
     store = SqliteStore(path)
     found = len(patterns(store, now=time.time()))
@@ -158,7 +158,7 @@ def ask_patterns(path: Path) -> int:
 
 
 def ask_correlations(path: Path) -> int:
-    from ratchet.analysis.correlation import correlations
+    from ratchet.failures.patterns.correlation import correlations
 
     store = SqliteStore(path)
     found = len(correlations(store))

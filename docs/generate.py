@@ -15,26 +15,28 @@ from pathlib import Path
 import click
 
 import ratchet
-from ratchet import benchshapes, classify, healshapes, shapes
-from ratchet.bench.figures import figures, paired
-from ratchet.benchbook import Compared as ComparedRuns
-from ratchet.benching import Agent, Benchmark, BenchTask, Evaluation
-from ratchet.benchruns import BenchRun
+from ratchet import classify
 from ratchet.cli.app import EXIT_CODES, SECTIONS, cli
 from ratchet.cli.demo import HISTORY
-from ratchet.comparison import Compared, Ratio, Run
-from ratchet.config import Config
-from ratchet.effects import Counts, Shrunk
-from ratchet.healing import Attempt, Budget, Episode, Task
-from ratchet.kinds import KINDS
-from ratchet.knobs.versions import StoredSettings
-from ratchet.loops.improve import Ticked
-from ratchet.loops.pulse import Pulse
-from ratchet.notifiers import VARIABLES
+from ratchet.config import NOTIFY, Config
+from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation
+from ratchet.evolving.bench.book import Compared as ComparedRuns
+from ratchet.evolving.bench.figures import figures, paired
+from ratchet.evolving.bench.rows import BenchRun
+from ratchet.failures.kinds.kind import KINDS
+from ratchet.gate.effects import Counts, Shrunk
+from ratchet.healing.comparison import Compared, Ratio, Run
+from ratchet.healing.episode import Attempt, Budget, Episode, Task
+from ratchet.improving.book import Watched
+from ratchet.improving.loop.improve import Ticked
+from ratchet.improving.loop.pulse import Pulse
+from ratchet.improving.settings.versions import StoredSettings
+from ratchet.lessons.effect import LessonEffect
 from ratchet.records import Json, Proposal
-from ratchet.report import LessonEffect
 from ratchet.runtime import Runtime
-from ratchet.trialbook import Watched
+from ratchet.serving.shapes import bench as benchshapes
+from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes import healing as healshapes
 
 _ATTEMPT = Attempt(episode="", n=1, status="passed")
 _TASK = Task(id="", check=("",))
@@ -142,7 +144,7 @@ def settings() -> Iterator[str]:
     yield "## Who is told\n"
     yield "Only from the environment, since all of these are secrets or lead to people:\n"
     yield "| environment | meaning |\n|---|---|"
-    yield from (f"| `{name}` | {meaning} |" for name, meaning in VARIABLES.items())
+    yield from (f"| `{name}` | {meaning} |" for name, meaning in NOTIFY.items())
     yield ""
 
 

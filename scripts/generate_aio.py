@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src/ratchet/aio.py"
 TWINS = {
     "Ratchet": "ratchet/client.py",
-    "LessonBook": "ratchet/lessonbook.py",
-    "TrialBook": "ratchet/trialbook.py",
-    "ProposalBook": "ratchet/trialbook.py",
-    "Pulses": "ratchet/trialbook.py",
+    "LessonBook": "ratchet/lessons/book.py",
+    "TrialBook": "ratchet/improving/book.py",
+    "ProposalBook": "ratchet/improving/book.py",
+    "Pulses": "ratchet/improving/book.py",
 }
 HERE = ("heal", "record", "retry", "settings", "watch")
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ratchet.aio import AsyncRatchet
-    from ratchet.classification import Classification, classify
     from ratchet.client import Ratchet, heal, record, retry, settings, watch
     from ratchet.errors import (
         BackendError,
@@ -29,18 +28,19 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
-    from ratchet.grouping import group
-    from ratchet.knobs.knob import Choice, Knob, Range
+    from ratchet.failures.classification import Classification, classify
+    from ratchet.failures.grouping import group
+    from ratchet.failures.redaction.text import redact
+    from ratchet.improving.settings.knob import Choice, Knob, Range
     from ratchet.ports import Fix, Problem
     from ratchet.records import Change, Exposure, Failure, Lesson, Outcome, Pattern, Proposal, Step, Trial
-    from ratchet.redaction import redact
 
 __version__ = "0.1.0"
 
 _HOME_OF = {
     "AsyncRatchet": "aio",
-    "Classification": "classification",
-    "classify": "classification",
+    "Classification": "failures.classification",
+    "classify": "failures.classification",
     "Ratchet": "client",
     "record": "client",
     "settings": "client",
@@ -59,14 +59,14 @@ _HOME_OF = {
         ),
         "errors",
     ),
-    "group": "grouping",
+    "group": "failures.grouping",
     "heal": "client",
-    **dict.fromkeys(("Choice", "Knob", "Range"), "knobs.knob"),
+    **dict.fromkeys(("Choice", "Knob", "Range"), "improving.settings.knob"),
     **dict.fromkeys(("Fix", "Problem"), "ports"),
     **dict.fromkeys(
         ("Change", "Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Proposal", "Step", "Trial"), "records"
     ),
-    "redact": "redaction",
+    "redact": "failures.redaction.text",
     "retry": "client",
 }
 

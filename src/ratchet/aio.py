@@ -18,20 +18,23 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Unpack
 
-    from ratchet.analysis.health import Health
     from ratchet.config import Tunables
-    from ratchet.decorators import Judge, Watch
-    from ratchet.healed import Heal, HealOptions
-    from ratchet.knobs.agent_settings import AgentSettings
-    from ratchet.knobs.knob import Knob
-    from ratchet.learning import Learned
-    from ratchet.lesson_effect import LessonEffect
-    from ratchet.lessonbook import LessonBook, MemoryStats
-    from ratchet.loops.improve import Ticked
-    from ratchet.loops.pulse import Pulse
-    from ratchet.memory.portable import Imported, Synced
-    from ratchet.memory.recall import Recalled
+    from ratchet.failures.patterns.health import Health
+    from ratchet.healing.in_code.decorator import Heal, HealOptions
+    from ratchet.improving.book import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
+    from ratchet.improving.calls.retry import Retry, RetryOptions
+    from ratchet.improving.loop.improve import Ticked
+    from ratchet.improving.loop.pulse import Pulse
+    from ratchet.improving.report import Report
+    from ratchet.improving.settings.agent_settings import AgentSettings
+    from ratchet.improving.settings.knob import Knob
+    from ratchet.lessons.book import LessonBook, MemoryStats
+    from ratchet.lessons.effect import LessonEffect
+    from ratchet.lessons.learning import Learned
+    from ratchet.lessons.portable import Imported, Synced
+    from ratchet.lessons.recall import Recalled
     from ratchet.ports import Proposer, Target
+    from ratchet.recording.watch import Judge, Watch
     from ratchet.records import (
         Fields,
         Json,
@@ -47,9 +50,6 @@ if TYPE_CHECKING:
         TrialMode,
         TrialState,
     )
-    from ratchet.report import Report
-    from ratchet.retried import Retry, RetryOptions
-    from ratchet.trialbook import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
 
 Item = TypeVar("Item")
 _CHUNK = 200  # items fetched a trip to a thread

@@ -11,37 +11,37 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
-from ratchet import runs
 from ratchet.arguments import need_count, need_flag_or_none, need_text, need_text_or_none, need_time_or_none
-from ratchet.decorators import Watch
 from ratchet.errors import UsageError
-from ratchet.recorder import Recorder
+from ratchet.recording import run as runs
+from ratchet.recording.recorder import Recorder
+from ratchet.recording.watch import Watch
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
-    from ratchet.analysis.health import Health
-    from ratchet.arms import OpenTrials
-    from ratchet.background import Background
     from ratchet.config import Config, Settings, Tunables
-    from ratchet.decorators import Judge
-    from ratchet.healed import Check, Heal, HealOptions
-    from ratchet.incode.healer import Mode
-    from ratchet.knobs.agent_settings import AgentSettings
-    from ratchet.knobs.knob import Knob
-    from ratchet.knobs.live import Live
-    from ratchet.learning import Learned
-    from ratchet.lessonbook import LessonBook
-    from ratchet.loops.improve import Ticked
-    from ratchet.memory.recall import Recalled
+    from ratchet.failures.patterns.health import Health
+    from ratchet.healing.in_code.decorator import Check, Heal, HealOptions
+    from ratchet.healing.in_code.healer import Mode
+    from ratchet.healing.job import Solver
+    from ratchet.improving.book import ProposalBook, Pulses, TrialBook
+    from ratchet.improving.calls.retry import Retry, RetryOptions
+    from ratchet.improving.loop.improve import Ticked
+    from ratchet.improving.report import Report
+    from ratchet.improving.settings.agent_settings import AgentSettings
+    from ratchet.improving.settings.knob import Knob
+    from ratchet.improving.settings.live import Live
+    from ratchet.improving.trials.arms import OpenTrials
+    from ratchet.lessons.book import LessonBook
+    from ratchet.lessons.learning import Learned
+    from ratchet.lessons.recall import Recalled
     from ratchet.ports import Proposer, Target
+    from ratchet.recording.background import Background
+    from ratchet.recording.watch import Judge
     from ratchet.records import Fields, Json, Outcome, Pattern
-    from ratchet.report import Report
-    from ratchet.retried import Retry, RetryOptions
     from ratchet.runtime import Runtime
-    from ratchet.solving import Solver
-    from ratchet.trialbook import ProposalBook, Pulses, TrialBook
 
 
 class Ratchet:
@@ -109,7 +109,7 @@ class Ratchet:
         with self._lock:
             if self._drainer is not None:
                 return
-            from ratchet.background import Background
+            from ratchet.recording.background import Background
 
             try:
                 interval_s = self._config.drain_interval_s
@@ -148,13 +148,13 @@ class Ratchet:
 
     def heal(self, **options: Unpack[HealOptions]) -> Heal:
         """Heal a function when it fails; the options are those of `ratchet.heal`."""
-        from ratchet.healed import Heal
+        from ratchet.healing.in_code.decorator import Heal
 
         return Heal(lambda: self._runtime, **options)
 
     def retry(self, **options: Unpack[RetryOptions]) -> Retry:
         """Retry a call that failed; the options are those of `ratchet.retry`."""
-        from ratchet.retried import Retry
+        from ratchet.improving.calls.retry import Retry
 
         return Retry(lambda: self._runtime, **options)
 
@@ -163,7 +163,7 @@ class Ratchet:
 
         Costs nothing until it is used, so it may stand at the top of a module. Raises UsageError for what is no knob.
         """
-        from ratchet.knobs.agent_settings import AgentSettings
+        from ratchet.improving.settings.agent_settings import AgentSettings
 
         return AgentSettings(agent, knobs, live=self._live, store=lambda: self._runtime.store, enclosing=runs.enclosing)
 
@@ -171,8 +171,8 @@ class Ratchet:
     def _live(self) -> Live:
         with self._lock:
             if self._live_held is None:
-                from ratchet.background import Background
-                from ratchet.knobs.live import Live
+                from ratchet.improving.settings.live import Live
+                from ratchet.recording.background import Background
 
                 self._live_held = Live(lambda work, every_s: Background(work, every_s, name="ratchet-settings"))
                 self._live_held.arms = self._open_trials
@@ -182,7 +182,7 @@ class Ratchet:
     def _open_trials(self) -> OpenTrials:
         with self._lock:
             if self._trials_held is None:
-                from ratchet.arms import OpenTrials
+                from ratchet.improving.trials.arms import OpenTrials
 
                 self._trials_held = OpenTrials(str(self._home()), lambda row: self._recorder.append(row))
             return self._trials_held
@@ -273,7 +273,7 @@ class Ratchet:
 
         A fault is logged and the next turn comes. Starting again replaces the thread. Raises UsageError.
         """
-        from ratchet.background import Background
+        from ratchet.recording.background import Background
 
         every_s = self._config.loop_interval_s if interval_s is None else interval_s
         if not every_s > 0:

@@ -13,7 +13,7 @@ import gc
 import os
 import sys
 
-from ratchet import exposure
+from ratchet.lessons import exposure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def _session_start(home: str) -> str:
         return ""
     event = _event()
     session = _session(event)
-    from ratchet import lookup
-    from ratchet.fence import START_LIMIT, fitted
+    from ratchet.lessons import lookup
+    from ratchet.lessons.fence import START_LIMIT, fitted
 
     _end_in_time_in_c()
     _, offered = fitted(lookup.top(home, _text(event, "cwd")), START_LIMIT)
@@ -143,7 +143,8 @@ def _read_reviewed(home: str) -> None:
         return
     if not os.path.exists(os.path.join(project, ".ratchet")):
         return
-    from ratchet import detached, reviewed
+    from ratchet.integrations import detached
+    from ratchet.lessons import reviewed
 
     if reviewed.changed(home, project):
         reviewed.note(home, project)
@@ -159,7 +160,7 @@ def _after_failure(home: str) -> str:
     assert isinstance(failure, dict)
     if not kept or failure.get("kind") in _EXCUSED or exposure.published(home).active == 0:
         return ""
-    from ratchet import lookup
+    from ratchet.lessons import lookup
 
     _end_in_time_in_c()
     lessons = lookup.matching(home, failure, project=_text(row, "project"))
@@ -172,7 +173,8 @@ def _before_step(home: str) -> str:
         _drain_stdin()
         return ""
     event = _event()
-    from ratchet import lookup, toolcall
+    from ratchet.failures import tool_call as toolcall
+    from ratchet.lessons import lookup
 
     _end_in_time_in_c()
     tool, tool_input = _text(event, "tool_name"), event.get("tool_input")
@@ -184,7 +186,7 @@ def _before_step(home: str) -> str:
 def _session_end(home: str) -> str:
     """Leave the rest to a process of its own: little time is given here."""
     event = _event()
-    from ratchet import detached
+    from ratchet.integrations import detached
 
     session, transcript = _session(event), _text(event, "transcript_path")
     detached.start(home, project=_text(event, "cwd"), session=session, transcript=transcript)
@@ -209,9 +211,10 @@ def failed_row(event: Row) -> Row:
     """The Outcome of a failed tool call, as the reader of histories would give it, under the same id."""
     import time
 
-    from ratchet import coin, toolcall
-    from ratchet.intent import intent
-    from ratchet.redaction import FOLDER, label
+    from ratchet import ids as coin
+    from ratchet.failures import tool_call as toolcall
+    from ratchet.failures.intent import intent
+    from ratchet.failures.redaction.text import FOLDER, label
 
     tool, tool_input = _text(event, "tool_name") or "unknown", event.get("tool_input")
     session = _text(event, "session_id")
@@ -254,7 +257,7 @@ def _answered(home: str, session: str, lessons: list[Row], channel: str, *, trig
     """The fenced lessons of the best one's pattern, where the coin shows them; an Exposure is journalled either way."""
     if not lessons:
         return ""
-    from ratchet.fence import FAILURE_LIMIT, fitted
+    from ratchet.lessons.fence import FAILURE_LIMIT, fitted
 
     pattern = exposure.pattern_of(lessons[0])
     same = [lesson for lesson in lessons if exposure.pattern_of(lesson) == pattern]
@@ -285,7 +288,7 @@ def _obeyed(home: str, session: str, lessons: list[Row], channel: str, *, trigge
 
 def _event() -> Row:
     """The event on standard input. Raises ValueError when it is no JSON object."""
-    from ratchet import wire
+    from ratchet.recording import wire
 
     found = wire.read(_read_stdin().decode("utf-8", "replace"))
     if not isinstance(found, dict):
@@ -315,7 +318,7 @@ def _drain_stdin() -> None:
 
 def _say(event: str, context: str) -> None:
     """Print the answer: one document, in one go."""
-    from ratchet import wire
+    from ratchet.recording import wire
 
     output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
     data = memoryview(wire.written_in_ascii(output).encode("ascii") + b"\n")
@@ -325,7 +328,7 @@ def _say(event: str, context: str) -> None:
 
 def _journal(home: str, record: str, row: Row) -> bool:
     """Append one record to the segment that the hooks of a day share; whether it is on its way to disk."""
-    from ratchet.journal import Journal
+    from ratchet.recording.journal import Journal
 
     return Journal(home, shared=True).append({"r": record, **row})
 
@@ -355,7 +358,7 @@ def _session(event: Row) -> str:
     session = _text(event, "session_id")
     if len(session) == _UUID_CHARS and session.count("-") == 4 and not set(session).difference(_UUID_OF):
         return session
-    from ratchet.redaction import label
+    from ratchet.failures.redaction.text import label
 
     return label(session)
 

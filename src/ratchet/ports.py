@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from ratchet.records import Json, Metric, Outcome, Quarantined, Row, Version
 
 if TYPE_CHECKING:
-    from ratchet.confinement import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
+    from ratchet.sandbox.command import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
 """Column -> value (equality), or (operator, value) with operator one of `= != < <= > >= in`. Conditions are ANDed."""
@@ -333,7 +333,7 @@ def __getattr__(name: str) -> object:
     """Values of the port `Sandbox`, which lie with the sandbox: loaded for the authors of backends who ask here."""
     if name not in _OF_COMMANDS:
         raise AttributeError(f"module 'ratchet.ports' has no attribute {name!r}")
-    return getattr(import_module("ratchet.confinement"), name)
+    return getattr(import_module("ratchet.sandbox.command"), name)
 
 
 __all__ = [

@@ -25,7 +25,7 @@ ProposalState = Literal["open", "trial", "kept", "reverted", "undecided", "rejec
 class Step:
     """What an agent did in one call of a tool.
 
-    `head` and `target` are the intent (`ratchet.intent`): two steps with the same tool, head and target try the
+    `head` and `target` are the intent (`failures.intent`): two steps with the same tool, head and target try the
     same thing. `input` is the redacted, capped text of the tool's input (for a shell the command itself); `change`
     is what an edit did, when the step was one (`- old` and `+ new` lines).
     """

@@ -12,8 +12,8 @@ from ratchet.errors import UsageError
 from ratchet.ports import Proposer, Source
 
 if TYPE_CHECKING:
-    from ratchet.proposing import AgentProposer, ProposerOptions
-    from ratchet.solving import Judge, Solver, SolverOptions
+    from ratchet.evolving.job import AgentProposer, ProposerOptions
+    from ratchet.healing.job import Judge, Solver, SolverOptions
 
 SOURCES = "ratchet.sources"
 PROPOSERS = "ratchet.proposers"
@@ -22,18 +22,21 @@ JUDGES = "ratchet.judges"
 AGENT_PROPOSERS = "ratchet.agent_proposers"
 
 _BUILT_IN: Mapping[str, Mapping[str, str]] = {
-    JUDGES: {"command": "ratchet.judges.command:CommandJudge", "pytest": "ratchet.judges.pytest:PytestJudge"},
+    JUDGES: {
+        "command": "ratchet.healing.judges.command:CommandJudge",
+        "pytest": "ratchet.healing.judges.pytest:PytestJudge",
+    },
     SOLVERS: {
-        "auto": "ratchet.solvers.auto:create",
-        "repair": "ratchet.solvers.repair:Repair",
-        "model": "ratchet.solvers.model:create",
-        "command": "ratchet.solvers.command:create",
+        "auto": "ratchet.healing.solvers.auto:create",
+        "repair": "ratchet.healing.solvers.repair:Repair",
+        "model": "ratchet.healing.solvers.model:create",
+        "command": "ratchet.healing.solvers.command:create",
     },
     AGENT_PROPOSERS: {
-        "settings": "ratchet.proposers.settings:create",
-        "model": "ratchet.proposers.model:create",
-        "command": "ratchet.proposers.command:create",
-        "script": "ratchet.proposers.script:create",
+        "settings": "ratchet.evolving.proposers.settings:create",
+        "model": "ratchet.evolving.proposers.model:create",
+        "command": "ratchet.evolving.proposers.command:create",
+        "script": "ratchet.evolving.proposers.script:create",
     },
 }
 """Group -> name -> where it is: imported when asked for."""

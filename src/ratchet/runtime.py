@@ -12,44 +12,46 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from ratchet import batch, credit, deliver, learning, registry
-from ratchet.analysis import patterns as patterned
-from ratchet.analysis.correlation import Correlation, correlations
-from ratchet.analysis.health import Health, health
-from ratchet.analysis.ingest import Ingested
-from ratchet.drain import Drained, drain
-from ratchet.episodebook import EpisodeBook
+from ratchet import registry
 from ratchet.errors import NotFound
-from ratchet.foundation import Foundation
-from ratchet.guard.guard import Guard
-from ratchet.guard.settle import settle_units
-from ratchet.intake import Intake
-from ratchet.learning import Learned
-from ratchet.lessonbook import LessonBook
-from ratchet.loops.improve import Improve, Ticked
-from ratchet.memory import lessons
-from ratchet.memory.recall import Recalled, recall
-from ratchet.modelchoice import ModelChoice
-from ratchet.moving import Relocated, relocate
-from ratchet.outcome_rows import row_of
-from ratchet.overview import Overview, look
-from ratchet.paging import rows_of
-from ratchet.patternview import PatternDetail, detail
+from ratchet.failures.patterns import patterns as patterned
+from ratchet.failures.patterns.correlation import Correlation, correlations
+from ratchet.failures.patterns.detail import PatternDetail, detail
+from ratchet.failures.patterns.health import Health, health
+from ratchet.failures.patterns.ingest import Ingested
+from ratchet.failures.redaction.text import label
+from ratchet.healing.book import EpisodeBook
+from ratchet.healing.models.choice import ModelChoice
+from ratchet.home import Foundation
+from ratchet.improving.book import ProposalBook, Pulses, TrialBook
+from ratchet.improving.loop.improve import Improve, Ticked
+from ratchet.improving.report import Report, report
+from ratchet.improving.trials.guard import Guard
+from ratchet.improving.trials.settle import settle_units
+from ratchet.lessons import credit, learning, lessons
+from ratchet.lessons import delivery as deliver
+from ratchet.lessons.book import LessonBook
+from ratchet.lessons.learning import Learned
+from ratchet.lessons.overview import Overview, look
+from ratchet.lessons.recall import Recalled, recall
 from ratchet.ports import Progress, Proposer, Store
+from ratchet.recording import batch
+from ratchet.recording.drain import Drained, drain
+from ratchet.recording.intake import Intake
+from ratchet.recording.rows import row_of
+from ratchet.recording.sources import source_for
+from ratchet.recording.sources.find import find, usual_homes
+from ratchet.recording.sources.watch_dir import Polled, poll
 from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, Row, outcome_of
-from ratchet.redaction import label
-from ratchet.report import Report, report
-from ratchet.sources import source_for
-from ratchet.sources.find import find, usual_homes
-from ratchet.sources.watch_dir import Polled, poll
-from ratchet.timeline import Timeline
-from ratchet.tokenbook import TokenBook
-from ratchet.trialbook import ProposalBook, Pulses, TrialBook
+from ratchet.store.moving import Relocated, relocate
+from ratchet.store.paging import rows_of
+from ratchet.store.timeline import Timeline
+from ratchet.store.tokens import TokenBook
 
 if TYPE_CHECKING:
-    from ratchet.benchbook import BenchBook
-    from ratchet.evolvebook import EvolveBook
-    from ratchet.taskqueue import TaskQueue
+    from ratchet.evolving.bench.book import BenchBook
+    from ratchet.evolving.book import EvolveBook
+    from ratchet.healing.queue.book import TaskQueue
 
 DAY_S = 86_400.0
 MIRRORED_EVERY_S = 2.0
@@ -122,14 +124,14 @@ class Runtime(Foundation):
     @property
     def benchmarks(self) -> BenchBook:
         """Agents measured on benchmarks."""
-        from ratchet.benchbook import BenchBook  # executors and importers, which few commands need
+        from ratchet.evolving.bench.book import BenchBook  # executors and importers, which few commands need
 
         return BenchBook(self.home, reading=self._read, sandboxes=self.sandboxes)
 
     @property
     def evolutions(self) -> EvolveBook:
         """Agents bettered on benchmarks."""
-        from ratchet.evolvebook import EvolveBook  # as above
+        from ratchet.evolving.book import EvolveBook  # as above
 
         return EvolveBook(
             self.home,
@@ -152,7 +154,7 @@ class Runtime(Foundation):
     @property
     def tasks(self) -> TaskQueue:
         """Tasks that servers run."""
-        from ratchet.taskqueue import TaskQueue  # comparisons, which few commands need
+        from ratchet.healing.queue.book import TaskQueue  # comparisons, which few commands need
 
         return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline, home=self.home)
 

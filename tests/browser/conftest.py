@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import pytest
 
-from loops.healing import RIGHT, WRONG, Bench, needs_sandbox
-from ratchet.knobs.knob import Range
-from ratchet.knobs.versions import StoredSettings
+from ratchet.improving.settings.knob import Range
+from ratchet.improving.settings.versions import StoredSettings
 from ratchet.runtime import Runtime
+from support.healing import RIGHT, WRONG, Bench, needs_sandbox
 
 PUSH = "fatal: The current branch topic has no upstream branch."
 LIMIT = "429 Too Many Requests: rate limit reached, try again in 2s"
@@ -28,8 +28,8 @@ class Site:
     def __init__(self, runtime: Runtime, **serving: Any) -> None:
         import uvicorn
 
-        from ratchet.api.app import create
-        from ratchet.api.serving import Serving
+        from ratchet.serving.api.app import create
+        from ratchet.serving.api.serving import Serving
 
         self.runtime = runtime
         self._socket = socket.socket()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from browser.conftest import LIMIT, PUSH, Site
-from loops.healing import Bench
 from ratchet.errors import StoreError
+from support.healing import Bench
 
 PAGES = ("/", "/ui/patterns", "/ui/lessons", "/ui/trials", "/ui/proposals", "/ui/episodes", "/ui/evolve", "/ui/bench")
 PHONE = {"width": 390, "height": 844}

@@ -12,12 +12,12 @@ import pytest
 
 from ratchet import registry
 from ratchet.errors import ModelError, Refused, UsageError
-from ratchet.evolving import Candidate
-from ratchet.models.chain import Chain
-from ratchet.models.names import Named
+from ratchet.evolving.candidate import Candidate
+from ratchet.evolving.job import AgentProposer, ProposalJob, Proposed, ProposerOptions
+from ratchet.evolving.proposers import evidence
+from ratchet.healing.models.chain import Chain
+from ratchet.healing.models.names import Named
 from ratchet.ports import Workspace
-from ratchet.proposers import evidence
-from ratchet.proposing import AgentProposer, ProposalJob, Proposed, ProposerOptions
 from ratchet.records import Json, Pattern
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
@@ -554,7 +554,7 @@ def test_who_may_reach_the_network_says_what_it_cost(workspace: Workspace, shown
         ("script:no_such_module_here:think", "no module"),
         ("command:", "names no command"),
         ("command:'", "cannot be split"),
-        ("ratchet.proposers.evidence:MOST_WEAK", "cannot be called"),
+        ("ratchet.evolving.proposers.evidence:MOST_WEAK", "cannot be called"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_refused(name: str, message: str) -> None:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.attempt import Checks, proposal
-from ratchet.confinement import Limits
 from ratchet.errors import Refused
-from ratchet.healing import Budget, Task, Verdict
-from ratchet.judges.command import CommandJudge
-from ratchet.judges.pytest import PytestJudge, arguments_of
+from ratchet.healing.attempt import Checks, proposal
+from ratchet.healing.episode import Budget, Task, Verdict
+from ratchet.healing.judges.command import CommandJudge
+from ratchet.healing.judges.pytest import PytestJudge, arguments_of
+from ratchet.healing.purse import EpisodePurse
 from ratchet.ports import Sandbox
-from ratchet.purse import EpisodePurse
+from ratchet.sandbox.choice import Sandboxes
+from ratchet.sandbox.command import Limits
 from ratchet.sandbox.workspace import LayeredWorkspace
-from ratchet.sandboxes import Sandboxes
 from ratchet.store.sqlite import SqliteStore
 
 WRONG = "def add(a, b):\n    return a - b\n"

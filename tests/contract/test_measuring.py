@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.bench.measuring import Measuring
-from ratchet.bench.running import limits_of
-from ratchet.benchground import executing, measuring
-from ratchet.benching import Agent, BenchTask, Evaluation
 from ratchet.errors import SandboxError
+from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation
+from ratchet.evolving.bench.ground import executing, measuring
+from ratchet.evolving.bench.measuring import Measuring
+from ratchet.evolving.bench.running import limits_of
+from ratchet.evolving.job import Job
 from ratchet.ports import Sandbox, Workspace
-from ratchet.proposing import Job
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.landlock import Landlock

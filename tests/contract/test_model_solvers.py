@@ -12,20 +12,20 @@ from typing import Literal
 
 import pytest
 
-from ratchet.confinement import Command, Limits
 from ratchet.errors import ModelError, NotFound, Refused, UsageError
-from ratchet.healing import Attempt, Task, Verdict
-from ratchet.judges.model import SecondOpinion
-from ratchet.models.chain import Chain
-from ratchet.models.names import Named
+from ratchet.healing.episode import Attempt, Task, Verdict
+from ratchet.healing.job import Purse, Solved, SolveJob, Solver, SolverOptions
+from ratchet.healing.judges.model import SecondOpinion
+from ratchet.healing.models.chain import Chain
+from ratchet.healing.models.names import Named
+from ratchet.healing.solvers import auto, command, model
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Lesson
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.command import Command, Limits
 from ratchet.sandbox.probe import probe
 from ratchet.sandbox.workspace import LayeredWorkspace
-from ratchet.solvers import auto, command, model
-from ratchet.solving import Purse, Solved, SolveJob, Solver, SolverOptions
 from ratchet.testing.model_server import ModelServer
 from ratchet.testing.purses import PlainPurse
 from ratchet.testing.wire import Reply

@@ -393,9 +393,9 @@ def test_a_thread_that_ends_takes_its_connection_along(store: PostgresStore, url
 
 
 def test_without_the_driver_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from ratchet import stores
     from ratchet.config import load
     from ratchet.errors import Refused
+    from ratchet.store import opening as stores
 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(Refused, match=r"pip install 'ratchet-ai\[postgres\]'") as caught:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.confinement import Command, View
 from ratchet.ports import Sandbox
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.command import Command, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
 from ratchet.testing.abuse_suite import CASES, Case, problems
@@ -60,7 +60,7 @@ def test_the_folder_of_the_script_that_runs_ratchet_is_not_shown(sandbox: Sandbo
     (script.parent / ".env").write_text("KEY=secret\n")
     script.write_text(
         f"from pathlib import Path\nfrom {type(sandbox).__module__} import {type(sandbox).__name__} as Sandbox\n"
-        "from ratchet.confinement import Command, View\n"
+        "from ratchet.sandbox.command import Command, View\n"
         f"command = Command(argv=('cat', {str(script.parent / '.env')!r}), view=View(folder=Path({str(work)!r})))\n"
         "ran = Sandbox().run(command)\nprint(ran.exit_code, ran.stdout.decode())\n"
     )

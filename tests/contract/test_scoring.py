@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hall import LIMITS, Hall, opened
 
-from ratchet.bench.importing import read_lines
-from ratchet.bench.laying import write_files
-from ratchet.benching import BenchTask
-from ratchet.confinement import Command, Limits
 from ratchet.errors import SandboxError
+from ratchet.evolving.bench.benchmark import BenchTask
+from ratchet.evolving.bench.importing import read_lines
+from ratchet.evolving.bench.laying import write_files
+from ratchet.evolving.scorers import Scored, score
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Json
-from ratchet.scorers import Scored, score
-from ratchet.workspaces import copied
+from ratchet.sandbox.command import Command, Limits
+from ratchet.sandbox.opening import copied
+from support.hall import LIMITS, Hall, opened
 
 ADD = BenchTask(
     id="add",

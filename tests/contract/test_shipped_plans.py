@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ratchet.bench.shipped import shipped
-from ratchet.benching import BenchTask
-from ratchet.scorers.plans import SHAPES, assignment, routes, schedule
-from ratchet.scorers.plans.steps import Impossible, reached, taken
+from ratchet.evolving.bench.benchmark import BenchTask
+from ratchet.evolving.bench.shipped import shipped
+from ratchet.evolving.scorers.plans import SHAPES, assignment, routes, schedule
+from ratchet.evolving.scorers.plans.steps import Impossible, reached, taken
 
 PLANS = [task for task in shipped("core").tasks if task.kind == "plan"]
 Spec = Mapping[str, Any]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hall import Hall, opened
 
 from ratchet import tasks
-from ratchet.bench.shipped import shipped
-from ratchet.benching import BenchTask
-from ratchet.scorers import Scored
+from ratchet.evolving.bench.benchmark import BenchTask
+from ratchet.evolving.bench.shipped import shipped
+from ratchet.evolving.scorers import Scored
+from support.hall import Hall, opened
 
 RUN = [task for task in shipped("core").tasks if task.scorer == "pytest"]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ratchet.errors import BackendError
 from ratchet.ports import Source
+from ratchet.recording.sources import SOURCES, source_for
 from ratchet.records import Json, Outcome, Row, to_row
-from ratchet.sources import SOURCES, source_for
 
 every_source = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratchet import edits
 from ratchet.errors import BackendError, Conflict, UsageError
-from ratchet.knobs.knob import Choice, Range
-from ratchet.knobs.versions import StoredSettings
+from ratchet.improving.settings.knob import Choice, Range
+from ratchet.improving.settings.versions import StoredSettings
+from ratchet.improving.targets import edit as edits
+from ratchet.improving.targets.file import FileTarget
+from ratchet.improving.targets.functions import FunctionTarget
+from ratchet.improving.targets.mapping import MappingTarget
 from ratchet.ports import Target
 from ratchet.records import Json
 from ratchet.store.sqlite import SqliteStore
-from ratchet.targets.file import FileTarget
-from ratchet.targets.functions import FunctionTarget
-from ratchet.targets.mapping import MappingTarget
 
 Person = Callable[[dict[str, Json]], None]
 Built = tuple[Target, Person]

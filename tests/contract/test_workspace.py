@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.confinement import Command, Limits, Ran
 from ratchet.errors import NotFound, Refused
-from ratchet.patching import diff_text
+from ratchet.healing.patches import diff_text
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.command import Command, Limits, Ran
 from ratchet.sandbox.copied import CopiedWorkspace
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.benching import Benchmark, BenchTask, Evaluation
-from ratchet.benchshelf import BenchShelf
 from ratchet.errors import Refused
+from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
+from ratchet.evolving.bench.shelf import BenchShelf
 from ratchet.runtime import Runtime
-from ratchet.sandboxes import Sandboxes
+from ratchet.sandbox.choice import Sandboxes
 
 TASKS = 8
 MARK = "1.2345"  # seconds that an agent sleeps, by which its processes are known

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ratchet import evolutions
-from ratchet.evolving import Candidate
+from ratchet.evolving import rows as evolutions
+from ratchet.evolving.candidate import Candidate
 from ratchet.runtime import Runtime
 
 PARALLEL = 2
@@ -25,8 +25,8 @@ PARALLEL = 2
 # a file outside that it begins.
 PROGRAM = """
 import json, pathlib, subprocess, sys
-from ratchet.evolveasked import EvolveAsked, EvolveMeans
-from ratchet.confinement import Command, View
+from ratchet.evolving.request import EvolveAsked, EvolveMeans
+from ratchet.sandbox.command import Command, View
 from ratchet.runtime import Runtime
 from ratchet.sandbox.plain import Plain
 from ratchet.testing.evolving import ScriptedProposer, SyntheticMeasure, skills_text, synthetic_agent
@@ -188,7 +188,7 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 from ratchet.cli.stopping import draining
-from ratchet.evolveasked import EvolveAsked, EvolveMeans
+from ratchet.evolving.request import EvolveAsked, EvolveMeans
 from ratchet.runtime import Runtime
 from ratchet.testing.evolving import ScriptedProposer, SyntheticMeasure, synthetic_agent, synthetic_benchmark
 

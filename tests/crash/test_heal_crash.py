@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.episodes import attempts, episode
 from ratchet.errors import Refused
+from ratchet.healing.rows import attempts, episode
 from ratchet.runtime import Runtime
-from ratchet.sandboxes import Sandboxes
+from ratchet.sandbox.choice import Sandboxes
 
 WRONG = "def add(a, b):\n    return a - b\n"
 ATTEMPTS = 4
@@ -26,11 +26,11 @@ ATTEMPTS = 4
 # Runs or resumes the only episode of a home. Its solver notes each attempt that it begins in a file outside.
 PROGRAM = """
 import sys, json, pathlib
-from ratchet.episodebook import Asked, Means
+from ratchet.healing.book import Asked, Means
 from ratchet.healing import Budget
-from ratchet.confinement import Command
+from ratchet.sandbox.command import Command
 from ratchet.runtime import Runtime
-from ratchet.solving import Solved
+from ratchet.healing.job import Solved
 home, project, log = map(pathlib.Path, sys.argv[1:4])
 class Solver:
     name = "scripted"

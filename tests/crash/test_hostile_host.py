@@ -14,7 +14,7 @@ import pytest
 
 from ratchet import Ratchet, UsageError
 from ratchet.config import load
-from ratchet.journal import segments
+from ratchet.recording.journal import segments
 
 
 def host(code: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:

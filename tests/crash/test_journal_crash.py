@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.drain import drain
-from ratchet.journal import segments
 from ratchet.ports import Store
+from ratchet.recording.drain import drain
+from ratchet.recording.journal import segments
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 
@@ -30,8 +30,8 @@ WRITERS = 4
 # Acknowledges on its standard output what `append` said is safe; forks in the middle, and the child writes on too.
 WRITER = """
 import os, sys
-from ratchet.coin import uuid7
-from ratchet.journal import Journal
+from ratchet.ids import uuid7
+from ratchet.recording.journal import Journal
 
 home, shared, size = sys.argv[1], sys.argv[2] == "shared", int(sys.argv[3])
 journal = Journal(home, shared=shared, segment_bytes=size)
@@ -50,8 +50,8 @@ while True:
 DRAINER = """
 import sys, time
 from pathlib import Path
-from ratchet.analysis.ingest import ingest
-from ratchet.drain import drain
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.recording.drain import drain
 from ratchet.store.sqlite import SqliteStore
 
 store = SqliteStore(Path(sys.argv[1]) / "ratchet.db")
@@ -139,7 +139,7 @@ def test_a_disk_that_fills_up_keeps_what_was_acknowledged(tmp_path: Path) -> Non
     # The limit on a file's size stands for the disk: the write that crosses it is short, those after it fail.
     code = """
     import os, resource, signal, sys
-    from ratchet.recorder import Recorder
+    from ratchet.recording.recorder import Recorder
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
     recorder = Recorder(sys.argv[1])
@@ -166,7 +166,7 @@ def test_a_forked_family_shares_nothing_it_should_not(tmp_path: Path) -> None:
     # Pre-forking servers: the recorder is made and used before the workers are forked.
     code = """
     import os, sys
-    from ratchet.recorder import Recorder
+    from ratchet.recording.recorder import Recorder
     recorder = Recorder(sys.argv[1])
     recorder.record("parent")
     children = []
@@ -192,7 +192,7 @@ def test_a_host_that_closes_all_its_descriptors_records_on(tmp_path: Path) -> No
     # Daemons do that. The file that then gets a low number must never be written to.
     code = """
     import os, sys
-    from ratchet.recorder import Recorder
+    from ratchet.recording.recorder import Recorder
     recorder = Recorder(sys.argv[1])
     recorder.record("a")
     os.closerange(3, 4096)
@@ -212,7 +212,7 @@ def test_few_descriptors_are_enough(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     code = """
     import resource, sys
-    from ratchet.recorder import Recorder
+    from ratchet.recording.recorder import Recorder
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
     recorder = Recorder(sys.argv[1])
     recorder.record("a")

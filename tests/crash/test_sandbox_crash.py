@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.confinement import Command, Limits, View
 from ratchet.errors import SandboxError
 from ratchet.ports import Sandbox
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
+from ratchet.sandbox.command import Command, Limits, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
 from ratchet.sandbox.running import KEEPER
@@ -36,7 +36,7 @@ time.sleep(500)
 RATCHET = """
 import sys
 from pathlib import Path
-from ratchet.confinement import Command, Limits, View
+from ratchet.sandbox.command import Command, Limits, View
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.landlock import Landlock
 sandbox = {"bubblewrap": Bubblewrap, "landlock": Landlock}[sys.argv[1]]()

@@ -19,13 +19,13 @@ from typing import Any, Self
 import httpx
 import pytest
 
-from ratchet import queueing
-from ratchet.paging import rows_of
-from ratchet.queueing import Work
+from ratchet.healing.queue import rows as queueing
+from ratchet.healing.queue.rows import Work
 from ratchet.runtime import Runtime
+from ratchet.store.paging import rows_of
 from ratchet.testing.postgres_server import Databases, PostgresServer, programs
-from surfaces.loading import BATCH, WAITS_S, Writers, listening, outcome, until
-from surfaces.serving import Server, serving
+from support.loading import BATCH, WAITS_S, Writers, listening, outcome, until
+from support.serving import Server, serving
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from loops.worlds import World
-from ratchet import arms
-from ratchet.guard import planning
+from ratchet.improving.trials import arms, planning
+from support.worlds import World
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from loops.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
-from ratchet.comparison import Arm, Compare, Run, compare, median_effort, projects, ratio_of
-from ratchet.episodebook import Means
 from ratchet.errors import UsageError
+from ratchet.healing.book import Means
+from ratchet.healing.comparison import Arm, Compare, Run, compare, median_effort, projects, ratio_of
+from ratchet.healing.job import Solved, SolveJob
 from ratchet.runtime import unwatched
-from ratchet.solving import Solved, SolveJob
+from support.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
 
 
 class Learner:

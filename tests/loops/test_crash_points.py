@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from loops.worlds import AGENT, World, rates
-from ratchet import arms
-from ratchet.coin import CALL
 from ratchet.errors import NotFound
-from ratchet.guard import guard as guards
-from ratchet.guard.guard import Guard
-from ratchet.guard.trials import OPEN, trials
-from ratchet.loops import proposals
-from ratchet.loops.improve import Improve
+from ratchet.ids import CALL
+from ratchet.improving.loop import proposals
+from ratchet.improving.loop.improve import Improve
+from ratchet.improving.targets.functions import FunctionTarget
+from ratchet.improving.trials import arms
+from ratchet.improving.trials import guard as guards
+from ratchet.improving.trials.guard import Guard
+from ratchet.improving.trials.trials import OPEN, trials
 from ratchet.ports import Edit, Fix, Held, Problem, Restored, Store, Target
 from ratchet.records import Change, Json, Row
-from ratchet.targets.functions import FunctionTarget
-from ratchet.timeline import events
+from ratchet.store.timeline import events
+from support.worlds import AGENT, World, rates
 
 TARGET = f"settings:{AGENT}"
 

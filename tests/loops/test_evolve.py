@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from loops.evolving import Ring, to
-from ratchet.confinement import FileChange
-from ratchet.episodebook import Landing
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
-from ratchet.evolving import Evolution
-from ratchet.proposing import Job, ProposalJob, Proposed
+from ratchet.evolving.candidate import Evolution
+from ratchet.evolving.job import Job, ProposalJob, Proposed
+from ratchet.healing.book import Landing
 from ratchet.records import Json
+from ratchet.sandbox.command import FileChange
+from ratchet.store.timeline import events
 from ratchet.testing.evolving import SKILLS, Play, SyntheticMeasure, skills_text, synthetic_benchmark
-from ratchet.timeline import events
+from support.evolving import Ring, to
 
 
 @pytest.fixture

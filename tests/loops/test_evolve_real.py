@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.bench.agents import agent_of
-from ratchet.bench.shipped import shipped
-from ratchet.benchground import measuring
-from ratchet.benching import Benchmark
 from ratchet.demo.laying import IDEAS, lay_out, lay_out_prompts
-from ratchet.evolveasked import EvolveAsked
-from ratchet.evolving import Candidate, Evolution
-from ratchet.proposing import Job
+from ratchet.evolving.bench.agents import agent_of
+from ratchet.evolving.bench.benchmark import Benchmark
+from ratchet.evolving.bench.ground import measuring
+from ratchet.evolving.bench.shipped import shipped
+from ratchet.evolving.candidate import Candidate, Evolution
+from ratchet.evolving.job import Job
+from ratchet.evolving.request import EvolveAsked
 from ratchet.runtime import Runtime
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap

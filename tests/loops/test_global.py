@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from loops.worlds import AGENT, World
 from ratchet.errors import BackendError
-from ratchet.guard.guard import Guard
-from ratchet.guard.trials import trial, trials
+from ratchet.improving.targets.file import FileTarget
+from ratchet.improving.targets.functions import FunctionTarget
+from ratchet.improving.trials.guard import Guard
+from ratchet.improving.trials.trials import trial, trials
 from ratchet.ports import Target
 from ratchet.records import Change, Json, Row, Trial, Version
-from ratchet.targets.file import FileTarget
-from ratchet.targets.functions import FunctionTarget
-from ratchet.timeline import events
+from ratchet.store.timeline import events
+from support.worlds import AGENT, World
 
 TEXT = """# kept by hand
 [llm]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from loops.worlds import AGENT, World, rates, verbs
-from ratchet.arms import FILE, OpenTrials
-from ratchet.coin import CALL
 from ratchet.errors import Refused, UsageError
-from ratchet.guard.evidence import evidence
-from ratchet.guard.trials import trial, trials
+from ratchet.ids import CALL
+from ratchet.improving.trials.arms import FILE, OpenTrials
+from ratchet.improving.trials.evidence import evidence
+from ratchet.improving.trials.trials import trial, trials
 from ratchet.records import Row, Trial
-from ratchet.timeline import events
+from ratchet.store.timeline import events
+from support.worlds import AGENT, World, rates, verbs
 
 
 def opened(world: World, **new: object) -> Trial:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from loops.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
-from ratchet import episodes
-from ratchet.confinement import Command
-from ratchet.episodebook import Landing
 from ratchet.errors import Conflict, NotFound, Refused
-from ratchet.memory import lessons
+from ratchet.healing import rows as episodes
+from ratchet.healing.book import Landing
+from ratchet.healing.job import Solved, SolveJob
+from ratchet.lessons import lessons
 from ratchet.runtime import Runtime
 from ratchet.sandbox import copyin
-from ratchet.solving import Solved, SolveJob
-from ratchet.timeline import events
+from ratchet.sandbox.command import Command
+from ratchet.store.timeline import events
+from support.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
 
 WORSE = WRONG.replace("a - b", "0")
 OTHER = WRONG.replace("a - b", "a * b")

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 import ratchet
-from loops import incode_files, incode_matrix
-from loops.incode_matrix import FORMS, LINE, MEAN, PATCHES, RIGHT, SCRIPT, Case, loaded, row, seen
-from ratchet.solving import Solved, SolveJob
+from ratchet.healing.job import Solved, SolveJob
+from support import incode_files, incode_matrix
+from support.incode_matrix import FORMS, LINE, MEAN, PATCHES, RIGHT, SCRIPT, Case, loaded, row, seen
 
 IN_PAGE = incode_matrix.PAGE.read_text(encoding="utf-8").splitlines()
 ANEW = "write the page anew: PYTHONPATH=tests python -m loops.incode_matrix"

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from loops.worlds import AGENT, KNOBS, World, rates, verbs
 from ratchet.errors import BackendError, Refused
-from ratchet.guard.trials import trials
-from ratchet.loops import proposals, suggestions
-from ratchet.loops.improve import Improve, Ticked
-from ratchet.loops.pulse import BUSY, CRITICAL, QUIET, STEADY, mark, pulse
+from ratchet.improving.loop import proposals, suggestions
+from ratchet.improving.loop.improve import Improve, Ticked
+from ratchet.improving.loop.pulse import BUSY, CRITICAL, QUIET, STEADY, mark, pulse
+from ratchet.improving.trials.trials import trials
 from ratchet.ports import Fix, Notice, Problem, Proposer
 from ratchet.records import Row
-from ratchet.timeline import events, note
+from ratchet.store.timeline import events, note
+from support.worlds import AGENT, KNOBS, World, rates, verbs
 
 RATE_LIMIT = "429 Too Many Requests"
 
@@ -328,7 +328,7 @@ def test_two_loops_at_once_open_one_trial(world: World) -> None:
 
 
 def test_a_lesson_that_harms_is_retired_with_its_figures(world: World) -> None:
-    from ratchet.memory import lessons
+    from ratchet.lessons import lessons
 
     made = lessons.add(
         world.store,

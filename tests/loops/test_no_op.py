@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from loops.worlds import World
-from ratchet.guard.evidence import evidence
-from ratchet.guard.trials import trials
-from ratchet.loops import proposals
-from ratchet.loops.improve import Improve
+from ratchet.improving.loop import proposals
+from ratchet.improving.loop.improve import Improve
+from ratchet.improving.trials.evidence import evidence
+from ratchet.improving.trials.trials import trials
 from ratchet.ports import Fix, Problem
 from ratchet.records import Version
+from support.worlds import World
 
 CHANGES = 200
 AT_MOST = CHANGES * 5 // 100

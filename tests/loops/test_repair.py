@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from ratchet import tasks
-from ratchet.confinement import Limits, View
 from ratchet.errors import Refused
-from ratchet.healing import Memo
+from ratchet.healing.episode import Memo
+from ratchet.healing.solvers.repair import Asked, Found, exhausted, files_of, note_of, search
 from ratchet.ports import Sandbox
+from ratchet.sandbox.choice import Sandboxes
+from ratchet.sandbox.command import Limits, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
-from ratchet.sandboxes import Sandboxes
-from ratchet.solvers.repair import Asked, Found, exhausted, files_of, note_of, search
 from ratchet.tasks import CHECK
 
 

@@ -10,14 +10,14 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from starlette.testclient import TestClient
 
-from ratchet.api.access import COOKIE, is_open
-from ratchet.api.app import create
-from ratchet.api.description import scopes
-from ratchet.api.origins import is_loopback
 from ratchet.errors import StoreError
 from ratchet.runtime import Runtime
-from ratchet.tokenbook import SCOPES, TokenBook
-from surfaces.api_client import bearer, client, runtime_of
+from ratchet.serving.api.access import COOKIE, is_open
+from ratchet.serving.api.app import create
+from ratchet.serving.api.description import scopes
+from ratchet.serving.api.origins import is_loopback
+from ratchet.store.tokens import SCOPES, TokenBook
+from support.api_client import bearer, client, runtime_of
 
 READ, WRITE, RUN, SEES = ("read",), ("write",), ("run",), ("read", "run")
 ROUTES: dict[tuple[str, str], tuple[str, ...]] = {

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from ratchet import Choice, Ratchet
 from ratchet.errors import StoreError
-from ratchet.halfletters import mended
-from surfaces.api_client import client, runtime_of
+from ratchet.recording.surrogates import mended
+from support.api_client import client, runtime_of
 
 SECRET = "sk-proj-" + "aB3" * 16
 ERROR = "fatal: the remote end hung up unexpectedly"

@@ -23,10 +23,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from ratchet import Choice, Ratchet
-from ratchet.api.app import create
-from ratchet.api.serving import Serving
 from ratchet.runtime import Runtime
-from surfaces.api_client import BASE
+from ratchet.serving.api.app import create
+from ratchet.serving.api.serving import Serving
+from support.api_client import BASE
 from surfaces.test_api_access import ROUTES
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

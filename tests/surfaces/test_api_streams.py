@@ -18,19 +18,19 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from ratchet.api import drainer
-from ratchet.api.app import create
-from ratchet.api.feed import Feed
-from ratchet.api.serving import Served, Serving
 from ratchet.errors import StoreError
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.runtime import Runtime
+from ratchet.serving.api import drainer
+from ratchet.serving.api.app import create
+from ratchet.serving.api.feed import Feed
+from ratchet.serving.api.serving import Served, Serving
+from ratchet.store.timeline import Timeline as StoredTimeline
+from ratchet.store.timeline import note
 from ratchet.testing.postgres_server import Databases
 from ratchet.testing.stores import open_store
-from ratchet.timeline import Timeline as StoredTimeline
-from ratchet.timeline import note
-from surfaces.serving import Server, refused, serving
+from support.serving import Server, refused, serving
 
 WAITS_S = 60.0
 LESSON = {"when": "fatal: the remote end hung up unexpectedly", "do": "git gc"}

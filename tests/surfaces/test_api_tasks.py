@@ -16,15 +16,15 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from ratchet import queueing
-from ratchet.episodebook import Asked, EpisodeBook, Means
 from ratchet.errors import NotFound
-from ratchet.healing import Episode, Task
-from ratchet.queueing import Work
+from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.episode import Episode, Task
+from ratchet.healing.queue import rows as queueing
+from ratchet.healing.queue.rows import Work
 from ratchet.runtime import Runtime
-from ratchet.taskworkers import TaskWorkers
-from surfaces.api_client import bearer, client, runtime_of
-from surfaces.serving import serving
+from ratchet.serving.workers import TaskWorkers
+from support.api_client import bearer, client, runtime_of
+from support.serving import serving
 
 ENDS_S = 90.0
 UNDER_WAY = ("queued", "running")
@@ -242,7 +242,7 @@ def test_secrets_of_a_project_are_in_no_answer(working: TestClient, project: Pat
 
 
 def test_an_episode_of_the_command_line_is_a_task_too(working: TestClient, project: Path) -> None:
-    from ratchet.episodebook import Asked
+    from ratchet.healing.book import Asked
 
     held = runtime_of(working).episodes.run(Asked(check=("python", "check.py"), folder=project, solver=MENDS))
     assert working.get(f"/v1/tasks/{held.id}").json()["status"] == "passed"

@@ -14,7 +14,7 @@ import pytest
 
 from ratchet.cli import main
 from ratchet.errors import Refused
-from ratchet.sandboxes import Sandboxes
+from ratchet.sandbox.choice import Sandboxes
 
 AGENT = """
 import json, os, pathlib, sys, time
@@ -49,8 +49,8 @@ class Shell:
         self._freeze(tasks)
 
     def _freeze(self, tasks: int) -> None:
-        from ratchet.benching import Benchmark, BenchTask
-        from ratchet.benchshelf import BenchShelf
+        from ratchet.evolving.bench.benchmark import Benchmark, BenchTask
+        from ratchet.evolving.bench.shelf import BenchShelf
 
         made = tuple(
             BenchTask(

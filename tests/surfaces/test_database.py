@@ -17,9 +17,9 @@ import pytest
 pytest.importorskip("psycopg", reason="needs the driver of Postgres: pip install 'ratchet-ai[postgres]'")
 
 import ratchet
-from ratchet import exposure
 from ratchet.config import load
 from ratchet.errors import Refused, StoreError, UsageError
+from ratchet.lessons import exposure
 from ratchet.runtime import Runtime
 from ratchet.store.postgres import PostgresStore
 from ratchet.store.schema import TABLES

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.bench.agents import agent_of
-from ratchet.evolveasked import EvolveAsked, EvolveMeans
-from ratchet.proposing import ProposalJob, Proposed
+from ratchet.evolving.bench.agents import agent_of
+from ratchet.evolving.job import ProposalJob, Proposed
+from ratchet.evolving.request import EvolveAsked, EvolveMeans
 from ratchet.runtime import Runtime
 from ratchet.testing.evolving import (
     SKILLS,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.errors import Refused
-from ratchet.sandboxes import Sandboxes
+from ratchet.sandbox.choice import Sandboxes
 
 WRONG = "def add(a, b):\n    return a - b\n"
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
@@ -31,7 +31,7 @@ def slow(options):
         import time
         while not job.cancelled():
             time.sleep(0.05)
-        from ratchet.solving import Solved
+        from ratchet.healing.job import Solved
         return Solved(status="gave_up")
     return ScriptedSolver([waits])
 """

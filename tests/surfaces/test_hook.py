@@ -15,10 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from ratchet import coin, exposure, install
-from ratchet.kinds import kind_of
+import ratchet
+from ratchet import ids as coin
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.signature import sign, template_of
+from ratchet.integrations import hooks as install
+from ratchet.lessons import exposure
 from ratchet.records import Row
-from ratchet.signature import sign, template_of
 from ratchet.store.sqlite import SqliteStore
 
 ERROR = "Exit code 128\nfatal: The current branch feature-x has no upstream branch."
@@ -379,12 +382,12 @@ def _no_python(host: Host) -> str:
 
 
 def _no_package(host: Host) -> str:
-    source = str(Path(install.__file__).parent.parent)
+    source = str(Path(ratchet.__file__).parent.parent)
     return install.command("PreToolUse", home=host.home).replace(source, "/nowhere")
 
 
 def _half_a_package(host: Host) -> str:
-    source = Path(install.__file__).parent
+    source = Path(ratchet.__file__).parent
     copy = host.root / "site" / "ratchet"
     copy.mkdir(parents=True)
     for name in ("__init__.py", "hookpath.py"):

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratchet import install as installing
-from ratchet import jsontext
 from ratchet.errors import BackendError, Refused, UsageError
-from ratchet.install import installed_events, uninstall
+from ratchet.improving.targets import json_edit as jsontext
+from ratchet.integrations import hooks as installing
+from ratchet.integrations.hooks import installed_events, uninstall
 from ratchet.settingsfile import Installed, InstallScope
 
 SETTINGS = [

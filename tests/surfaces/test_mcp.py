@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from loops.healing import needs_sandbox
 from ratchet.runtime import Runtime
+from support.healing import needs_sandbox
 
 pytest.importorskip("mcp")
 
@@ -251,8 +251,8 @@ def test_lessons_and_patterns_are_resources_and_a_prompt_tells_what_to_know(lear
 def served(home: Path, *roots: Path) -> Iterator[tuple[str, Runtime]]:
     """The address of the MCP server of a running app, and the runtime behind it."""
     uvicorn = pytest.importorskip("uvicorn")
-    from ratchet.api.app import create
-    from ratchet.api.serving import Serving
+    from ratchet.serving.api.app import create
+    from ratchet.serving.api.serving import Serving
 
     serving = Serving(roots=roots)
     with Runtime.open(home=home) as runtime, socket.socket() as listening:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from ratchet.cli.app import cli
 from ratchet.cli.stopping import heard
-from ratchet.loops.improve import Ticked
+from ratchet.improving.loop.improve import Ticked
 from ratchet.runtime import Runtime
 from ratchet.store.sqlite import remedy_of
 

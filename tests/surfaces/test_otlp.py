@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from ratchet.errors import BackendError, UsageError
+from ratchet.recording.sources.otlp_wire import MOST_BYTES, PROTOBUF, Signal
 from ratchet.records import Row
 from ratchet.runtime import Runtime
-from ratchet.sources.otlp_wire import MOST_BYTES, PROTOBUF, Signal
-from surfaces import otlp_payloads
-from surfaces.otlp_payloads import CASES, Case, seen, span
+from support import otlp_payloads
+from support.otlp_payloads import CASES, Case, seen, span
 
 IN_PAGE = otlp_payloads.PAGE.read_text(encoding="utf-8").splitlines()
 ANEW = "write the page anew: PYTHONPATH=tests python -m surfaces.otlp_payloads"
@@ -171,7 +171,7 @@ def test_what_cannot_be_written_down_is_not_answered_for(tmp_path: Path, monkeyp
 @pytest.fixture
 def tracer_of() -> Callable[..., object]:
     sdk = pytest.importorskip("opentelemetry.sdk.trace")
-    from ratchet.otel import SpanProcessor
+    from ratchet.integrations.otel import SpanProcessor
 
     def made(home: Path, **given: bool) -> object:
         provider = sdk.TracerProvider()
@@ -223,7 +223,7 @@ def test_the_exporter_of_the_real_sdk_is_served(tmp_path: Path) -> None:
     http = pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-    from ratchet.api.app import create
+    from ratchet.serving.api.app import create
 
     with Runtime.open(home=tmp_path) as runtime, socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -251,7 +251,7 @@ def test_the_exporter_of_the_real_sdk_is_served(tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_a_request_is_told_in_its_answer(tmp_path: Path) -> None:
     testclient = pytest.importorskip("starlette.testclient")
-    from ratchet.api.app import create
+    from ratchet.serving.api.app import create
 
     with Runtime.open(home=tmp_path) as runtime:
         client = testclient.TestClient(create(runtime), base_url="http://localhost")

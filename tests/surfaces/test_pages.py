@@ -11,19 +11,21 @@ from typing import Any
 
 import pytest
 
-from ratchet import episodes, evolutions, learning
-from ratchet.benching import Agent
-from ratchet.evolving import Candidate, Evolution
-from ratchet.guard.settle import settle_units
-from ratchet.healing import Attempt, Budget, Task
+from ratchet.evolving import rows as evolutions
+from ratchet.evolving.bench.benchmark import Agent
+from ratchet.evolving.candidate import Candidate, Evolution
+from ratchet.healing import rows as episodes
+from ratchet.healing.episode import Attempt, Budget, Task
+from ratchet.improving.trials.settle import settle_units
+from ratchet.lessons import learning
 from ratchet.runtime import Runtime
 
 pytest.importorskip("fastapi")
 
 from starlette.testclient import TestClient
 
-from ratchet.api.app import create
-from ratchet.api.serving import Serving
+from ratchet.serving.api.app import create
+from ratchet.serving.api.serving import Serving
 
 HTML = {"accept": "text/html"}
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> {{ 7*7 }}"

@@ -34,7 +34,8 @@ def test_of_fixture(broken): pass
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "ratchet.pytest_plugin", "-p", "no:cacheprovider", *options]
+    plugins = ["-p", "ratchet.integrations.pytest_plugin", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, *options]
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
 
@@ -97,11 +98,11 @@ def test_without_the_flag_nothing_is_recorded_or_loaded(home: Path, project: Pat
     assert not home.exists()
     (project / "test_it.py").write_text(
         "import sys\ndef test_light():\n"
-        "    assert [m for m in sys.modules if m.startswith('ratchet.')] == ['ratchet.pytest_plugin']\n"
+        "    assert [m for m in sys.modules if m.startswith('ratchet.')] == ['ratchet.integrations.pytest_plugin']\n"
     )
     assert run(project).returncode == 0, run(project).stdout
 
 
 def test_the_plugin_is_registered_with_pytest() -> None:
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
-    assert '[project.entry-points.pytest11]\nratchet = "ratchet.pytest_plugin"\n' in text
+    assert '[project.entry-points.pytest11]\nratchet = "ratchet.integrations.pytest_plugin"\n' in text

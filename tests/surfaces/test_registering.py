@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from ratchet import installing, registering
 from ratchet.cli.app import cli
 from ratchet.errors import Refused, UsageError
+from ratchet.integrations import install as installing
+from ratchet.integrations import mcp_entry as registering
 from ratchet.runtime import Runtime
 from ratchet.settingsfile import Installed
 

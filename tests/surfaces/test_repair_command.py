@@ -12,7 +12,7 @@ import pytest
 
 from ratchet import tasks
 from ratchet.errors import Refused
-from ratchet.sandboxes import Sandboxes
+from ratchet.sandbox.choice import Sandboxes
 
 
 @pytest.fixture

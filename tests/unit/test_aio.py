@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ratchet.aio import AsyncLessonBook, AsyncProposalBook, AsyncPulses, AsyncRatchet, AsyncTrialBook
 from ratchet.client import Ratchet
-from ratchet.lessonbook import LessonBook
-from ratchet.trialbook import ProposalBook, Pulses, TrialBook
+from ratchet.improving.book import ProposalBook, Pulses, TrialBook
+from ratchet.lessons.book import LessonBook
 
 ROOT = Path(__file__).resolve().parents[2]
 

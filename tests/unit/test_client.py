@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ratchet
-from ratchet.background import Background
+from ratchet.recording.background import Background
 
 PUBLIC = {
     "AsyncRatchet", "BackendError", "Change", "Choice", "Classification", "Conflict", "Exposure", "Failure", "Fix",

@@ -8,7 +8,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet import coin
+from ratchet import ids as coin
 
 texts = st.text(max_size=20)
 

@@ -8,17 +8,17 @@ from typing import cast, get_args
 
 import click
 
-from ratchet import benchshapes
-from ratchet.benchbook import BenchAsked, BenchBook, BenchMeans, ImportFormat
-from ratchet.benchground import ExecutorName
-from ratchet.benching import Split
-from ratchet.benchruns import BenchRun
 from ratchet.cli import show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.numbers import Finite
 from ratchet.cli.reach import Reach, reach_options
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, NotFound, UsageError
+from ratchet.evolving.bench.benchmark import Split
+from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchMeans, ImportFormat
+from ratchet.evolving.bench.ground import ExecutorName
+from ratchet.evolving.bench.rows import BenchRun
+from ratchet.serving.shapes import bench as benchshapes
 
 CANCELLED = 130
 

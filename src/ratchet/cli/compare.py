@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from ratchet import healshapes
 from ratchet.cli import show, show_heal
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
-from ratchet.comparison import Compare, compare
-from ratchet.episodebook import Means
-from ratchet.healing import Budget
-from ratchet.projectcheck import argv_of
+from ratchet.healing.book import Means
+from ratchet.healing.comparison import Compare, compare
+from ratchet.healing.episode import Budget
+from ratchet.healing.project_check import argv_of
+from ratchet.serving.shapes import healing as healshapes
 
 
 @click.command()

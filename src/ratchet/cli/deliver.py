@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ratchet import installing
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
-from ratchet.installing import Parts
+from ratchet.integrations import install as installing
+from ratchet.integrations.install import Parts
 from ratchet.settingsfile import InstallScope
 
 AGENTS = ("claude-code", "cursor", "codex")

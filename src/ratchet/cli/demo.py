@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from ratchet import shapes
 from ratchet.cli import demo_heal, show, show_learned
-from ratchet.install import run_hook
+from ratchet.integrations.hooks import run_hook
 from ratchet.records import Json
 from ratchet.runtime import Runtime
+from ratchet.serving.shapes import core as shapes
 
 HISTORY = Path(__file__).parent.parent / "demo" / "history"
 PROJECT = "/home/dev/shop"

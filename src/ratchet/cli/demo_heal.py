@@ -11,10 +11,10 @@ from rich.text import Text
 
 from ratchet import tasks
 from ratchet.cli import show
-from ratchet.episodebook import Asked, EpisodeBook, Means
 from ratchet.errors import Refused
-from ratchet.healing import Budget, Episode
-from ratchet.loops.heal import Moment
+from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.episode import Budget, Episode
+from ratchet.healing.loop import Moment
 from ratchet.records import Json
 
 HEALED = ("wrap_words", "towers", "table_text")

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import click
 
-from ratchet import evolveshapes
-from ratchet.bench.agents import agent_of
 from ratchet.cli import show, show_evolve
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.evolve_options import Shaped, means_options, run_options
 from ratchet.cli.landings import landing_of
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import UsageError
-from ratchet.evolveasked import EvolveMeans, resolution
+from ratchet.evolving.bench.agents import agent_of
+from ratchet.evolving.request import EvolveMeans, resolution
+from ratchet.serving.shapes import evolving as evolveshapes
 
 EXITS = {"ended": 0, "budget": 1, "failed": 6, "cancelled": 130}
 

@@ -10,11 +10,11 @@ from typing import cast, get_args
 
 import click
 
-from ratchet.benchground import ExecutorName
-from ratchet.benching import Agent, Benchmark
 from ratchet.cli.means import variable
 from ratchet.cli.numbers import Finite
-from ratchet.evolveasked import EvolveAsked, EvolveMeans
+from ratchet.evolving.bench.benchmark import Agent, Benchmark
+from ratchet.evolving.bench.ground import ExecutorName
+from ratchet.evolving.request import EvolveAsked, EvolveMeans
 
 PROPOSALS, USD, SECONDS = 20, 10.0, 86_400.0
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from ratchet import healshapes
 from ratchet.cli import show, show_heal
 from ratchet.cli.app import explained, home_option, json_option, opened
 from ratchet.cli.folders import PATH
@@ -18,11 +17,12 @@ from ratchet.cli.landings import landing_of
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining, heard
-from ratchet.episodebook import Asked, EpisodeBook, Means
 from ratchet.errors import BackendError, RatchetError, UsageError
-from ratchet.healing import Budget, Episode
-from ratchet.loops.heal import Moment
-from ratchet.projectcheck import argv_of
+from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.episode import Budget, Episode
+from ratchet.healing.loop import Moment
+from ratchet.healing.project_check import argv_of
+from ratchet.serving.shapes import healing as healshapes
 
 EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
 NOT_HEALED = 1

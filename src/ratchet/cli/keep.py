@@ -10,7 +10,7 @@ import click
 from ratchet import __version__
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.doctor import examine
+from ratchet.cli.doctor import examine
 
 
 @click.command()

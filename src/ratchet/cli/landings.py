@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ratchet.episodebook import Landing
 from ratchet.errors import UsageError
+from ratchet.healing.book import Landing
 
 
 def landing_of(*, applies: bool, branch: str | None, patch: str | None) -> Landing:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ratchet import shapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.records import Lesson, LessonState, Scope
+from ratchet.serving.shapes import core as shapes
 
 STATES = ("candidate", "active", "quarantined", "retired")
 

@@ -11,7 +11,7 @@ import click
 
 from ratchet.cli.app import home_option, opened
 from ratchet.errors import Refused
-from ratchet.halfletters import mended
+from ratchet.recording.surrogates import mended
 
 
 @click.command()
@@ -23,9 +23,9 @@ def mcp(command_home: Path | None) -> None:
     names it in an agent's settings; `ratchet serve` offers the same at /mcp. Needs the extra `mcp`.
     """
     try:
-        from ratchet.mcp.server import create
-        from ratchet.mcp.tasktools import Place
-        from ratchet.taskworkers import TaskWorkers
+        from ratchet.serving.mcp.server import create
+        from ratchet.serving.mcp.tasktools import Place
+        from ratchet.serving.workers import TaskWorkers
     except ImportError as error:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
     runtime = opened(command_home)

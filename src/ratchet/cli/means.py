@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from ratchet.cli.numbers import Finite
-from ratchet.episodebook import CHECK_S, Means
 from ratchet.errors import UsageError
+from ratchet.healing.book import CHECK_S, Means
 
 _OPTIONS = (
     click.option("--check-s", default=CHECK_S, show_default=True, type=Finite(1), help="Longest run of a check."),

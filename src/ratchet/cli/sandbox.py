@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from ratchet import healshapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining
 from ratchet.cli.tamed import Tamed
-from ratchet.confinement import Command, Isolation, Limits, Ran, View
 from ratchet.errors import UsageError
 from ratchet.records import Json
+from ratchet.sandbox.command import Command, Isolation, Limits, Ran, View
+from ratchet.serving.shapes import healing as healshapes
 
 SECONDS = Finite(0, min_open=True)
 SOME, ANY = click.IntRange(1), click.IntRange(0)

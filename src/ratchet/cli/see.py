@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from ratchet import shapes
 from ratchet.cli import show, show_trials
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.errors import UsageError
-from ratchet.kinds import KINDS
+from ratchet.failures.kinds.kind import KINDS
+from ratchet.serving.shapes import core as shapes
 
 
 @click.group(invoke_without_command=True)
@@ -138,7 +138,7 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
 
     TEXT is the error; `-` reads standard input.
     """
-    from ratchet.classification import classify as decide
+    from ratchet.failures.classification import classify as decide
 
     found = decide(_text(text), status=status, exit_code=exit_code)
     show.as_json(shapes.classification(found)) if as_json else show.classification(found)

@@ -15,10 +15,10 @@ from ratchet.config import SERVE_TOKEN
 from ratchet.errors import Refused, UsageError
 from ratchet.records import Json
 from ratchet.runtime import Runtime
-from ratchet.tokenbook import SCOPES, Token
+from ratchet.store.tokens import SCOPES, Token
 
 if TYPE_CHECKING:
-    from ratchet.api.serving import Serving
+    from ratchet.serving.api.serving import Serving
 
 _MEGABYTE = 1 << 20
 
@@ -57,7 +57,7 @@ def serve(
     Only this machine reaches it, unless --host says otherwise; then it starts with a token only.
     """
     try:
-        from ratchet.api.serving import Serving
+        from ratchet.serving.api.serving import Serving
     except ImportError as error:
         raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
     runtime = opened(command_home)
@@ -87,9 +87,9 @@ def _given(token: str | None) -> str:
 
 
 def _serve(runtime: Runtime, serving: Serving, port: int, form: str, log_level: str) -> None:
-    from ratchet.api import logs, server
-    from ratchet.api.app import create
-    from ratchet.api.origins import is_loopback
+    from ratchet.serving.api import logs, server
+    from ratchet.serving.api.app import create
+    from ratchet.serving.api.origins import is_loopback
 
     runtime.init()
     known = [each.name for each in runtime.tokens.counting()]

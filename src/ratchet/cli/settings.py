@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from ratchet import shapes
 from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.improving.settings.book import KnobValue, SettingsView
 from ratchet.records import Json, Version
-from ratchet.settingsbook import KnobValue, SettingsView
+from ratchet.serving.shapes import core as shapes
 
 
 @click.group()

@@ -19,13 +19,13 @@ from ratchet.records import Json, Lesson, Pattern
 from ratchet.runtime import unwatched
 
 if TYPE_CHECKING:
-    from ratchet.classification import Classification
-    from ratchet.doctor import Check
-    from ratchet.memory.recall import Recalled
-    from ratchet.patternview import PatternDetail
-    from ratchet.report import Report
+    from ratchet.cli.doctor import Check
+    from ratchet.failures.classification import Classification
+    from ratchet.failures.patterns.detail import PatternDetail
+    from ratchet.improving.report import Report
+    from ratchet.lessons.recall import Recalled
+    from ratchet.recording.sources.watch_dir import Polled
     from ratchet.settingsfile import Installed
-    from ratchet.sources.watch_dir import Polled
 
 KIND_STYLE = "cyan"
 _USUAL_COLUMNS = 80
@@ -262,7 +262,7 @@ def recalled(found: Recalled) -> None:
 
 
 def health(found: object) -> None:
-    from ratchet import shapes
+    from ratchet.serving.shapes import core as shapes
 
     shape = shapes.health(found)  # type: ignore[arg-type]
     out = console()
@@ -294,7 +294,7 @@ def polled(found: Polled) -> None:
 
 
 def imported(found: object) -> None:
-    from ratchet import shapes
+    from ratchet.serving.shapes import core as shapes
 
     shape = shapes.imported(found)  # type: ignore[arg-type]
     click.echo(f"imported as candidates: {shape['imported']}; known already: {shape['known']}")

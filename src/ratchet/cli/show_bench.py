@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from ratchet.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
-from ratchet.benchbook import Compared
-from ratchet.benching import Benchmark, BenchTask, Evaluation
-from ratchet.benchruns import BenchRun
 from ratchet.cli.show import ago, console, number, plain, seconds
+from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
+from ratchet.evolving.bench.book import Compared
+from ratchet.evolving.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
+from ratchet.evolving.bench.rows import BenchRun
 
 RESULT_STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "unmeasured": "magenta"}
 _STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow"}

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from ratchet.cli.show import ago, console, number, plain
-from ratchet.evolveshapes import Shape
-from ratchet.evolveshapes import tree as as_tree
-from ratchet.evolving import Candidate, Evolution, Report
-from ratchet.loops.evolve import Moment
+from ratchet.evolving.candidate import Candidate, Evolution, Report
+from ratchet.evolving.loop.evolve import Moment
+from ratchet.serving.shapes.evolving import Shape
+from ratchet.serving.shapes.evolving import tree as as_tree
 
 STYLES = {
     "kept": "green",

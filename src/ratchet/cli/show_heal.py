@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ratchet.cli.show import ago, console, number, plain, worked
-from ratchet.comparison import ARMS, Compared, median_effort
-from ratchet.healing import Attempt, Episode, Verdict
-from ratchet.loops.heal import Moment
+from ratchet.healing.comparison import ARMS, Compared, median_effort
+from ratchet.healing.episode import Attempt, Episode, Verdict
+from ratchet.healing.loop import Moment
 
 STYLES = {
     "passed": "green",

@@ -12,7 +12,7 @@ from ratchet.cli import show
 from ratchet.records import Lesson, LessonState
 
 if TYPE_CHECKING:
-    from ratchet.learning import Learned
+    from ratchet.lessons.learning import Learned
 
 
 def learned(found: Learned, best: Sequence[Lesson] = (), *, following: bool = True) -> None:

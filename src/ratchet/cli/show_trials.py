@@ -11,14 +11,14 @@ import click
 from rich.text import Text
 
 from ratchet.cli.show import ago, console, line, plain, seconds
-from ratchet.guard.trials import OPEN
+from ratchet.improving.trials.trials import OPEN
 
 if TYPE_CHECKING:
-    from ratchet.guard.evidence import Arm, Evidence
-    from ratchet.loops.improve import Ticked
-    from ratchet.loops.pulse import Pulse
+    from ratchet.improving.book import TrialDetail, Watched
+    from ratchet.improving.loop.improve import Ticked
+    from ratchet.improving.loop.pulse import Pulse
+    from ratchet.improving.trials.evidence import Arm, Evidence
     from ratchet.records import Change, Proposal, Row, Trial
-    from ratchet.trialbook import TrialDetail, Watched
 
 STYLE = {
     "open": "cyan",

@@ -10,13 +10,13 @@ from typing import cast
 
 import click
 
-from ratchet import shapes
 from ratchet.cli import show, show_learned
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, StoreError, UsageError
 from ratchet.records import Fields
+from ratchet.serving.shapes import core as shapes
 
 
 @click.command()

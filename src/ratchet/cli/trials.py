@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from ratchet import shapes
 from ratchet.cli import show, show_trials
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
-from ratchet.improving import Foreground
-from ratchet.loops.improve import Ticked
+from ratchet.improving.assembly import Foreground
+from ratchet.improving.loop.improve import Ticked
 from ratchet.records import Json, Metric, ProposalState, TrialMode, TrialState
+from ratchet.serving.shapes import core as shapes
 
 TRIAL_STATES = ("planned", "open", "paused", "kept", "reverted", "undecided")
 PROPOSAL_STATES = ("open", "trial", "kept", "reverted", "undecided", "rejected", "closed")

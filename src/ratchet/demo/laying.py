@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from ratchet import prompts
-from ratchet.bench.shipped import shipped
-from ratchet.benching import Benchmark, BenchTask
 from ratchet.errors import UsageError
+from ratchet.evolving.bench.benchmark import Benchmark, BenchTask
+from ratchet.evolving.bench.shipped import shipped
+from ratchet.healing.models import prompts
 
 AGENT = Path(__file__).parent / "agent"
 IDEAS = Path(__file__).parent / "ideas.py"

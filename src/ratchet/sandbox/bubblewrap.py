@@ -13,9 +13,9 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from ratchet.confinement import Command, Ran, View
 from ratchet.errors import Refused, SandboxError
 from ratchet.sandbox import interpreter, running
+from ratchet.sandbox.command import Command, Ran, View
 from ratchet.sandbox.interpreter import Interpreter
 from ratchet.sandbox.plan import Plan, Step
 

@@ -17,10 +17,10 @@ import stat
 from pathlib import Path
 from typing import TypeAlias
 
-from ratchet.confinement import FileChange, View
 from ratchet.errors import NotFound, Refused
 from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import entries, read_beneath, remove_tree
+from ratchet.sandbox.command import FileChange, View
 from ratchet.sandbox.ignore import Ignore
 from ratchet.sandbox.plan import sandbox_uid
 

@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from ratchet.confinement import Command, Ran
 from ratchet.errors import Refused, SandboxError
 from ratchet.sandbox import running
 from ratchet.sandbox.bubblewrap import PLACE, checked, readable
+from ratchet.sandbox.command import Command, Ran
 from ratchet.sandbox.landlock import environ_of, python_for, temporary
 from ratchet.sandbox.plan import Plan
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ratchet.confinement import Limits
 from ratchet.sandbox.beneath import entries, open_beneath, remove_at
+from ratchet.sandbox.command import Limits
 from ratchet.sandbox.processes import Processes
 
 _MB = 1_048_576

@@ -13,7 +13,7 @@ VENV_NAMES = (".venv", "venv", "env")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ANSWERS = tuple(
     os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), *each.split("/"))
-    for each in ("bench/core", "tasks/library", "demo/agent")
+    for each in ("evolving/bench/core", "tasks/library", "demo/agent")
 )
 """Folders of this package that hold tasks with their graders and right answers. They come along with the packages that
 a sandbox shows, and no command is to read them: an agent would be measured by how well it looks things up."""

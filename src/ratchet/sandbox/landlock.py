@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ratchet.confinement import Command, Ran
 from ratchet.errors import Refused
 from ratchet.sandbox import interpreter, running
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import checked, readable
+from ratchet.sandbox.command import Command, Ran
 from ratchet.sandbox.interpreter import Interpreter
 from ratchet.sandbox.plan import Plan, sandbox_uid
 

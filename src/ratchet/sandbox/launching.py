@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from ratchet.confinement import Limits
 from ratchet.errors import SandboxError
 from ratchet.sandbox import kernel, landlock_rules, seccomp, staging
 from ratchet.sandbox.cgroup import MemoryGroup
+from ratchet.sandbox.command import Limits
 from ratchet.sandbox.plan import Plan
 
 _MB = 1_048_576

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ratchet.confinement import Command, Ran
 from ratchet.errors import Refused
 from ratchet.sandbox import running
+from ratchet.sandbox.command import Command, Ran
 from ratchet.sandbox.landlock import environ_of, python_for, temporary
 from ratchet.sandbox.plan import Plan
 

@@ -9,7 +9,7 @@ import struct
 from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
-from ratchet.confinement import Limits
+from ratchet.sandbox.command import Limits
 
 Step: TypeAlias = "list[str | int | list[str]]"
 """One line of a bubblewrap view, in order: ["ro" | "rw", source, at], ["tmpfs", MB, at], ["link", target, at],

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from ratchet.confinement import Command, Guarantee, Isolation, Limits, View
 from ratchet.errors import RatchetError, SandboxError
 from ratchet.ports import Sandbox
+from ratchet.sandbox.command import Command, Guarantee, Isolation, Limits, View
 
 # Runs inside. Tries each way out and says which one was open; prints one JSON object.
 _CANARY = """

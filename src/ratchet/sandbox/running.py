@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import ratchet
-from ratchet.confinement import Ran
 from ratchet.errors import SandboxError
 from ratchet.sandbox import plan
+from ratchet.sandbox.command import Ran
 from ratchet.sandbox.plan import Plan
 
 _PACKAGES = str(Path(ratchet.__file__).parent.parent)

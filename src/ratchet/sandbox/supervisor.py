@@ -15,9 +15,9 @@ import socket
 import time
 from dataclasses import dataclass, field
 
-from ratchet.confinement import Killed
 from ratchet.errors import SandboxError
 from ratchet.sandbox import growth, ownership, plan
+from ratchet.sandbox.command import Killed
 from ratchet.sandbox.growth import Growth, Survey
 from ratchet.sandbox.launching import Started, start
 from ratchet.sandbox.output import Output, rest_of

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ratchet.confinement import FileChange, View
 from ratchet.errors import NotFound, Refused
 from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import read_beneath, remove_tree
+from ratchet.sandbox.command import FileChange, View
 from ratchet.sandbox.ignore import Ignore
 from ratchet.sandbox.layers import Stack
 from ratchet.sandbox.plan import sandbox_uid

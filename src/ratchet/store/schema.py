@@ -7,18 +7,7 @@ Times are Unix seconds (UTC), hours are whole hours since the epoch.
 from __future__ import annotations
 
 from ratchet.errors import UsageError
-from ratchet.store.declaring import (
-    Column,
-    Index,
-    Table,
-    boolean,
-    copy,
-    counters,
-    integer,
-    real,
-    required,
-    text,
-)
+from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 
 VERSION = 5
 """Version of the declarations below, kept in the database."""

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ratchet.confinement import Command, Killed, Limits, Ran, View
 from ratchet.ports import Sandbox
+from ratchet.sandbox.command import Command, Killed, Limits, Ran, View
 from ratchet.testing.scene import Scene, scene
 
 ESCAPED = b"ESCAPED"

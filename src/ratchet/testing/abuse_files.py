@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from ratchet.confinement import Ran
+from ratchet.sandbox.command import Ran
 from ratchet.testing.abuse import READS_SYSTEM, WRITES, Case
 from ratchet.testing.scene import Scene
 

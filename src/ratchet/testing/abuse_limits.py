@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ratchet.confinement import Limits, Ran
+from ratchet.sandbox.command import Limits, Ran
 from ratchet.testing.abuse import Case
 from ratchet.testing.scene import Scene
 

@@ -6,9 +6,9 @@ import os
 import subprocess
 import time
 
-from ratchet.confinement import Ran
 from ratchet.errors import Refused
 from ratchet.sandbox.beneath import read_beneath, remove_tree
+from ratchet.sandbox.command import Ran
 from ratchet.testing.abuse import WRITES, Case
 from ratchet.testing.scene import Scene
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ratchet.benching import Agent, Benchmark, BenchTask, Evaluation, Split
-from ratchet.proposing import Job, ProposalJob, Proposed
+from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation, Split
+from ratchet.evolving.job import Job, ProposalJob, Proposed
 
 Play = Callable[[ProposalJob], Proposed]
 SKILLS = "skills.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ratchet.solving import Solved, SolveJob, SolverOptions
+from ratchet.healing.job import Solved, SolveJob, SolverOptions
 
 Play = Callable[[SolveJob], Solved]
 

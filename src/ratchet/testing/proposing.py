@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ratchet.benching import Agent, BenchTask, Evaluation, Split
-from ratchet.confinement import Limits
-from ratchet.evolving import Candidate, CandidateState
+from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation, Split
+from ratchet.evolving.candidate import Candidate, CandidateState
+from ratchet.evolving.job import ProposalJob, Proposed, ProposerOptions, WeakTask
+from ratchet.healing.job import Purse
 from ratchet.ports import Sandbox, Workspace
-from ratchet.proposing import ProposalJob, Proposed, ProposerOptions, WeakTask
 from ratchet.records import Json, Pattern
-from ratchet.solving import Purse
+from ratchet.sandbox.command import Limits
 from ratchet.testing.purses import PlainPurse
 
 Play = Callable[[ProposalJob], Proposed]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ratchet.solving import Solved, SolveJob
+from ratchet.healing.job import Solved, SolveJob
 
 
 class ScriptedSolver:

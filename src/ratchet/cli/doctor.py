@@ -1,0 +1,181 @@
+"""Looks at everything Ratchet stands on and says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratchet.config import Config, unknown_environment
+from ratchet.errors import RatchetError
+from ratchet.healing.models import choice as modelchoice
+from ratchet.healing.models import local
+from ratchet.integrations import hooks as install
+from ratchet.lessons import exposure
+from ratchet.recording import journal
+from ratchet.recording.sources.find import usual_homes
+from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
+from ratchet.store import opening as stores
+from ratchet.store.sqlite import remedy_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing looked at. `remedy` may stand beside an `ok` one as advice."""
+
+    name: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterator[Check]:
+    """All checks, in the order in which one would fix them. Changes nothing."""
+    home = config.home
+    store = home / stores.STORE_NAME
+    yield _looked("settings", lambda: _settings(config, environ))
+    yield _looked("home", lambda: _home(home))
+    yield _looked("store", lambda: _database(config) if config.database_url else _store(store))
+    yield _looked("journal", lambda: _journal(home))
+    yield _looked("hooks", lambda: _hooks(environ, project))
+    yield _looked("hook log", lambda: _hook_log(home))
+    yield _looked("histories", lambda: _histories(environ))
+    yield _looked("sandbox", lambda: _sandbox(home))
+    yield _looked("models", lambda: _models(config, environ))
+
+
+def _looked(name: str, look: Callable[[], Check]) -> Check:
+    """What was found; that the system does not let one look is a finding, too, and the others are looked at."""
+    try:
+        return look()
+    except OSError as error:
+        found = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return Check(name=name, ok=False, found=found, remedy="change its owner or mode, or move it aside")
+
+
+def _settings(config: Config, environ: Mapping[str, str]) -> Check:
+    found = f"withheld share {config.withheld_share:g}, window {config.window_days:g} days"
+    unknown = unknown_environment(environ)
+    remedy = f"nothing reads {', '.join(unknown)}: check the spelling" if unknown else ""
+    return Check(name="settings", ok=not unknown, found=found, remedy=remedy)
+
+
+def _home(home: Path) -> Check:
+    if not home.exists():
+        return Check(name="home", ok=True, found=f"{home} does not exist yet", remedy="`ratchet learn` makes it")
+    if not os.access(home, os.W_OK | os.X_OK):
+        return Check(
+            name="home",
+            ok=False,
+            found=f"{home} cannot be written",
+            remedy="change its owner or mode, or set RATCHET_HOME",
+        )
+    open_to = stat.S_IMODE(home.stat().st_mode) & 0o077
+    if open_to:
+        return Check(name="home", ok=False, found=f"{home} is open to other users", remedy=f"chmod 700 {home}")
+    return Check(name="home", ok=True, found=str(home))
+
+
+def _store(path: Path) -> Check:
+    if not path.exists():
+        return Check(name="store", ok=True, found="none yet", remedy="`ratchet learn` makes it")
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
+                return Check(name="store", ok=True, found=f"{path} is empty", remedy="`ratchet learn` fills it")
+            outcomes = connection.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0]
+            damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        remedy = remedy_of(error) or "move it aside and run `ratchet learn` again; the file is not touched"
+        return Check(name="store", ok=False, found=f"{path}: {error}", remedy=remedy)
+    if damage != "ok":
+        return Check(
+            name="store", ok=False, found=f"{path}: {damage}", remedy="copy it, then move it aside and learn again"
+        )
+    return Check(name="store", ok=True, found=f"{path}, {outcomes:,} outcomes, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _database(config: Config) -> Check:
+    """The database that the settings name: whether it answers, and what is in it. Its password is never shown."""
+    try:
+        found = stores.looked_at(config.database_url)
+    except RatchetError as error:
+        return Check(name="store", ok=False, found=str(error), remedy="correct RATCHET_DATABASE_URL, or start it")
+    mirror = Path(exposure.mirror_path(str(config.home)))
+    told = f"hooks read {mirror}" if mirror.exists() else "hooks know no lesson of it yet"
+    return Check(name="store", ok=True, found=f"{stores.shown(config)} answers: {found}; {told}")
+
+
+def _journal(home: Path) -> Check:
+    waiting: list[int] = []
+    for path in journal.segments(str(home)):
+        with suppress(FileNotFoundError):  # another process stored it meanwhile
+            waiting.append(Path(path).lstat().st_size)
+    return Check(
+        name="journal", ok=True, found=f"{len(waiting)} segments, {sum(waiting) / 1e6:.1f} MB not yet in the store"
+    )
+
+
+def _hooks(environ: Mapping[str, str], project: Path) -> Check:
+    found: list[str] = []
+    for scope in ("user", "project"):
+        try:
+            events = install.installed_events("claude-code", scope=scope, project=project, environ=environ)
+        except RatchetError as error:
+            return Check(name="hooks", ok=False, found=str(error), remedy="mend the settings file, then install again")
+        if events:
+            found.append(f"{scope}: {', '.join(events)}")
+    if not found:
+        return Check(
+            name="hooks", ok=True, found="not installed", remedy="`ratchet install claude-code` (--dry-run shows it)"
+        )
+    return Check(name="hooks", ok=True, found="; ".join(found))
+
+
+def _hook_log(home: Path) -> Check:
+    path = home / "hook" / "hook.log"
+    if not path.exists():
+        return Check(name="hook log", ok=True, found="no faults")
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    last = lines[-1] if lines else ""
+    return Check(name="hook log", ok=True, found=f"{len(lines)} faults, the last: {last[:200]}", remedy=f"see {path}")
+
+
+def _histories(environ: Mapping[str, str]) -> Check:
+    homes = usual_homes(environ)
+    if homes:
+        return Check(name="histories", ok=True, found=", ".join(homes))
+    return Check(
+        name="histories", ok=True, found="no Claude Code or Codex history here", remedy="name one: `ratchet learn PATH`"
+    )
+
+
+def _models(config: Config, environ: Mapping[str, str]) -> Check:
+    """Which models are named, and which servers answer on this machine. Asks nobody else, and takes a third of a
+    second at most."""
+    near = [f"{each.name} at {each.url} ({', '.join(each.models[:3])})" for each in local.find()]
+    try:
+        named = [str(each) for each in modelchoice.ModelChoice(config, environ).named()]
+    except RatchetError as error:
+        return Check(name="models", ok=False, found=str(error), remedy="correct the setting `model`")
+    found = "; ".join((", ".join(named) if named else "none named", *(near or ["no server on this machine's ports"])))
+    if not modelchoice.installed():
+        remedy = modelchoice.EXTRA if named or near else ""
+        return Check(name="models", ok=not named, found=f"{found}; the extra is not installed", remedy=remedy)
+    return Check(name="models", ok=True, found=found, remedy="" if named or not near else "RATCHET_MODEL=local uses it")
+
+
+def _sandbox(home: Path) -> Check:
+    found = Sandboxes(home).probe(quick=True)
+    held = next((each for each in found if proves(each)), None)
+    if held is None:
+        reasons = "; ".join(f"{each.name}: {each.note}" for each in found)
+        return Check(name="sandbox", ok=True, found=f"none works here ({reasons})", remedy=REMEDY)
+    return Check(name="sandbox", ok=True, found=f"{held.name} holds; `ratchet sandbox probe` tells what")

@@ -1,0 +1,1 @@
+"""Better an agent on a benchmark, and keep only what is proven."""

@@ -1,0 +1,397 @@
+"""Benchmarks as people ask for them: the operations behind `ratchet bench`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from math import sqrt
+from pathlib import Path
+from typing import Literal, TypedDict
+
+from ratchet.claiming import claimed
+from ratchet.errors import Conflict, NotFound, Refused, UsageError
+from ratchet.evolving import rows as evolutions
+from ratchet.evolving.archive import Archive
+from ratchet.evolving.bench import importing, inspectlog
+from ratchet.evolving.bench import rows as benchruns
+from ratchet.evolving.bench.agents import agent_of, shown
+from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation, Split
+from ratchet.evolving.bench.evidence import differing, fingerprints
+from ratchet.evolving.bench.figures import Figures, Paired, figures, paired
+from ratchet.evolving.bench.ground import ExecutorName, check_shown, executing, files_of, measuring
+from ratchet.evolving.bench.plan import Watch, chosen, shows_noise, wanted
+from ratchet.evolving.bench.rows import FIRST, SECOND, BenchRun
+from ratchet.evolving.bench.shelf import BenchShelf
+from ratchet.evolving.job import Measure
+from ratchet.evolving.race.evaluator import Each, Evaluator
+from ratchet.evolving.race.evaluator import Means as Making
+from ratchet.evolving.race.seals import memory, rewritten
+from ratchet.healing.episode import Budget
+from ratchet.healing.purse import EpisodePurse
+from ratchet.ports import Store
+from ratchet.sandbox.beneath import remove_tree
+from ratchet.sandbox.choice import Sandboxes
+
+ImportFormat = Literal["auto", "pytest", "humaneval", "command", "inspect"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchAsked:
+    """A run as it is asked for. `agent` is a folder, a command, `module:function` or an address, seen from `cwd`."""
+
+    agent: str
+    bench: str = "core"
+    split: Split | None = None
+    tasks: tuple[str, ...] = ()
+    """Globs of task ids."""
+    repeats: int = 1
+    seed: int = 0
+    parallel: int = 1
+    executor: ExecutorName = "threads"
+    usd: float = 10.0
+    seconds: float = 86_400.0
+    aa: bool = False
+    net: Literal["none", "host"] | None = None
+    pass_env: tuple[str, ...] = ()
+    readable: tuple[Path, ...] = ()
+    unsafe: bool = False
+    cwd: Path = Path()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchMeans:
+    """What a run may use, told anew by whoever runs or resumes it. `measure` and `executor` stand in for the built-in
+    ones."""
+
+    told: Callable[[Evaluation, int, int], None] = lambda _made, _done, _planned: None
+    """An evaluation, how many there are by now, and how many there are to be."""
+    stopping: Callable[[], bool] = lambda: False
+    """Whether to begin nothing new; what is under way is waited for."""
+    measure: Measure | None = None
+    executor: Executor | None = None
+    usd: float | None = None
+    """Of a run that is resumed: its new budget, and `seconds`."""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Two runs on the same tasks, and what runs of an agent against itself showed (None: nobody measured it)."""
+
+    first: BenchRun
+    second: BenchRun
+    paired: Paired
+    noise: Paired | None = None
+    noise_run: str = ""
+
+    @property
+    def noise_floor(self) -> float | None:
+        """What nothing but chance shows on so many pairs, in points: half the 95 % interval of the agent against
+        itself, which shrinks with the root of the number of pairs."""
+        if self.noise is None or not self.noise.gain.n or not self.paired.gain.n:
+            return None
+        return self.noise.gain.half_width * sqrt(self.noise.gain.n / self.paired.gain.n)
+
+
+class BenchBook:
+    """Benchmarks and runs of one home. `reading` gives the store after what was recorded is in it."""
+
+    def __init__(self, home: Path, *, reading: Callable[[], Store], sandboxes: Sandboxes) -> None:
+        self._home = home
+        self._reading = reading
+        self._sandboxes = sandboxes
+        self._shelf = BenchShelf(home)
+
+    # -- benchmarks ----------------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """The names of all benchmarks, the shipped ones first."""
+        return self._shelf.names()
+
+    def benchmark(self, name: str) -> Benchmark:
+        """One benchmark with its tasks. Raises NotFound, Conflict for one that was changed since it was frozen."""
+        return self._shelf.get(name)
+
+    def import_tasks(
+        self,
+        source: str,
+        *,
+        kind: ImportFormat = "auto",
+        name: str = "",
+        folder: Path | None = None,
+        instruction: str = "",
+    ) -> tuple[Benchmark, bool]:
+        """Freeze what others measure with as a benchmark; False: it is here already. All of it or nothing.
+
+        Raises NotFound, UsageError naming file and line, Conflict where another benchmark has the name.
+        """
+        path = Path(source)
+        if kind == "command":
+            made = importing.read_command(source, folder, name or "score", instruction=instruction)
+        elif kind == "humaneval" or (kind == "auto" and path.name.endswith((".jsonl", ".jsonl.gz"))):
+            made = importing.read_lines(path, name or importing.name_from(path))
+        elif kind in ("pytest", "auto") and path.is_dir():
+            made = importing.read_folder(path, name or importing.name_from(path))
+        elif not path.exists():
+            raise NotFound(f"there is no file or folder {source}; a command needs --format command")
+        else:
+            raise UsageError(f"{source} is neither a folder of tests nor JSON lines; name its --format")
+        return made, self._shelf.keep(made)
+
+    def import_run(self, path: Path, *, name: str = "", scorer: str = "") -> BenchRun:
+        """Take a log of Inspect as a run that has ended; the same file again is the same run.
+
+        Raises NotFound, UsageError naming file and sample.
+        """
+        log = inspectlog.read_log(path, scorer=scorer)
+        identity = hashlib.sha256(path.read_bytes() + b"\0" + scorer.encode()).hexdigest()[:16]
+        run, store = f"bn{identity}", self._reading()
+        if store.get("benchruns", run) is not None:
+            return benchruns.benchrun(store, run)
+        made = [replace(each, run=run, candidate=log.model) for each in log.evaluations]
+        held = BenchRun(
+            id=run,
+            name=importing.checked_name(name or importing.name_from(Path(log.task))),
+            benchmark=log.hash,
+            agent=Agent(how="command"),
+            agent_name=log.model,
+            state="ended" if log.status == "success" else "cancelled" if log.status == "cancelled" else "failed",
+            reason="" if log.status == "success" else f"the log says: {log.status}",
+            planned=len(made),
+            repeats=len({each.seed for each in made}),
+            seed=min(each.seed for each in made),
+            source=str(path.resolve()),
+            started_at=log.started_at or time.time(),
+            ended_at=max((each.at for each in made), default=0.0),
+            cost_usd=sum(each.cost_usd for each in made),
+            duration_s=sum(each.wall_s for each in made),
+            **_summary(made),
+        )
+        with store.transaction():
+            store.insert_new("evaluations", [evolutions.evaluation_row(each) for each in made])
+            return benchruns.begin(store, held)
+
+    # -- run -----------------------------------------------------------------------------------------------------------
+
+    def run(self, asked: BenchAsked, means: BenchMeans | None = None) -> BenchRun:
+        """Measure an agent. What an agent does wrong is a score; what the machine does wrong is `unmeasured`.
+
+        Raises UsageError, NotFound for what makes no sense, Refused where no sandbox holds, BackendError where the
+        machine fails it: `resume` goes on then.
+        """
+        means = means or BenchMeans()
+        self._sandboxes.chosen(unsafe=asked.unsafe)
+        benchmark = self.benchmark(asked.bench)
+        tasks = chosen(benchmark, asked.split, asked.tasks)
+        agent = agent_of(asked.agent, cwd=asked.cwd, net=asked.net, pass_env=asked.pass_env, readable=asked.readable)
+        check_shown(self._home, agent.readable)
+        missing = next((each for each in agent.pass_env if each not in os.environ), None)
+        if missing is not None:
+            raise UsageError(f"the agent is to get the variable {missing}, which is not set here")
+        tree = self._archive.add(files_of(Path(agent.folder))) if agent.folder else ""
+        identity = json.dumps([agent.how, agent.argv, agent.target], sort_keys=True)
+        held = benchruns.begin(
+            self._reading(),
+            BenchRun(
+                id=benchruns.new_id(),
+                name=benchmark.name,
+                benchmark=benchmark.hash,
+                agent=agent,
+                agent_name=shown(agent),
+                state="running",
+                version=evolutions.version_id(f"{tree}{identity}", agent.settings),
+                tree=tree,
+                split=asked.split,
+                tasks=asked.tasks,
+                planned=len(tasks) * asked.repeats * (2 if asked.aa else 1),
+                repeats=asked.repeats,
+                seed=asked.seed,
+                parallel=asked.parallel,
+                executor=asked.executor,
+                usd=asked.usd,
+                seconds=asked.seconds,
+                aa=asked.aa,
+                unsafe=asked.unsafe,
+            ),
+        )
+        return self._go_on(held, tasks, means)
+
+    def resume(self, run: str, means: BenchMeans | None = None) -> BenchRun:
+        """Go on with a run that was killed, stopped, or out of budget: nothing that ended is paid twice.
+
+        Raises NotFound, Refused for one that has ended, Conflict while another process runs it or where the benchmark
+        is no longer the same.
+        """
+        means = means or BenchMeans()
+        store = self._reading()
+        held = benchruns.benchrun(store, run)
+        if held.state == "ended" or held.source:
+            raise Refused(f"bench run {run} has ended; start another with `ratchet bench run`")
+        self._sandboxes.chosen(unsafe=held.unsafe)
+        benchmark = self.benchmark(held.name)
+        if benchmark.hash != held.benchmark:
+            raise Conflict(f"benchmark {held.name} is no longer what run {run} began with; run it anew")
+        return self._go_on(held, chosen(benchmark, held.split, held.tasks), means)
+
+    def _go_on(self, held: BenchRun, tasks: Sequence[BenchTask], means: BenchMeans) -> BenchRun:
+        with self._claimed(held.id), executing(held.executor, held.parallel) as own:
+            store = self._reading()
+            held = benchruns.benchrun(store, held.id)  # another process may have ended it before the claim
+            usd, seconds = means.usd or held.usd, means.seconds or held.seconds
+            held = benchruns.write(store, held, state="running", reason="", usd=usd, seconds=seconds)
+            budget = Budget(usd=usd, seconds=seconds)
+            purse = EpisodePurse(store, held.id, budget, used_s=held.duration_s if means.seconds is None else 0.0)
+            guarded = [self._shelf.place(held.name), self._home / "salt"]
+            before, learnt = fingerprints([*map(str, guarded)]), memory(store)
+            watch = Watch(held.planned, means.told, means.stopping)
+            place = self._emptied(held.id)
+            try:
+                making = Making(
+                    measure=means.measure or measuring(self._home, guarded=guarded),
+                    executor=means.executor or own,
+                    parallel=held.parallel,
+                    versions=self._archive.folder,
+                    scratch=place / "scratch",
+                    cancel=place / "cancel",
+                    unsafe=held.unsafe,
+                    stopping=watch.stopping,
+                    told=watch.told,
+                )
+                evaluator = Evaluator(store, held.id, held.agent, purse, usd, making)
+                watch.done = len(evaluator.known)
+                whole = evaluator.work(Each(wanted(held, tasks)))
+            except BaseException:
+                self._end(store, held, purse, "cancelled", "it was cut short", ())
+                raise
+            finally:
+                remove_tree(place)
+            changed = differing(before, fingerprints([*map(str, guarded)]))
+            if rewritten(learnt, memory(store)):
+                changed = (*changed, "what was learnt changed while the agent ran")
+            return self._end(store, held, purse, *watch.outcome(whole, purse.spent()), changed)
+
+    def _end(
+        self,
+        store: Store,
+        held: BenchRun,
+        purse: EpisodePurse,
+        state: benchruns.BenchRunState,
+        reason: str,
+        changed: tuple[str, ...],
+    ) -> BenchRun:
+        return benchruns.write(
+            store,
+            held,
+            "ended",
+            state=state,
+            reason=reason,
+            tampered=tuple(dict.fromkeys((*held.tampered, *changed))),
+            ended_at=time.time(),
+            duration_s=purse.seconds_used(),
+            cost_usd=purse.usd_spent(),
+            **_summary(evolutions.evaluations(store, held.id)),
+        )
+
+    def _emptied(self, run: str) -> Path:
+        """The run's folder for working copies, new; those of runs that were killed are cleared away."""
+        places = self._home / "bench" / "places"
+        for each in places.iterdir() if places.is_dir() else ():
+            if each.name == run:
+                remove_tree(each)
+            else:
+                with suppress(Conflict), self._claimed(each.name):
+                    remove_tree(each)
+        place = places / run
+        (place / "cancel").mkdir(parents=True, mode=0o711)
+        return place
+
+    @property
+    def _archive(self) -> Archive:
+        return Archive(self._home / "bench")
+
+    @contextmanager
+    def _claimed(self, run: str) -> Iterator[None]:
+        """Only one process works on a run; the claim ends with the process, however it ends. Raises Conflict."""
+        folder = self._home / "bench"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with claimed(folder / f"{run}.lock", f"bench run {run}"):
+            yield
+
+    # -- see it --------------------------------------------------------------------------------------------------------
+
+    def history(self, *, name: str | None = None, limit: int | None = None) -> list[BenchRun]:
+        """Runs, newest first; of one benchmark."""
+        return benchruns.listed(self._reading(), name=name, limit=limit)
+
+    def evaluations(self, run: str) -> list[Evaluation]:
+        """All evaluations of a run, in the order in which they ended. Raises NotFound."""
+        store = self._reading()
+        benchruns.benchrun(store, run)
+        return list(evolutions.evaluations(store, run))
+
+    def figures(self, run: str) -> tuple[BenchRun, Figures]:
+        """One run with its scores and intervals. Raises NotFound."""
+        held = benchruns.benchrun(self._reading(), run)
+        return held, figures(self.evaluations(run))
+
+    def noise(self, run: str) -> Paired:
+        """What an A/A run showed: the difference of an agent to itself. Raises NotFound, UsageError."""
+        held = benchruns.benchrun(self._reading(), run)
+        if not held.aa:
+            raise UsageError(f"bench run {run} is no A/A run; make one with `ratchet bench run --aa`")
+        made = self.evaluations(run)
+        arms = ([each for each in made if each.candidate == arm] for arm in (FIRST, SECOND))
+        return paired(*arms)
+
+    def compare(self, first: str, second: str) -> Compared:
+        """The second run against the first, in pairs. Raises NotFound, Refused where they asked different things."""
+        store = self._reading()
+        held, other = benchruns.benchrun(store, first), benchruns.benchrun(store, second)
+        if held.benchmark != other.benchmark:
+            raise Refused(
+                f"run {first} asked {held.name} ({held.benchmark}), run {second} asked {other.name} "
+                f"({other.benchmark}): only runs of the same benchmark can be compared"
+            )
+        one, two = self._first_arm(held), self._first_arm(other)
+        found = paired(one, two)
+        if not found.gain.n and not found.left_out:
+            raise Refused(f"runs {first} and {second} have no task in common")
+        noise = next((each for each in benchruns.listed(store, benchmark=held.benchmark) if shows_noise(each)), None)
+        return Compared(
+            first=held,
+            second=other,
+            paired=found,
+            noise=self.noise(noise.id) if noise else None,
+            noise_run=noise.id if noise else "",
+        )
+
+    def _first_arm(self, held: BenchRun) -> list[Evaluation]:
+        made = self.evaluations(held.id)
+        return [each for each in made if each.candidate == FIRST] if held.aa else made
+
+
+class _Summary(TypedDict):
+    runs: int
+    unmeasured: int
+    mean: float
+    low: float
+    high: float
+
+
+def _summary(made: Iterable[Evaluation]) -> _Summary:
+    """What is written of a run's score beside it, so that a history is listed without reading every evaluation."""
+    found = figures(made)
+    score = found.score
+    return {
+        "runs": found.runs,
+        "unmeasured": found.unmeasured,
+        "mean": score.mean,
+        "low": score.low,
+        "high": score.high,
+    }

@@ -1,0 +1,242 @@
+"""What evaluations are worth: scores with intervals, two runs in pairs, and what so many runs cannot see. Pure.
+
+Sources: Wilson, JASA 22 (1927), which keeps its level for small n where the usual interval does not (Brown, Cai and
+DasGupta, Statistical Science 16, 2001); for partial scores it is wider than need be, since the variance of a score in
+[0, 1] with mean p is at most p(1 - p). Over a benchmark: bootstrap over tasks, all runs of a task together (Efron and
+Tibshirani 1993, chapter 8), since runs of one task are alike. Pairs needed: the gate's 2 c log(1/a) / D^2.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ratchet.evolving.bench.benchmark import Evaluation
+
+Z95 = 1.959963984540054
+"""The normal distribution's 97.5 % point."""
+RESAMPLES = 2_000
+MDE = 0.05
+"""The gain that is asked about: five points."""
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A mean in points of score with its 95 % interval; `n` runs (or pairs) are in it."""
+
+    mean: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+    n: int = 0
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFigures:
+    """One task over all its runs. Only measured runs are in `score`."""
+
+    task: str
+    score: Interval
+    unmeasured: int = 0
+    wall_s: float = 0.0
+    """Mean of a run."""
+    cost_usd: float = 0.0
+    """Of all runs."""
+    tokens: int = 0
+    reason: str = ""
+    """Why the last run that was not right was not."""
+    tampered: int = 0
+    """Runs that tried what is none of an agent's business."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """A run whole. `score` is the mean over tasks of each task's mean."""
+
+    score: Interval
+    tasks: tuple[TaskFigures, ...] = ()
+    runs: int = 0
+    unmeasured: int = 0
+    wall_s: float = 0.0
+    """Of all runs, added up."""
+    cost_usd: float = 0.0
+    tokens: int = 0
+    tampered: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """How much better the second of two is, on pairs of runs of the same task and seed."""
+
+    gain: Interval
+    """In points of score; `n` is the number of pairs."""
+    tasks: int
+    better: int
+    worse: int
+    left_out: int
+    """Pairs of which one side could not be measured."""
+    unpaired: int
+    """Runs that only one of the two has."""
+    spread: float
+    """Mean of the squared differences, one added on either side: for 0/1 scores, the share of pairs that differ."""
+    left_out_first: int = 0
+    left_out_second: int = 0
+    worst: float = 0.0
+    """The gain if every run of the second that could not be measured counted as 0, and the first's as measured."""
+
+    def needed(self, effect: float = MDE, alpha: float = ALPHA) -> int:
+        """How many pairs would resolve a gain of `effect`."""
+        return needed_pairs(self.spread, effect, alpha)
+
+
+def wilson(total: float, n: int) -> Interval:
+    """The 95 % interval of a mean of `n` scores in [0, 1] that add up to `total`."""
+    if n == 0:
+        return Interval()
+    mean = min(1.0, max(0.0, total / n))
+    square = Z95 * Z95 / n
+    centre = (mean + square / 2) / (1 + square)
+    half = Z95 * math.sqrt(mean * (1 - mean) / n + square / (4 * n)) / (1 + square)
+    return Interval(mean=mean, low=max(0.0, min(mean, centre - half)), high=min(1.0, max(mean, centre + half)), n=n)
+
+
+def over_tasks(scores: Mapping[str, Sequence[float]], *, seed: int = 0) -> Interval:
+    """The mean over tasks of each task's mean, with its interval from a bootstrap over tasks. Where all tasks agree, or
+    there is but one, no bootstrap can tell: then it is Wilson's, over tasks."""
+    means = _means(scores)
+    n = sum(map(len, scores.values()))
+    if not means:
+        return Interval()
+    mean = math.fsum(means) / len(means)
+    if len(means) == 1:
+        return wilson(math.fsum(next(filter(None, scores.values()))), n)
+    if max(means) == min(means):
+        return _of(wilson(mean * len(means), len(means)), n)
+    low, high = _bootstrap(means, seed)
+    return Interval(mean=mean, low=low, high=high, n=n)
+
+
+def figures(made: Iterable[Evaluation]) -> Figures:
+    """The figures of a run, its tasks by id. The order of the evaluations plays no part."""
+    by_task: dict[str, list[Evaluation]] = {}
+    for each in made:
+        by_task.setdefault(each.task, []).append(each)
+    ordered = {task: sorted(by_task[task], key=lambda each: (each.candidate, each.seed)) for task in sorted(by_task)}
+    every = [each for runs in ordered.values() for each in runs]
+    scores = {task: [each.score for each in runs if each.measured] for task, runs in ordered.items()}
+    return Figures(
+        score=over_tasks({task: held for task, held in scores.items() if held}),
+        tasks=tuple(_task(task, runs) for task, runs in ordered.items()),
+        runs=len(every),
+        unmeasured=sum(not each.measured for each in every),
+        wall_s=math.fsum(each.wall_s for each in every),
+        cost_usd=math.fsum(each.cost_usd for each in every),
+        tokens=sum(each.tokens for each in every),
+        tampered=sum(bool(each.tampered) for each in every),
+    )
+
+
+def paired(first: Iterable[Evaluation], second: Iterable[Evaluation], *, seed: int = 0) -> Paired:
+    """The second against the first. Runs are paired by task and seed; where no seed is in both, by their order."""
+    left, right = _by_task(first), _by_task(second)
+    by_seed = any(left[task].keys() & right[task].keys() for task in left.keys() & right.keys())
+    differences: dict[str, list[float]] = {}
+    worst: list[float] = []
+    gone = [0, 0, 0]
+    unpaired = 0
+    for task in sorted(left.keys() | right.keys()):
+        one, other = left.get(task, {}), right.get(task, {})
+        pairs = _pairs(one, other, by_seed)
+        unpaired += len(one) + len(other) - 2 * len(pairs)
+        for old, new in pairs:
+            if old.measured:
+                worst.append((new.score if new.measured else 0.0) - old.score)
+            if old.measured and new.measured:
+                differences.setdefault(task, []).append(new.score - old.score)
+            gone[0] += not (old.measured and new.measured)
+            gone[1] += not old.measured
+            gone[2] += not new.measured
+    every = [d for held in differences.values() for d in held]
+    return Paired(
+        gain=_gain(differences, seed),
+        tasks=len(differences),
+        better=sum(d > 0 for d in every),
+        worse=sum(d < 0 for d in every),
+        left_out=gone[0],
+        left_out_first=gone[1],
+        left_out_second=gone[2],
+        unpaired=unpaired,
+        spread=(math.fsum(d * d for d in every) + 1) / (len(every) + 2),
+        worst=math.fsum(worst) / len(worst) if worst else 0.0,
+    )
+
+
+def needed_pairs(spread: float, effect: float = MDE, alpha: float = ALPHA) -> int:
+    """Pairs that a gate at `alpha` needs to see a gain of `effect`, when the share `spread` of pairs differs."""
+    return math.ceil(2 * max(spread, effect) * math.log(1 / alpha) / effect**2)  # a gain takes as many that differ
+
+
+def _pairs(
+    one: Mapping[int, Evaluation], other: Mapping[int, Evaluation], by_seed: bool
+) -> list[tuple[Evaluation, Evaluation]]:
+    if by_seed:
+        return [(one[seed], other[seed]) for seed in sorted(one.keys() & other.keys())]
+    return list(zip((one[seed] for seed in sorted(one)), (other[seed] for seed in sorted(other)), strict=False))
+
+
+def _gain(differences: Mapping[str, Sequence[float]], seed: int) -> Interval:
+    """Mean difference over tasks. All alike is no certainty: then the interval is that of as many alike coin tosses."""
+    means = _means(differences)
+    n = sum(map(len, differences.values()))
+    if not means:
+        return Interval(low=-1.0, high=1.0)
+    mean = math.fsum(means) / len(means)
+    if len(means) == 1 or max(means) == min(means):
+        shifted = wilson((mean + 1) / 2 * len(means), len(means))
+        return Interval(mean=mean, low=2 * shifted.low - 1, high=2 * shifted.high - 1, n=n)
+    low, high = _bootstrap(means, seed)
+    return Interval(mean=mean, low=low, high=high, n=n)
+
+
+def _bootstrap(means: Sequence[float], seed: int) -> tuple[float, float]:
+    """The 2.5 % and 97.5 % points of the mean over resampled tasks; the same for the same figures and seed."""
+    dice = random.Random(seed)  # noqa: S311  (statistics, no secret)
+    count = len(means)
+    drawn = sorted(math.fsum(dice.choices(means, k=count)) / count for _ in range(RESAMPLES))
+    return drawn[int(0.025 * RESAMPLES)], drawn[int(0.975 * RESAMPLES) - 1]
+
+
+def _means(scores: Mapping[str, Sequence[float]]) -> list[float]:
+    return [math.fsum(held) / len(held) for _, held in sorted(scores.items()) if held]
+
+
+def _by_task(made: Iterable[Evaluation]) -> dict[str, dict[int, Evaluation]]:
+    found: dict[str, dict[int, Evaluation]] = {}
+    for each in made:
+        found.setdefault(each.task, {})[each.seed] = each
+    return found
+
+
+def _task(task: str, runs: Sequence[Evaluation]) -> TaskFigures:
+    scores = [each.score for each in runs if each.measured]
+    wrong = [each for each in runs if each.result != "passed"]
+    return TaskFigures(
+        task=task,
+        score=wilson(math.fsum(scores), len(scores)),
+        unmeasured=len(runs) - len(scores),
+        wall_s=math.fsum(each.wall_s for each in runs) / len(runs),
+        cost_usd=math.fsum(each.cost_usd for each in runs),
+        tokens=sum(each.tokens for each in runs),
+        reason=wrong[-1].reason if wrong else "",
+        tampered=sum(bool(each.tampered) for each in runs),
+    )
+
+
+def _of(interval: Interval, n: int) -> Interval:
+    return Interval(mean=interval.mean, low=interval.low, high=interval.high, n=n)

@@ -1,0 +1,120 @@
+"""What agents are measured with on this machine: the sandbox, the executor, the files of a version."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import stat
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from ratchet.errors import UsageError
+from ratchet.evolving import scorers
+from ratchet.evolving.archive import Files
+from ratchet.evolving.bench.measuring import Measuring
+from ratchet.healing.patches import LINK_MODE
+from ratchet.ports import Sandbox
+from ratchet.sandbox import copyin
+from ratchet.sandbox import opening as workspaces
+from ratchet.sandbox.beneath import remove_tree
+from ratchet.sandbox.bubblewrap import PLACE
+from ratchet.sandbox.choice import Sandboxes, opens
+from ratchet.sandbox.command import View
+
+ExecutorName = Literal["threads", "processes"]
+MOST_BYTES = 134_217_728
+"""Of an agent's own files: more is a data set, which belongs beside them (`readable`)."""
+
+
+def measuring(home: Path, *, guarded: Sequence[Path] = ()) -> Measuring:
+    """Who measures an agent on this machine. A value: it can be sent to another process. `guarded` are hashed before
+    and after each run of an agent."""
+    return Measuring(
+        sandbox=partial(_sandbox, home),
+        copied=workspaces.copied,
+        workdir=_workdir,
+        removed=remove_tree,
+        score=scorers.score,
+        guarded=tuple(map(str, guarded)),
+        around=(str(home),),
+    )
+
+
+@contextmanager
+def executing(name: ExecutorName, parallel: int) -> Iterator[Executor]:
+    """An executor of this machine, ended with whatever is still waiting in it."""
+    made: Executor
+    if name == "processes":
+        # Not forked: a fork of a process with threads takes along locks that nobody will ever release.
+        context = multiprocessing.get_context("spawn")
+        made = ProcessPoolExecutor(parallel, mp_context=context, initializer=_end_with_driver)
+    else:
+        made = ThreadPoolExecutor(parallel, thread_name_prefix="ratchet-bench")
+    try:
+        yield made
+    finally:
+        made.shutdown(wait=True, cancel_futures=True)
+
+
+def files_of(folder: Path) -> Files:
+    """The files that are an agent: its own, without a repository, an environment, secrets, and what git ignores.
+
+    Raises UsageError where they are too many bytes.
+    """
+    found: Files = {}
+    size = 0
+    for path, is_folder in copyin.chosen(folder):
+        full = folder / path
+        status = full.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            found[path] = (LINK_MODE, os.fsencode(full.readlink()))
+        elif stat.S_ISREG(status.st_mode) and not is_folder:
+            size += status.st_size
+            if size > MOST_BYTES:
+                raise UsageError(
+                    f"{folder} holds more than {MOST_BYTES // 1_048_576} MB: put the agent into a folder of its own, "
+                    "and show it its data with `readable`"
+                )
+            found[path] = (0o755 if status.st_mode & 0o100 else 0o644, full.read_bytes())
+    return found
+
+
+def check_shown(home: Path, readable: Iterable[str | Path]) -> None:
+    """Raise UsageError where what an agent or a proposer is shown holds Ratchet's own files: there lie graders, what
+    was learnt, and the archive."""
+    for each in readable:
+        if opens(Path(each), home):
+            raise UsageError(f"{each} would show what judges the agent (in {home}): name the folders that it needs")
+
+
+def _sandbox(home: Path, unsafe: bool) -> Sandbox:
+    return Sandboxes(home).chosen(unsafe=unsafe)
+
+
+def _workdir(sandbox: Sandbox, view: View) -> str:
+    """Where a command finds its files: they are mounted at one place, or used where they lie."""
+    return PLACE if sandbox.overlays or sandbox.name == "docker" else str(view.folder.resolve())
+
+
+def _end_with_driver() -> None:
+    """In a new worker. Ctrl-C reaches every process of a terminal: which evaluations end, the driver says. And whatever
+    ends the driver ends the worker, which would wait for jobs for ever."""
+    signal.signal(signal.SIGINT, _not_ours)  # no SIG_IGN: agents would inherit it
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+
+    def wait() -> None:
+        driver.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _not_ours(_number: int, _frame: object) -> None:
+    """A signal that the driver deals with."""

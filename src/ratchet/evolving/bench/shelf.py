@@ -1,0 +1,97 @@
+"""The benchmarks that can be used here: those that came along, and those that were imported, as frozen files.
+
+An imported benchmark is one JSON file in the home, written whole or not at all, and is only used while its tasks have
+the hash that it was frozen with.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import cast
+
+from ratchet.errors import Conflict, NotFound, StoreError
+from ratchet.evolving.bench import shipped
+from ratchet.evolving.bench.benchmark import Benchmark, BenchTask
+from ratchet.evolving.bench.importing import checked_name
+from ratchet.records import Json
+
+FORMAT = 1
+
+
+class BenchShelf:
+    """Benchmarks by name."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "benchmarks"
+
+    def names(self) -> list[str]:
+        """The shipped ones first, then the imported."""
+        held = (each.name.removesuffix(".json") for each in self._folder.glob("*.json"))
+        return [*shipped.names(), *sorted(held)]
+
+    def get(self, name: str) -> Benchmark:
+        """A benchmark with all its tasks. Raises NotFound, Conflict for one that was changed since it was frozen."""
+        if name in shipped.names():
+            return shipped.shipped(name)
+        path = self._path(name)
+        try:
+            held = json.loads(path.read_text(encoding="utf-8"))
+            made = _benchmark(held)
+        except FileNotFoundError as error:
+            raise NotFound(f"no benchmark {name!r}; there are: {', '.join(self.names())}") from error
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise StoreError(f"{path} cannot be read ({error}); remove it and import {name} again") from error
+        if made.hash != held.get("hash"):
+            raise Conflict(f"{path} was changed since it was frozen; remove it and import {name} again")
+        return made
+
+    def place(self, name: str) -> Path:
+        """The file or folder that a benchmark lies in: whoever runs agents guards it."""
+        return Path(shipped.__file__).parent / name if name in shipped.names() else self._path(name)
+
+    def keep(self, made: Benchmark) -> bool:
+        """Freeze a benchmark; False where the same one is kept under this name already. Raises Conflict where it is
+        another one."""
+        if made.name in shipped.names():
+            raise Conflict(f"{made.name} is the name of a shipped benchmark; choose another with --name")
+        if made.name in self.names():
+            if self.get(made.name).hash == made.hash:
+                return False
+            raise Conflict(
+                f"there is another benchmark {made.name!r}, and a benchmark never changes; choose another with --name, "
+                f"or remove {self._path(made.name)}"
+            )
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = self._folder / f".{secrets.token_hex(6)}"
+        text = json.dumps({"format": FORMAT, "hash": made.hash, **asdict(made)}, ensure_ascii=True)
+        try:
+            with fresh.open("x", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.chmod(0o400)
+            fresh.rename(self._path(made.name))
+        finally:
+            fresh.unlink(missing_ok=True)
+        return True
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{checked_name(name)}.json"
+
+
+def _benchmark(held: Mapping[str, Json]) -> Benchmark:
+    if held.get("format") != FORMAT:
+        raise ValueError(f"it has format {held.get('format')!r}, this Ratchet reads {FORMAT}")
+    tasks = cast("list[Mapping[str, Json]]", held["tasks"])
+    return Benchmark(name=str(held["name"]), title=str(held["title"]), tasks=tuple(map(_task, tasks)))
+
+
+def _task(held: Mapping[str, Json]) -> BenchTask:
+    known = {each.name for each in fields(BenchTask)}
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in held.items() if name in known}
+    return BenchTask(**plain)  # type: ignore[arg-type]

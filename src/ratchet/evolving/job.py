@@ -1,0 +1,121 @@
+"""The ports of evolving: who changes an agent, and who measures a version of it on one task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation
+from ratchet.evolving.candidate import Candidate
+from ratchet.healing.job import Purse
+from ratchet.healing.models.question import Model
+from ratchet.ports import Sandbox, Workspace
+from ratchet.records import Json, Pattern
+from ratchet.sandbox.command import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeakTask:
+    """A task of the `dev` split on which the parent does badly, with what it did there."""
+
+    task: BenchTask
+    score: float
+    """Mean over `runs`."""
+    runs: int
+    examples: tuple[Evaluation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalJob:
+    """One proposal, as a proposer is asked for it. The files of `workspace` are the parent's, and then the answer."""
+
+    agent: Agent
+    parent: Candidate
+    workspace: Workspace
+    sandbox: Sandbox
+    weakest: tuple[WeakTask, ...]
+    """Of the `dev` split, the worst first."""
+    patterns: tuple[Pattern, ...] = ()
+    """What keeps failing over the parent's runs."""
+    tried: tuple[Candidate, ...] = ()
+    """Earlier candidates of the run, in order, with what became of them."""
+    purse: Purse
+    limits: Limits = field(default_factory=Limits)
+    seed: int = 0
+    note: Callable[[str], None] = lambda _text: None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What became of one asking. `proposed`: the workspace's files and `settings` are the candidate. `nothing`: no idea
+    this time. `refused`: it cannot work on such an agent at all, and `reason` names the remedy."""
+
+    status: Literal["proposed", "nothing", "refused"]
+    hypothesis: str = ""
+    """Why it should be better, in one line."""
+    expected: float = 0.0
+    """The gain that it expects, in points of score."""
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """New values of declared knobs; those not named stay."""
+    reason: str = ""
+
+
+class AgentProposer(Protocol):
+    """Changes an agent so that it does better. Only the gate decides what stays."""
+
+    @property
+    def name(self) -> str: ...
+
+    def propose(self, job: ProposalJob) -> Proposed:
+        """One proposal. What a model, a program or a file says is data: it ends in a `Proposed`, not in an exception.
+        Raises SandboxError, ModelError, Refused where the machine is at fault."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposerOptions:
+    """How a proposer is set up. Entry points of the group `ratchet.agent_proposers` are called with it."""
+
+    argument: str = ""
+    """What follows the colon of the name: the command of `command:...`, the file of `script:...`."""
+    net: Literal["none", "host"] = "none"
+    environ: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[Path, ...] = ()
+    allow_unknown_price: bool = False
+    prompts: Path | None = None
+    """A folder of the person's own prompts; see `ratchet.healing.models.prompts`."""
+    models: Callable[[str], Model] | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One evaluation to be made: a value, so that it can be sent to another thread, process or machine.
+
+    `id` names it for cancelling: a file of that name in `cancel` ends it as a process tree. `version` is a folder that
+    holds the version's files, and is only read.
+    """
+
+    id: str
+    run: str
+    candidate: str
+    agent: Agent
+    version: str
+    settings: Mapping[str, Json]
+    task: BenchTask
+    seed: int
+    scratch: str
+    """A folder for working copies; each evaluation uses one of its own and removes it."""
+    cancel: str = ""
+    unsafe: bool = False
+    seconds: float = 600.0
+
+
+class Measure(Protocol):
+    """Makes one evaluation. A module-level function or a picklable object, for executors of processes.
+
+    Never raises for what the agent did; a broken machine is an Evaluation that is `unmeasured`.
+    """
+
+    def __call__(self, job: Job, /) -> Evaluation: ...

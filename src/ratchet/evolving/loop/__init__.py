@@ -1,0 +1,1 @@
+"""The evolve loop: propose, try, measure in pairs, keep or revert."""

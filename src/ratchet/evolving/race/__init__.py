@@ -1,0 +1,1 @@
+"""Paired runs of two versions, raced until the gate decides."""

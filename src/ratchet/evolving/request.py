@@ -1,0 +1,90 @@
+"""An evolve run as it is asked for, and what it may use: values, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ratchet.errors import UsageError
+from ratchet.evolving.bench.benchmark import Agent, Benchmark
+from ratchet.evolving.bench.figures import needed_pairs
+from ratchet.evolving.bench.ground import ExecutorName
+from ratchet.evolving.job import AgentProposer, Measure
+from ratchet.evolving.loop.evolve import Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvolveAsked:
+    """A run as it is asked for."""
+
+    agent: Agent
+    benchmark: Benchmark
+    proposer: str = "settings"
+    proposals: int = 20
+    usd: float = 10.0
+    seconds: float = 86_400.0
+    parallel: int = 1
+    batch: int = 1
+    """Candidates that race at once on one stream of incumbent runs."""
+    explore: bool = False
+    fdr: float = 0.10
+    mde: float = 0.05
+    cap: int = 1_500
+    repeats: int = 3
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvolveMeans:
+    """What a run may use, told anew by whoever runs or resumes it; none of it is written down.
+
+    `net`, `environ` and `readable` are for proposers that run programs. `unsafe` runs everything as plain processes.
+    `proposer`, `measure` and `executor` stand in for those by name.
+    """
+
+    unsafe: bool = False
+    net: Literal["none", "host"] = "none"
+    environ: Mapping[str, str] | None = None
+    readable: tuple[Path, ...] = ()
+    allow_unknown_price: bool = False
+    model: str = ""
+    fast_model: str = ""
+    executor: ExecutorName | Executor = "threads"
+    evaluation_s: float = 600.0
+    """Longest evaluation; a task's own limit counts where it is less."""
+    told: Callable[[Moment], None] = lambda _moment: None
+    stopping: Callable[[], bool] = lambda: False
+    """Whether to begin nothing new: what is under way is waited for, and the run can be resumed."""
+    proposer: AgentProposer | None = None
+    measure: Measure | None = None
+    benchmark: Benchmark | None = None
+    """The benchmark of a run that is resumed, where it is none that is known by name."""
+
+
+def resolution(asked: EvolveAsked) -> str:
+    """What the gate tasks of a benchmark can and cannot see, in one sentence."""
+    level = asked.fdr / asked.proposals
+    pairs = needed_pairs(0.5, asked.mde, level)
+    tasks = len(asked.benchmark.of("gate"))
+    return (
+        f"{tasks} gate tasks once cannot resolve {100 * asked.mde:g} points; about {pairs:,} pairs can, where half of"
+        f" them differ; a candidate gets at most {asked.cap:,}"
+    )
+
+
+def check(asked: EvolveAsked) -> None:
+    """Raises UsageError for what cannot work."""
+    if not asked.agent.changes and not asked.agent.knobs:
+        raise UsageError(
+            "nothing of the agent may change: declare files (`changes`) or knobs in its ratchet-agent.toml"
+        )
+    if asked.agent.changes and not asked.agent.folder:
+        raise UsageError("the agent has no folder whose files could change; name one with --agent DIR")
+    if not asked.benchmark.of("gate"):
+        raise UsageError(f"benchmark {asked.benchmark.name} has no gate tasks: nothing can be decided on it")
+    for name in ("proposals", "parallel", "batch", "repeats", "cap"):
+        if getattr(asked, name) < 1:
+            raise UsageError(f"{name} is {getattr(asked, name)}; use 1 or more")

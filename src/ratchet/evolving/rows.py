@@ -1,0 +1,141 @@
+"""Evolve runs, their candidates and evaluations as rows of the store. Each is written when it happens."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ratchet import ids as coin
+from ratchet.errors import Conflict, NotFound
+from ratchet.evolving.bench.benchmark import Agent, Evaluation
+from ratchet.evolving.candidate import Candidate, Evolution, Report
+from ratchet.ports import Store
+from ratchet.records import Json, Row
+from ratchet.rows import as_row, names_of, record_of
+from ratchet.store.paging import rows_of
+from ratchet.store.timeline import note
+
+
+def version_id(tree: str, settings: Mapping[str, Json]) -> str:
+    """The id of a version: the same files and settings have the same one, in every run."""
+    text = json.dumps([tree, dict(settings)], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return "v" + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def begin(store: Store, made: Evolution, baseline: Candidate) -> Evolution:
+    """Write a new run and the agent as it was. `made` is given its id here."""
+    now = time.time()
+    held = replace(made, started_at=now, incumbent=baseline.id, revision=1)
+    with store.transaction():
+        store.insert_new("evolutions", [_evolution_row(held)])
+        store.insert_new("candidates", [as_row(replace(baseline, run=held.id, created_at=now, revision=1))])
+        note(store, "evolution", held.id, "started", now, benchmark=held.benchmark, proposer=held.proposer)
+    return held
+
+
+def new_id() -> str:
+    return f"ev{coin.uuid7().replace('-', '')[:16]}"
+
+
+def write(store: Store, held: Evolution, verb: str = "", **changes: object) -> Evolution:
+    """Store a run with these changes, and `verb` as an event of it. Raises Conflict."""
+    moved = replace(held, **changes)  # type: ignore[arg-type]
+    with store.transaction():
+        if not store.swap("evolutions", held.id, held.revision, _evolution_row(moved)):
+            raise Conflict(f"evolve run {held.id} is moved by another process; wait for it to end")
+        if verb:
+            note(store, "evolution", held.id, verb, time.time(), state=moved.state, reason=moved.reason)
+    return replace(moved, revision=held.revision + 1)
+
+
+def evolution(store: Store, run: str) -> Evolution:
+    """One run. Raises NotFound."""
+    row = store.get("evolutions", run)
+    if row is None:
+        raise NotFound(f"no evolve run {run}; `ratchet evolve list` names those that there are")
+    return _evolution_of(row)
+
+
+def listed(store: Store, *, limit: int | None = None) -> list[Evolution]:
+    """Runs, newest first."""
+    return [_evolution_of(row) for row in store.find("evolutions", order=("-started_at",), limit=limit).rows]
+
+
+# -- candidates --------------------------------------------------------------------------------------------------------
+
+
+def add(store: Store, candidate: Candidate) -> Candidate:
+    """Write a new candidate, with an event."""
+    held = replace(candidate, created_at=time.time(), revision=1)
+    with store.transaction():
+        if not store.insert_new("candidates", [as_row(held)]):
+            raise Conflict(f"candidate {held.run}/{held.n} was written by another process; wait for it to end")
+        _told(store, held)
+    return held
+
+
+def move(store: Store, candidate: Candidate, **changes: object) -> Candidate:
+    """Store a candidate with these changes, and its state as an event. Raises Conflict."""
+    moved = replace(candidate, **changes)  # type: ignore[arg-type]
+    with store.transaction():
+        key = (candidate.run, str(candidate.n))
+        if not store.swap("candidates", key, candidate.revision, as_row(moved)):
+            raise Conflict(
+                f"candidate {candidate.run}/{candidate.n} was changed by another process; wait for it to end"
+            )
+        _told(store, moved)
+    return replace(moved, revision=candidate.revision + 1)
+
+
+def candidates(store: Store, run: str) -> list[Candidate]:
+    """The archive of a run, in the order in which they were proposed."""
+    return [record_of(Candidate, row) for row in store.find("candidates", {"run": run}, order=("n",)).rows]
+
+
+def _told(store: Store, held: Candidate) -> None:
+    note(store, "candidate", f"{held.run}/{held.n}", held.state, time.time(), reason=held.reason, version=held.id)
+
+
+# -- evaluations -------------------------------------------------------------------------------------------------------
+
+
+def measured(store: Store, made: Evaluation) -> bool:
+    """Write an evaluation; False where it is known already."""
+    return bool(store.insert_new("evaluations", [evaluation_row(made)]))
+
+
+def evaluations(store: Store, run: str, *, limit: int | None = None) -> Iterator[Evaluation]:
+    """All evaluations of a run, in the order in which they ended."""
+    return map(evaluation_of, rows_of(store, "evaluations", {"run": run}, order=("at",), limit=limit))
+
+
+def evaluation_row(made: Evaluation) -> Row:
+    row: Row = {}
+    for name in names_of(Evaluation):
+        value = getattr(made, name)
+        if value not in ("", ()):
+            row[name] = [*value] if isinstance(value, tuple) else value
+    return row
+
+
+def evaluation_of(row: Row) -> Evaluation:
+    return record_of(Evaluation, row)
+
+
+# -- as they are stored ------------------------------------------------------------------------------------------------
+
+
+def _evolution_row(held: Evolution) -> Row:
+    return {**as_row(held), "agent": as_row(held.agent), "report": None if held.report is None else as_row(held.report)}
+
+
+def _evolution_of(row: Row) -> Evolution:
+    report = row.get("report")
+    made = record_of(Report, report) if isinstance(report, dict) else None
+    return record_of(Evolution, row, agent=record_of(Agent, row["agent"]), report=made)

@@ -1,0 +1,1 @@
+"""Text becomes a failure: redacted, excerpted, given a kind and a signature, grouped into patterns."""

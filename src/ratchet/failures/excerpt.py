@@ -1,0 +1,185 @@
+"""Finds the lines of a long tool output that carry its error. Lean: hook processes import it."""
+
+from __future__ import annotations
+
+import re
+
+from ratchet.failures.runner_reports import test_summary
+from ratchet.failures.unflagged import says_failure
+
+LINES = 10  # error lines that are kept: a cause is named by the first ones, the hundredth only repeats it
+LINE_LIMIT = 300  # characters of one line: beyond them stand values (a page that did not match), not causes
+TAIL = 3  # lines kept where none carries an error: what a program says last is nearest to why it ended
+
+# Patterns are strings, compiled by `re` (and kept there) when first met: a hook is a process per event.
+_ANSI = r"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,2}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)?|[@-_])"
+# What an agent's shell tool writes above the output. It says that, not what: the exit code travels apart.
+_HEADER = (
+    r"(?:Exit code|Process exited with code|Command failed with exit code) \d{1,3}[.:]?$|Wall time: |Chunk ID: "
+    r"|Original token count: |Total output lines: |Output:$"
+)
+_TOOL_ERROR = "<tool_use_error>"
+
+# A line is looked at only if it holds one of these, or starts with a place in a source file.
+_HINTS = (
+    *("error", "fail", "fatal", "panic", "exception", "denied", "not found", "cannot", "can't", "no such", "unable"),
+    *("abort", "reject", "killed", "fault", "not ok", "refused", "timed out", "conflict", "expected", "received:"),
+    *("***", "** (", "undefined", "ignored by", "not formatted", "err!", "no test"),
+    *("\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
+)
+_PLACE = r"^[ \t]{0,8}[\w./@\-]{1,200}\.[a-z]{1,5}[:(]\d{1,6}[:,)](?!.{0,80}(?:\bwarning\b|\(test\)))"
+_PLACE_SIGN = r"\.[a-z]{1,5}[:(]\d"  # stands in every line that it meets
+_STRONG = (
+    r"\berror(?:\[E\d{4}\]| (?:TS|CS|C|LNK)\d{4,5}|:|!)",
+    r"^[ \t]{0,8}(?:ERROR|FATAL|CRITICAL|Error|Fatal)\b[: ]|^[ \t]{1,8}\d{1,6}:\d{1,5} {1,9}error ",
+    r"\[(?:ERROR|error|FATAL)\]",
+    r"^[ \t]{0,8}(?:[\w$]{1,60}[.:]){0,9}[A-Z]\w{1,60}(?:Error|Exception|Exit|Interrupt)\b",
+    r"^fatal: |\bfatal error\b|npm (?:ERR!|error) |^panic: |panicked at|Exception in thread|^Caused by: ",
+    r"--- FAIL: |^FAILED |^FAIL +\S|^E {1,8}\S|^not ok \d|BUILD FAIL|Failure/Error: |Assertion with",
+    "^ {0,8}[\u2717\u2715\u2716\u25cf\u00d7] |[\u2502\u2503] \\[[A-Z]\\] ",
+    r"[Ss]egmentation fault|command not found|: not found$|[Nn]o such file|[Pp]ermission denied",
+    r"CONFLICT \(|rejected\]|[Aa]ssertion .{0,80}failed|^[ \t]{0,8}\*\* \(|[Tt]imed out|undefined reference",
+    r"[Cc]onnection refused|^[Nn]o tests? (?:found|ran|files)",
+    r"^The following paths are ignored|not formatted|would be overwritten",
+)
+# Belongs to a strong line above it.
+_DETAIL = r"^[ \t]{0,12}(?:Expected|Received|left|right|expected|actual|got|want) {0,8}: "
+# Says again that something failed, not what: kept only where nothing better stands.
+_ECHO = (
+    r"^Found \d{1,6} errors? in \d|Test suite failed to run|^npm (?:ERR!|error) (?:To see a list| {1,4}npm run)",
+    r"\b0 (?:errors?|fail)|\b[Nn]o errors?\b|complete log of this run|^FAIL(?:\t|$)|^error: script",
+    r"\berror: (?:aborting due|process didn't exit|could not compile)|For more information about this error",
+    r"make(?:\[\d\])?: \*\*\*|errno \d+$|^(?:error )?Command failed with exit code|ERROR task failed",
+    r"^npm (?:ERR!|error) (?:$|Exit status|errno|code ELIFECYCLE|A complete|path|command)|Lifecycle script",
+)
+
+# One of these stands in every line that one of them meets: most texts hold none.
+_ECHO_SIGNS = (
+    *("Found ", "suite failed", "npm ", "0 error", "0 fail", "o error", "complete log", "FAIL", "error: "),
+    *("For more information", "make", "errno ", "Command failed", "ERROR task", "Lifecycle script"),
+)
+
+# Says below an error what to do about it: a program adds it or not, by version and by settings.
+_ADVICE = (
+    r"(?i)^[ \t]{0,8}(?:hint|help|tip): (?!.{0,200}\bbecause\b)|^[ \t]{0,8}\((?:use|run|try|see) "
+    r"|^[ \t]{0,8}(?:to|please|you can|you may|try|use|run|see) .{0,200}"
+    r"\b(?:use|run|try|with|command|see)[:,]?[ \t]{0,4}$"
+)
+
+
+_forms: list[re.Pattern[str]] = []  # the expressions above, compiled once they are needed
+
+
+def error_lines(text: str, limit: int = 2000) -> str:
+    """The lines of an output that carry its error, in order, unmasked; at most `limit` characters (limit > 0).
+
+    A traceback stays whole if it fits; colours, progress bars and the header of the agent's shell tool go. A text
+    without such lines is known by its end. Linear in the text.
+    """
+    global _last
+    asked, known, said = _last
+    if asked != limit or known != text:
+        said = _error_lines(text, limit)
+        _last = limit, text, said
+    return said
+
+
+_last = (0, "", "")  # a failure is read twice in a row, for its kind and for its signature
+
+
+def _error_lines(text: str, limit: int) -> str:
+    text = plain(text)
+    if text.startswith(_TOOL_ERROR):  # below the sentence stands what was to be edited
+        text = text.split("\n", 1)[0]
+    if "\n" not in text:
+        return text.removeprefix(_TOOL_ERROR).removesuffix("</tool_use_error>").strip()[:limit]
+    start = text.rfind("Traceback (most recent call last)")
+    if start >= 0:
+        said = _last_traceback(text, start, limit)
+    else:
+        lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
+        while len(lines) > 1 and re.match(_HEADER, lines[0]):
+            del lines[0]
+        telling = _without_advice(lines) if len(lines) <= TAIL else _carrying(lines, text)
+        said = "\n".join([line[:LINE_LIMIT] for line in telling])
+    summary = test_summary(text)
+    if summary and not test_summary(said):
+        said = f"{said[: max(0, limit - len(summary) - 1)]}\n{summary}"
+    return said[:limit].strip()
+
+
+def plain(text: str) -> str:
+    """The text without colours, with what a progress bar left standing, and with the line breaks that a tool wrote as
+    two characters (`\\\\n`) read as such."""
+    if "\x1b" in text:
+        text = re.sub(_ANSI, "", text)
+    if "\\n" in text and ("\\n\\n" in text or "\n" not in text):
+        text = text.replace("\\r\\n", "\n").replace("\\n", "\n")
+    if "\r" in text:
+        lines = text.replace("\r\n", "\n").split("\n")
+        text = "\n".join([line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines])
+    return text
+
+
+def _last_traceback(text: str, start: int, limit: int) -> str:
+    """The last traceback up to the end of what its exception says."""
+    kept: list[str] = []
+    said = 0
+    for line in text[start:].split("\n"):
+        if said and (not line.strip() or said >= LINES):
+            break
+        if kept and line[:1] not in (" ", "\t", ""):
+            said += 1
+        kept.append(line)
+    whole = "\n".join(kept)
+    if len(whole) <= limit:
+        return whole
+    exception = "\n".join(kept[-said:])[:limit] if said else ""
+    return f"{whole[: limit - len(exception) - 1]}\n{exception}" if len(exception) < limit else exception
+
+
+def _without_advice(lines: list[str]) -> list[str]:
+    """A few lines up to the advice that follows their error, as `_carrying` would choose from many."""
+    for at in range(1, len(lines)):
+        if re.search(_ADVICE, lines[at]):
+            strong = _compiled()[0]
+            if any(strong.search(line) for line in lines[:at]) and not any(strong.search(line) for line in lines[at:]):
+                return lines[:at]
+    return lines
+
+
+def _compiled() -> list[re.Pattern[str]]:
+    """The forms of lines: strong, echo, place, detail."""
+    if not _forms:
+        _forms.extend(re.compile(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
+    return _forms
+
+
+def _carrying(lines: list[str], text: str) -> list[str]:
+    """The lines that carry an error, each once; else those that mention one; else the last."""
+    lowered = text.lower()
+    hints = [hint for hint in _HINTS if hint in lowered]
+    strong, echo, place, detail = _compiled()
+    echoes = any([sign in text for sign in _ECHO_SIGNS])  # noqa: C419  (a generator takes twice the time)
+    placed = re.search(_PLACE_SIGN, text) is not None
+    kept: dict[str, str] = {}
+    weak: list[str] = []
+    for at, line in enumerate(lines):
+        low = line.lower()
+        at_place = placed and place.match(line) is not None
+        if not (kept and ": " in line and detail.match(line)):
+            if not at_place and not any([hint in low for hint in hints]):  # noqa: C419
+                continue
+            head = line[:LINE_LIMIT]
+            if not (at_place or strong.search(head)) or (echoes and echo.search(head)):
+                weak.append(line)
+                continue
+        kept.setdefault(line.strip(), line)
+        if "validation error" in low or low.rstrip().endswith(("error:", "exception:")):  # what it was stands below
+            kept.update((below.strip(), below) for below in lines[at + 1 : at + 1 + TAIL])
+        if len(kept) >= LINES:
+            break
+    return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]
+
+
+__all__ = ["error_lines", "plain", "says_failure"]

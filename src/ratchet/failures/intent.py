@@ -1,0 +1,376 @@
+"""What a tool call tries to achieve, as (head, target): two calls with the same tool, head and target try the same.
+
+Computed from what redaction leaves: a part of a secret could no longer be told to be one. Lean: hook processes import
+it. Pure, total (any input gives an answer) and linear in the input's length.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ratchet.failures import programs
+from ratchet.failures.redaction import text as redaction
+
+_LIMIT = 4000  # characters of a command that are looked at: enough for every real chain, bounded for hostile ones
+_READ = 64_000  # characters that are read to find these: a here-document may stand before the rest of a chain
+_TARGET = 500  # characters of a target
+_DEPTH = 3  # nested `bash -c "..."` that are opened
+
+# Operators, then words made of plain runs, escapes and quoted parts. Every alternative starts with another character
+# and closing quotes are optional, so the scan never goes back.
+_TOKEN = re.compile(
+    r"\d*>&\d|&?\d*>>?&?|<<?<?-?|&&|\|\|?&?|;;?|&|\n|[()]"
+    r"|(?:[^\s\"'\\;&|()<>`$]+|\\.?|\$\(?|`|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?)+",
+    re.DOTALL,
+)
+_SPLITS = frozenset(("&&", "||", ";", ";;", "|", "|&", "||&", "&", "\n", "(", ")"))
+_PIPES = frozenset(("|", "|&"))
+_SPECIAL = re.compile(r"[\s;&|<>()]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_WORD = re.compile(r"[a-z][a-z0-9]*(?:[-_:][a-z0-9]+)*$")
+_TASK = re.compile(r"[:a-z][\w:.-]*$")  # a build tool's task: `ecto.migrate`, `:app:testDebug`
+
+_FILE_VERBS = {
+    "read": "read",
+    "readfile": "read",
+    "viewfile": "read",
+    "view": "read",
+    "openfile": "read",
+    "open": "read",
+    "notebookread": "read",
+    "readmanyfiles": "read",
+    "edit": "edit",
+    "multiedit": "edit",
+    "notebookedit": "edit",
+    "editfile": "edit",
+    "strreplace": "edit",
+    "strreplaceeditor": "edit",
+    "strreplacebasededittool": "edit",
+    "texteditor": "edit",
+    "fileeditor": "edit",
+    "replacestringinfile": "edit",
+    "multireplacestringinfile": "edit",
+    "inserteditintofile": "edit",
+    "replace": "edit",
+    "replaceinfile": "edit",
+    "searchreplace": "edit",
+    "insert": "edit",
+    "applypatch": "edit",
+    "applydiff": "edit",
+    "patch": "edit",
+    "update": "edit",
+    "write": "write",
+    "writefile": "write",
+    "writetofile": "write",
+    "createfile": "write",
+    "create": "write",
+    "ls": "ls",
+    "listdir": "ls",
+    "listdirectory": "ls",
+    "deletefile": "delete",
+}
+_EDITOR_COMMANDS = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "undo"}
+_FILE_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
+_COMMAND_KEYS = ("command", "cmd", "script", "code")
+_OTHER_TARGETS = {"webfetch": "url", "skill": "skill", "task": "subagent_type", "agent": "subagent_type"}
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: ([^\n]{1,500})", re.MULTILINE)
+
+
+def intent(tool: object, tool_input: object) -> tuple[str, str]:
+    """What a call of `tool` tries: (head, target).
+
+    A shell command gives its program with subcommand and, for a test runner or an interpreter, the test or script:
+    `cd x && sudo git -C y push origin z | tail` -> ("git push", ""), `uv run pytest a.py::t` -> ("pytest", "a.py::t").
+    A file tool gives its verb and file: Edit -> ("edit", "/p/f.py"). Any other tool gives its name in lower case
+    (an MCP tool its exact name).
+    """
+    name = tool if isinstance(tool, str) else ""
+    plain = _plain(name)
+    fields: dict[object, object] = tool_input if isinstance(tool_input, dict) else {}
+    if plain in programs.SHELL_TOOLS:
+        return shell_intent(redaction.clean(_command_of(fields or tool_input), _READ))
+    if name.startswith("mcp__"):
+        return name, ""
+    verb = _FILE_VERBS.get(plain)
+    if verb is None:
+        key = _OTHER_TARGETS.get(plain, "")
+        value = fields.get(key) if key else None
+        return name.lower(), _target(value)
+    action = fields.get("command")
+    if isinstance(action, str) and action in _EDITOR_COMMANDS:
+        verb = _EDITOR_COMMANDS[action]
+    for key in _FILE_KEYS:
+        value = fields.get(key)
+        if isinstance(value, str) and value:
+            return verb, _target(value)
+    if plain == "applypatch":
+        return verb, _target(_patched(_text_of(tool_input)))
+    return verb, ""
+
+
+def _target(value: object) -> str:
+    return redaction.clean(value, _READ)[:_TARGET] if isinstance(value, str) else ""
+
+
+def is_shell(tool: str) -> bool:
+    """Whether the tool runs shell commands, whatever its agent calls it."""
+    return _plain(tool) in programs.SHELL_TOOLS
+
+
+def _plain(tool: str) -> str:
+    return tool.lower().replace("_", "").replace("-", "").replace(".", "")
+
+
+def shell_intent(command: str) -> tuple[str, str]:
+    """(head, target) of a shell command line; ("", "") of an empty one."""
+    if "*** Begin Patch" in command:  # Codex's apply_patch, often with the patch as a here-document
+        return "edit", _patched(command)
+    chosen = chosen_command(command)
+    if not chosen:
+        return "", ""
+    return head_of(chosen)
+
+
+def chosen_command(command: str) -> list[str]:
+    """The words of the one command that a command line is for (see `commands`); [] when there is none."""
+    best: list[str] = []
+    least = 3
+    piped_least = 3
+    for words, piped in commands(command):
+        noise = programs.NOISE.get(_program(words[0]), 0)
+        # In a pipeline of commands that only look, the first one says what is looked at; the others trim.
+        if noise < least or (noise == least and not (piped and noise and piped_least == noise)):
+            best, least = words, noise
+        piped_least = noise if not piped else min(piped_least, noise)
+    return best
+
+
+def commands(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool]]:
+    """The simple commands of a command line, in order: (words, fed by a pipe). Wrappers, assignments, redirections and
+    here-documents are taken off; quotes are removed; `bash -c "..."` is opened."""
+    text = _without_heredocs(command) if "<<" in command else command
+    found: list[tuple[list[str], bool]] = []
+    words: list[str] = []
+    piped = skip = False
+    for token in _TOKEN.findall(text[:_LIMIT]):
+        if token in _SPLITS:
+            if words:
+                _close(words, piped, found, depth)
+                words = []
+            piped = token in _PIPES
+            skip = False
+        elif token[-1] in "<>" or (token[0] in "<>&" and token[-1] in "&-"):
+            skip = True  # the word after a redirection is a file
+        elif ">&" in token and token[-1].isdigit() and len(token) <= 4:
+            continue
+        elif skip:
+            skip = False
+        elif token[0] == "#" and not words:
+            break
+        else:
+            words.append(_unquoted(token))
+    if words:
+        _close(words, piped, found, depth)
+    return found
+
+
+def _close(words: list[str], piped: bool, found: list[tuple[list[str], bool]], depth: int) -> None:
+    """Add one simple command to `found`, unwrapped."""
+    bare = _unwrapped(words)
+    if not bare:
+        return
+    if depth and _program(bare[0]) in programs.SHELLS:
+        for at in range(1, min(len(bare) - 1, 5)):
+            option = bare[at]
+            if option[:1] != "-":
+                break
+            if option[1:2] != "-" and option[-1] == "c":
+                found.extend(commands(bare[at + 1], depth - 1))
+                return
+    found.append((bare, piped))
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """`words` without leading assignments, shell keywords and programs that only run another."""
+    at, count = 0, len(words)
+    while at < count:
+        word = words[at]
+        if word in programs.KEYWORDS or (("=" in word) and _ASSIGNMENT.match(word)):
+            at += 1
+            continue
+        program = _program(word)
+        if program in programs.WRAPPERS and at + 1 < count:
+            behind = _behind_options(words, at + 1, programs.WRAPPERS[program])
+            if program in ("timeout", "gtimeout"):
+                behind += 1  # the duration
+            if behind < count and not (program == "command" and words[at + 1][:1] == "-"):
+                at = behind
+                continue
+        if at + 2 < count:
+            behind = _behind_options(words, at + 1, programs.VALUED.get(program, frozenset()))
+            if behind + 1 < count and (program, words[behind]) in programs.RUNNERS:
+                at = _behind_options(words, behind + 1, programs.VALUED["uv"] | {"-n"})
+                continue
+        break
+    return words[at:]
+
+
+def head_of(words: list[str]) -> tuple[str, str]:
+    """(head, target) of one simple command, given as its unquoted words without wrappers."""
+    program = _program(words[0])
+    if program in programs.INTERPRETERS:
+        return _interpreted(program, words)
+    if program == "apply_patch":
+        return "edit", _patched(" ".join(words[1:]))
+    if " " in program:
+        return head_of([*program.split(" "), *words[1:]])
+    if program in programs.PLAIN:
+        return program, _tested(words, 1) if program in programs.TEST_RUNNERS else ""
+    head, rest = _with_subcommand(program, words)
+    return head, _tested(words, rest) if head in programs.TEST_RUNNERS else ""
+
+
+def _with_subcommand(program: str, words: list[str]) -> tuple[str, int]:
+    """The program with its one or two subcommands, and the position of the first word behind them."""
+    head, rest = program, 1
+    second_levels = programs.TWO_LEVELS.get(program)
+    pattern = _TASK if program in programs.TASKED else _WORD
+    for level in (1, 2):
+        at = _behind_options(words, rest, programs.VALUED.get(program, frozenset()))
+        if at < len(words) and words[at][:1] == "+":  # cargo +nightly
+            at += 1
+        word = programs.SAME.get(words[at], words[at]) if at < len(words) else ""
+        if not pattern.match(word):
+            break
+        head, rest = f"{head} {word}", at + 1
+        if level == 1 and (second_levels is None or (second_levels and word not in second_levels)):
+            break
+    return head, rest
+
+
+def _interpreted(program: str, words: list[str]) -> tuple[str, str]:
+    """An interpreter's intent: the module it runs, `-c` code, or the script."""
+    at = 1
+    while at < len(words):
+        word = words[at]
+        if word == "-m" and program in ("python", "pypy") and at + 1 < len(words):
+            module = words[at + 1]
+            return head_of([module.rpartition("/")[2] or module, *words[at + 2 :]])
+        if word in ("-c", "-e", "-p", "-r", "--eval", "-"):
+            return f"{program} {word}", ""
+        if word[:1] != "-":
+            if word.rpartition("/")[2] == "manage.py" and at + 1 < len(words):
+                return head_of(["django", *words[at + 1 :]])
+            return program, word[:500]
+        at += 2 if word in ("-W", "-X", "-I", "-r", "--require", "--import", "--loader") else 1
+    return program, ""
+
+
+def _tested(words: list[str], at: int) -> str:
+    """The first operand of a test runner: a test id, file or package; "" when all tests run."""
+    while at < len(words):
+        word = words[at]
+        if word == "--" or word[:1] == "-":
+            at += 2 if word in programs.TEST_VALUED else 1
+        else:
+            return word[:500]
+    return ""
+
+
+def _behind_options(words: list[str], at: int, valued: frozenset[str] = frozenset()) -> int:
+    """The position of the first word from `at` on that is no option, nor the value of one of `valued`, nor an
+    assignment."""
+    count = len(words)
+    while at < count:
+        word = words[at]
+        if word[:1] == "-" and len(word) > 1:
+            at += 2 if word in valued else 1
+        elif "=" in word and _ASSIGNMENT.match(word):
+            at += 1
+        else:
+            break
+    return at
+
+
+def _program(word: str) -> str:
+    """A program's name without its folder, in the spelling that stands for all (`python3.12` -> `python`)."""
+    name = word.rpartition("/")[2] or word
+    if name[-4:] == ".exe":
+        name = name[:-4]
+    if name[:6] == "python" and name[6:].replace(".", "").isdigit():
+        return "python"
+    return programs.SAME.get(name, name)
+
+
+def _unquoted(token: str) -> str:
+    first, last = token[0], token[-1]
+    if '"' not in token and "'" not in token and "\\" not in token:
+        return token
+    if first == last and first in "\"'" and token.count(first) == 2:
+        return token[1:-1]
+    if "\\" in token:
+        token = token.replace("\\\n", "")
+    return token.replace('"', "").replace("'", "") or '""'
+
+
+def _without_heredocs(text: str) -> str:
+    """`text` without the bodies of its here-documents (at most 8; the rest of a more than odd line stays)."""
+    at = 0
+    for _ in range(8):
+        start = text.find("<<", at)
+        line_end = text.find("\n", start)
+        if start < 0 or line_end < 0:
+            break
+        word = text[start + 2 : line_end].lstrip("-~ ").split(None, 1)
+        mark = word[0].strip("\"'\\;)|&") if word else ""
+        if not mark or text[start + 2] == "<":
+            at = start + 3
+            continue
+        end = line_end
+        while True:
+            end = text.find(mark, end + 1)
+            if end < 0:
+                return text[:line_end]
+            if not text[text.rfind("\n", 0, end) + 1 : end].strip():
+                break
+        text = text[:line_end] + text[end + len(mark) :]
+        at = line_end
+    return text
+
+
+def _command_of(value: object) -> str:
+    """The command line in a shell tool's input: a string, a list of words, or a mapping that holds either."""
+    if isinstance(value, dict):
+        for key in _COMMAND_KEYS:
+            if value.get(key):
+                value = value[key]
+                break
+        else:
+            return ""
+    return _text_of(value)
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        for key in ("input", "patch", "diff", *_COMMAND_KEYS):
+            if isinstance(value.get(key), str):
+                return str(value[key])
+        return ""
+    if isinstance(value, (list, tuple)):
+        words = [word for word in value[:200] if isinstance(word, str)]
+        if len(words) > 2 and _program(words[0]) in programs.SHELLS and words[1][:1] == "-" and words[1][-1:] == "c":
+            return words[2]
+        if len(words) == 2 and words[0] == "apply_patch":
+            return words[1]
+        return " ".join(
+            "'" + word.replace("'", "") + "'" if re.search(r"[\s;&|<>()]", word) else word for word in words
+        )
+    return ""
+
+
+def _patched(text: str) -> str:
+    """The first file that a patch in Codex's form touches."""
+    found = _PATCHED.search(text)
+    return found.group(1).strip() if found else ""

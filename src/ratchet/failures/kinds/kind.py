@@ -1,0 +1,363 @@
+"""Names the class of a failure, and with it whether waiting or retrying helps.
+
+Structure decides first (exception class, HTTP status, exit code, provider code), words second, and never a bare number:
+"Order 14290 not found" and "took 429 ms" are no rate limits. The narrowest kind wins.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ratchet.failures import programs
+from ratchet.failures.excerpt import error_lines
+from ratchet.failures.kinds.codes import exit_said, names_said, status_said
+from ratchet.failures.kinds.families import family_of
+from ratchet.failures.kinds.phrases import met_by, words_of
+from ratchet.failures.kinds.structure import (
+    ANY_ERRORS,
+    CLASSES,
+    CODES,
+    EXIT_CODES,
+    NAME_PARTS,
+    PROGRAM_ERRORS,
+    STATUSES,
+)
+from ratchet.failures.runner_reports import compiler_failed, tests_failed
+from ratchet.failures.tracebacks import trace_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+# name: (transient, retry safe as it stands, severity, what usually helps). Transient None: the text decides.
+KINDS: dict[str, tuple[bool | None, bool | None, str, tuple[str, ...]]] = {
+    "rate_limit": (
+        True,
+        True,
+        "medium",
+        ("wait as long as the answer says, then retry with growing pauses", "send fewer requests at the same time"),
+    ),
+    "quota_exhausted": (
+        False,
+        False,
+        "critical",
+        ("add credit or raise the plan's limit", "switch to another key or provider until the limit resets"),
+    ),
+    "overloaded": (
+        True,
+        True,
+        "medium",
+        ("retry with growing pauses", "fall back to another model or region"),
+    ),
+    "server_error": (
+        True,
+        True,
+        "medium",
+        ("retry a few times with growing pauses", "look at the provider's status page"),
+    ),
+    "timeout": (
+        True,
+        True,
+        "medium",
+        ("retry once, then raise the time limit", "split the work or run it in the background"),
+    ),
+    "network": (
+        True,
+        True,
+        "medium",
+        ("retry with growing pauses", "check host, port, proxy, DNS and certificate"),
+    ),
+    "auth": (
+        False,
+        False,
+        "critical",
+        ("set a valid key or log in again", "check that this account may use the model or service"),
+    ),
+    "permission": (
+        False,
+        False,
+        "high",
+        ("use a place or resource that is allowed", "ask for the right that is missing"),
+    ),
+    "user_denied": (False, False, "low", ("ask the person what to do instead",)),
+    "invalid_request": (
+        False,
+        False,
+        "high",
+        ("correct the field that the message names", "check the message order and the schema against the API"),
+    ),
+    "model_not_found": (
+        False,
+        False,
+        "high",
+        ("use a model id that the provider lists", "pull or deploy the model first"),
+    ),
+    "context_overflow": (
+        False,
+        False,
+        "high",
+        ("send less: summarise, drop old turns, read the file in parts", "use a model with a larger context"),
+    ),
+    "content_filter": (False, False, "medium", ("rephrase or leave out what the filter names",)),
+    "refusal": (False, False, "medium", ("state the purpose and rephrase", "hand the task to a person")),
+    "empty_response": (True, True, "medium", ("retry", "raise the output limit and check the stop reason")),
+    "malformed_output": (
+        True,
+        True,
+        "medium",
+        ("retry with the parse error in the prompt", "use structured output or a simpler schema"),
+    ),
+    "tool_not_found": (
+        False,
+        False,
+        "high",
+        ("use a tool that is offered", "install the command or correct its name"),
+    ),
+    "tool_arguments": (False, False, "medium", ("correct the arguments that the message names",)),
+    "tool_error": (None, False, "medium", ("read the tool's message and meet its precondition",)),
+    "resource_missing": (False, False, "medium", ("list what exists, then use the right path, name or key",)),
+    "command_failed": (False, False, "medium", ("read the command's output and correct its cause",)),
+    "test_failure": (False, False, "medium", ("fix the code or the test that the report names",)),
+    "code_error": (False, False, "high", ("fix the line that the message names",)),
+    "assertion": (False, False, "high", ("find out who broke the invariant",)),
+    "dependency_missing": (False, False, "high", ("install what is missing, in the environment that runs",)),
+    "wrong_output": (False, False, "medium", ("compare with what was expected and correct the step that differs",)),
+    "loop_detected": (False, False, "high", ("change the approach: the same call brings the same answer",)),
+    "iteration_limit": (False, False, "high", ("split the task", "raise the limit if progress was being made")),
+    "budget_exceeded": (False, False, "high", ("raise the budget, or make the task smaller",)),
+    "context_lost": (False, False, "medium", ("start a new session and give it what it needs again",)),
+    "cancelled": (False, False, "low", ("start again if it is still wanted",)),
+    "cascade": (False, False, "low", ("mend what failed first",)),
+    "other": (None, False, "medium", ("read the message",)),
+}
+
+_PASSING = (
+    "temporarily",
+    "try again",
+    "retry",
+    "locked",
+    "deadlock",
+    "busy",
+    "could not obtain lock",
+    "serialization failure",
+)
+_LONG = 400  # characters from which only the lines that carry the error decide
+_LIMIT = 2_000
+_MEMO = 512  # such lines remembered: at most 1 MB
+_HEAD = 200  # characters within which a tool output names its exit code
+
+# Answers of a provider's API are never about the agent's own tools, output or packages, whatever their words.
+_FROM_PROVIDER = frozenset(
+    ("invalid_request", "server_error", "overloaded", "rate_limit", "quota_exhausted", "auth", "permission", "network")
+)
+_ABOUT_AGENT = frozenset(
+    (
+        *("tool_arguments", "malformed_output", "empty_response", "tool_not_found", "tool_error", "dependency_missing"),
+        *("refusal", "iteration_limit", "loop_detected", "user_denied", "cascade"),
+    )
+)
+# The provider reports it with a status of its own, but what the model wrote is at fault: asking again may bring better.
+_WRITTEN_BY_MODEL = (" tool use failed ", " failed generation ", " malformed function call ")
+# What the words may say although the class names a fault of the program: JavaScript's `SyntaxError: Unexpected end of
+# JSON input`, `TypeError: fetch failed`, Python's `TypeError: f() missing 1 required positional argument`.
+_BEYOND_PROGRAM = {
+    "syntaxerror": frozenset(("malformed_output",)),
+    "typeerror": frozenset(("tool_arguments", "network")),
+}
+
+_LEVELS = frozenset(("error", "fatal", "E", "npm ERR!", "npm error", "zsh", "bash", "sh"))
+_REMOTE = ("api", "http", "client", "request", "response", "service", "provider")  # classes that report another side
+_CLASS = r"(?:Uncaught |Error: |E {1,8})?((?:[\w$]{1,80}[.:]{1,2}){0,12})([A-Z]\w{2,80})(?=[:(\s]|$)"
+_NO_TOOL = (
+    r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand|Action) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist"
+    r"|is not (?:available|found|registered))|(?:^|\\n)\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
+    r"|\bspawn \S{1,200} ENOENT"
+)
+_RUN_TOGETHER = r"\b(?:[A-Z][a-z]{1,20}){2,6}\b"
+
+
+def kind_of(
+    text: str,
+    *,
+    exception: Sequence[str] = (),
+    status: int | None = None,
+    exit_code: int | None = None,
+    code: str = "",
+    tool: str = "",
+) -> str:
+    """The kind of a failure: a key of `KINDS`.
+
+    `exception` names the raised class and its bases, narrowest first; `status` is an HTTP status, `exit_code` a
+    process's, `code` the provider's own error type or code, `tool` the tool that failed. Linear in the text.
+    """
+    if "[redacted:" in text:  # what stood there says nothing about the failure
+        text = re.sub(r"\[redacted:[^\]\n]{1,40}\]", "[redacted]", text)
+    if tests_failed(text):
+        return "test_failure"
+    head = text[:_HEAD]
+    if not exit_code and ("xit" in head or "eturned" in head or "XIT" in head):
+        exit_code = exit_said(words_of(head))
+    if len(text) > _LONG:
+        text = error_lines(text, _LIMIT)
+    return _kind_said(text, tuple(exception), status, exit_code, code, tool)
+
+
+@lru_cache(maxsize=_MEMO)
+def _kind_said(
+    text: str, exception: tuple[str, ...], status: int | None, exit_code: int | None, code: str, tool: str
+) -> str:
+    """The kind of a text of which nothing but the error is left: that often repeats itself to the letter."""
+    thrown = trace_of(text)[0] if "\n" in text else ""
+    said = thrown or text
+    raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
+    named = _class_named(said)
+    words = words_of(f"{code}\n{said}\n{_spelled(' '.join((said, *exception[:1])))}")
+    specific, general, hint = met_by(words)
+    if any(phrase in words for phrase in _WRITTEN_BY_MODEL):
+        return "malformed_output"
+    at_fault = _of_program(said, (*raised[:1], named), specific, general)
+    if at_fault:
+        return at_fault
+    structure = (
+        _of_classes(raised[:1])
+        or STATUSES.get(status or 0)
+        or _of_classes(raised[1:])  # a base class says less than the status: urllib's HTTPError is an URLError
+        or _of_codes((*names_said(said), *code.lower().replace("_", "").split()))
+        or _of_classes([named] if named else [])
+        or STATUSES.get(status_said(words, said))
+        or EXIT_CODES.get(exit_code or exit_said(words), "")
+    )
+    if structure == "server_error" and status_said(words, said) in (503, 529):
+        structure = "overloaded"  # the SDKs raise one class for all of 5xx
+    if structure == "timeout" and specific == "empty_response":
+        return structure  # an answer that did not come in time is no empty one
+    if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
+        return specific
+    if structure and not (structure == "tool_error" and general):
+        return structure
+    kind = general or _family(words, raised, named)
+    kind = kind or _by_elimination(said, words, hint, exit_code, raised, named or thrown, tool)
+    if kind == "invalid_request" and (tool or exit_code or _by_program(said)):
+        return "tool_arguments"  # no API has spoken: what the tool or the command was given is at fault
+    return kind
+
+
+def is_transient(kind: str, text: str = "") -> bool:
+    """Whether the failure may pass by itself. Where the kind leaves it open, the text decides."""
+    flag = KINDS[kind][0]
+    if flag is not None:
+        return flag
+    lowered = text.lower()
+    return any(hint in lowered for hint in _PASSING)
+
+
+def is_retry_safe(kind: str, text: str = "") -> bool:  # noqa: ARG001  (part of the contract beside `is_transient`)
+    """Whether the same call may be made again as it stands (never one that its caller marked not idempotent)."""
+    return bool(KINDS[kind][1])
+
+
+def _spelled(text: str) -> str:
+    """The names that run words together, as words: `ContextLengthExceeded` says "context length exceeded"."""
+    text = text[:_LIMIT]
+    if not re.search("[A-Z](?<=[a-z].)", text):  # begins with what is rare
+        return ""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(re.findall(_RUN_TOGETHER, text)))
+
+
+_classes: dict[str, str] = {}
+_parts: list[tuple[str, str]] = []
+
+
+def _listed(names: Sequence[str]) -> str:
+    if names and not _classes:
+        _classes.update({name: kind for kind, listed in CLASSES for name in listed.split()})
+    return next((_classes[name] for name in names if name in _classes), "")
+
+
+def _of_classes(names: Sequence[str]) -> str:
+    """The kind of the first class that is listed; else of the first whose name holds a telling part."""
+    listed = _listed(names)
+    if listed or not names or names[0] in PROGRAM_ERRORS or names[0] in ANY_ERRORS:
+        return listed
+    if not _parts:
+        _parts.extend((part, kind) for kind, held in NAME_PARTS for part in held.split())
+    return next((kind for name in names for part, kind in _parts if part in name), "")
+
+
+def _of_codes(names: Sequence[str]) -> str:
+    """The kind of the first code that an API, a cluster or a database is known to give."""
+    kinds = (CODES[name] if name in CODES else _of_classes([name]) for name in names if name)
+    return next((kind for kind in kinds if kind), "")
+
+
+def _class_named(text: str) -> str:
+    """The exception class that a text starts with, or that its last line does: lower case, without module."""
+    for line in (text.lstrip()[:300], text.rstrip().rsplit("\n", 1)[-1][:300]):
+        found = re.match(_CLASS, line)
+        if not found or found[2].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
+            continue
+        name = found[2].lower()
+        known = name in PROGRAM_ERRORS or name in ANY_ERRORS or _listed([name])
+        if known or (name.endswith(("error", "exception")) and len(name) > len("exception")):
+            return name
+        module = found[1].lower()  # with its module it is no word of a sentence
+        if module and (name == "error" or "error" in module or "exception" in module or _of_classes([name])):
+            return name
+    return ""
+
+
+def _says_no_tool(text: str) -> bool:
+    if "not found" not in text and "ENOENT" not in text and "does not exist" not in text and "is not " not in text:
+        return False
+    return re.search(_NO_TOOL, text, re.MULTILINE) is not None
+
+
+def _of_program(said: str, names: Sequence[str], specific: str, general: str) -> str:
+    """What a program's exception, a compiler or a shell's "not found" says, whatever names it quotes."""
+    program = next((name for name in names if name in PROGRAM_ERRORS or name == "typeerror"), "")
+    if program:
+        beyond = _BEYOND_PROGRAM.get(program, frozenset())
+        return next((kind for kind in (specific, general) if kind in beyond), "code_error")
+    if compiler_failed(said):
+        return "dependency_missing" if specific == "dependency_missing" else "code_error"
+    return "tool_not_found" if _says_no_tool(said) else ""
+
+
+def _by_elimination(
+    said: str, words: str, hint: str, exit_code: int | None, raised: Sequence[str], named: str, tool: str
+) -> str:
+    """No class, status or phrase says more: what is left is where it happened."""
+    in_shell = "".join(c for c in tool.lower() if c.isalnum()) in programs.SHELL_TOOLS
+    if named or raised:
+        if hint and _reports_another_side(raised, named):
+            return hint
+        return "tool_error" if tool and not in_shell and not named else "code_error"
+    if exit_code or in_shell:
+        return "command_failed"
+    if hint:
+        return hint
+    if not words.strip():
+        return "empty_response"
+    if tool:
+        return "tool_error"
+    return "command_failed" if _by_program(said) else "other"
+
+
+def _family(words: str, raised: Sequence[str], named: str) -> str:
+    """What the words are about. A request is at fault, not a tool's arguments, where another side reports it."""
+    kind = family_of(words)
+    return "invalid_request" if kind == "tool_arguments" and _reports_another_side(raised, named) else kind
+
+
+def _reports_another_side(raised: Sequence[str], named: str) -> bool:
+    return any(part in name for name in (*raised[:1], named) for part in _REMOTE)
+
+
+def _by_program(said: str) -> bool:
+    """Whether a command line program speaks: "tar: ...", "docker: ...", "error: ...", "fatal: ..."."""
+    name, colon, rest = said.lstrip()[:40].partition(": ")
+    if rest.startswith("(gcloud."):
+        return True
+    return bool(colon and rest) and (name in _LEVELS or name in programs.PLAIN or name in programs.TWO_LEVELS)

@@ -1,0 +1,184 @@
+"""Patterns of different agents that occur together more often than chance: a shared cause to look for.
+
+Two units of "together", each tested on its own: the same hour, and the same session. Of those units in which both
+agents ran, let the first agent's pattern occur in a, the second's in b, and both in k. If they had nothing to do with
+each other, k would be hypergeometric: Fisher's exact test, one-sided (Fisher, J. R. Stat. Soc. 98, 1935). Every pair
+compared is a test, so the false discovery rate is held by Benjamini & Hochberg (J. R. Stat. Soc. B 57, 1995).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from math import exp, lgamma
+from typing import Literal, TypeAlias
+
+from ratchet.failures.patterns.tallied import tallied
+from ratchet.ports import Store
+from ratchet.records import Json
+
+STATISTIC = "Fisher's exact test (one-sided), Benjamini-Hochberg adjusted"
+
+FALSE_DISCOVERY_RATE = 0.05
+LEAST_TOGETHER = 3
+"""Together so often at the least: two coincidences are no pattern, however rare each side is."""
+
+LARGEST = 256
+"""(pattern, agent) pairs compared, the most frequent ones: 32,640 comparisons, a few hundred milliseconds."""
+
+WINDOW_S = 90 * 86_400.0
+_HOUR_S = 3600
+
+Unit = Literal["hour", "session"]
+_Side: TypeAlias = "tuple[str, str]"  # pattern, agent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """Two patterns of two agents that come together. `p` is the chance of as many coincidences or more between
+    unrelated patterns, `q` the false discovery rate at which this pair is still reported."""
+
+    patterns: tuple[str, str]
+    agents: tuple[str, str]
+    unit: Unit
+    together: int
+    expected: float
+    units: int
+    p: float
+    q: float
+    statistic: str = STATISTIC
+
+
+def correlations(store: Store, *, window_s: float = WINDOW_S, pattern: str | None = None) -> list[Correlation]:
+    """Pairs that came together more often than chance in the `window_s` before the newest call, the surest first.
+
+    With `pattern` only that one's pairs are returned; all are compared all the same, so that asking about one gives the
+    same answer as asking about all. Costs a few hundred milliseconds at a million outcomes.
+    """
+    newest = store.sum_by("activity", (), ("max:max_at",))[0]["max:max_at"]
+    if not isinstance(newest, (int, float)):
+        return []
+    pattern_of, start = _largest(store), newest - window_s
+    hours, compared_hours = _compare(_by_hour(store, pattern_of, start), "hour")
+    sessions, compared_sessions = _compare(_by_session(store, pattern_of, start), "session")
+    found = _discoveries([*hours, *sessions], compared_hours + compared_sessions)
+    return [each for each in found if pattern is None or pattern in each.patterns]
+
+
+@dataclass(slots=True)
+class _Marks:
+    """In which units something occurred, as bits of one integer: two sets of 2,160 hours meet in well under 1 us."""
+
+    places: dict[Json, int] = field(default_factory=dict)
+    sides: dict[_Side, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
+    agents: dict[str, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
+
+    def put(self, bits: bytearray, unit: Json) -> None:
+        byte, bit = divmod(self.places.setdefault(unit, len(self.places)), 8)
+        if byte >= len(bits):
+            bits.extend(bytes(byte + 1 - len(bits)))
+        bits[byte] |= 1 << bit
+
+
+def _by_hour(store: Store, pattern_of: Mapping[tuple[str, str], str], start: float) -> _Marks:
+    marks = _Marks()
+    first = start // _HOUR_S
+    for row in store.sum_by("activity", ("agent", "hour"), (), {"hour": (">=", first)}):
+        marks.put(marks.agents[str(row["agent"])], row["hour"])
+    for row in store.sum_by("tallies", ("signature", "agent", "hour"), (), {"hour": (">=", first)}):
+        agent = str(row["agent"])
+        pattern = pattern_of.get((str(row["signature"]), agent))
+        if pattern is not None:
+            marks.put(marks.sides[pattern, agent], row["hour"])
+    return marks
+
+
+def _by_session(store: Store, pattern_of: Mapping[tuple[str, str], str], start: float) -> _Marks:
+    marks = _Marks()
+    for row in store.sum_by("sightings", ("signature", "session", "agent"), (), {"max_at": (">=", start)}):
+        signature, agent = str(row["signature"]), str(row["agent"])
+        if not signature:
+            marks.put(marks.agents[agent], row["session"])
+        elif (signature, agent) in pattern_of:
+            marks.put(marks.sides[pattern_of[signature, agent], agent], row["session"])
+    return marks
+
+
+def _largest(store: Store) -> dict[tuple[str, str], str]:
+    """(signature, agent) -> pattern, for the `LARGEST` most frequent (pattern, agent)."""
+    pattern_of = {name: pattern for pattern, sums in tallied(store).items() for name in sums.signatures}
+    counts: Counter[_Side] = Counter()
+    rows = store.sum_by("tallies", ("signature", "agent"), ("n",))
+    for row in rows:
+        pattern = pattern_of.get(str(row["signature"]))
+        if pattern is not None:
+            counts[pattern, str(row["agent"])] += int(str(row["n"]))
+    kept = {side for side, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:LARGEST]}
+    return {
+        (str(row["signature"]), str(row["agent"])): pattern
+        for row in rows
+        if (pattern := pattern_of.get(str(row["signature"]), "")) and (pattern, row["agent"]) in kept
+    }
+
+
+def _compare(marks: _Marks, unit: Unit) -> tuple[list[Correlation], int]:
+    """The pairs that came together often enough to be worth a look, `q` still open, and how many were compared."""
+    ran = {agent: int.from_bytes(bits, "little") for agent, bits in marks.agents.items()}
+    sides = [(side, int.from_bytes(bits, "little")) for side, bits in sorted(marks.sides.items())]
+    found: list[Correlation] = []
+    compared = 0
+    for (one, mine), (other, theirs) in combinations(sides, 2):
+        if one[1] == other[1]:
+            continue
+        compared += 1
+        both = ran.get(one[1], 0) & ran.get(other[1], 0)
+        together = (mine & theirs & both).bit_count()
+        if together < LEAST_TOGETHER:
+            continue
+        units, a, b = both.bit_count(), (mine & both).bit_count(), (theirs & both).bit_count()
+        expected = a * b / units
+        if together <= expected:
+            continue
+        found.append(
+            Correlation(
+                patterns=(one[0], other[0]),
+                agents=(one[1], other[1]),
+                unit=unit,
+                together=together,
+                expected=round(expected, 3),
+                units=units,
+                p=hypergeometric_tail(units, a, b, together),
+                q=1.0,
+            )
+        )
+    return found, compared
+
+
+def hypergeometric_tail(units: int, a: int, b: int, at_least: int) -> float:
+    """P(K >= at_least), where K of b units drawn from `units` fall among a marked ones."""
+    first = max(at_least, a + b - units, 0)
+    if first > min(a, b):
+        return 0.0
+    return min(1.0, sum(exp(_log_chance(units, a, b, k)) for k in range(first, min(a, b) + 1)))
+
+
+def _log_chance(units: int, a: int, b: int, k: int) -> float:
+    return _log_choose(a, k) + _log_choose(units - a, b - k) - _log_choose(units, b)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def _discoveries(tests: Sequence[Correlation], compared: int) -> list[Correlation]:
+    """Benjamini-Hochberg over all comparisons; those left out above count with p = 1."""
+    ordered = sorted(tests, key=lambda each: (each.p, each.patterns, each.agents, each.unit))
+    q = 1.0
+    found: list[Correlation] = []
+    for rank in range(len(ordered), 0, -1):
+        q = min(q, ordered[rank - 1].p * compared / rank)
+        if q <= FALSE_DISCOVERY_RATE:
+            found.append(replace(ordered[rank - 1], q=q))
+    return found[::-1]

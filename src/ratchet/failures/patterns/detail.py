@@ -1,0 +1,65 @@
+"""One pattern with what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ratchet.failures.patterns import patterns as patterned
+from ratchet.failures.patterns.correlation import Correlation, correlations
+from ratchet.ports import Store, Where
+from ratchet.records import Outcome, Pattern, outcome_of
+
+EXAMPLES = 3
+RECENT = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternDetail:
+    """A pattern, its signatures, some of its messages, and what it comes together with."""
+
+    pattern: Pattern
+    signatures: tuple[str, ...]
+    examples: tuple[str, ...]
+    correlated: tuple[Correlation, ...]
+    days: tuple[tuple[float, int], ...] = ()
+    """Failures a day, oldest first, as (when the day began in Unix seconds, how many); empty days are left out."""
+    recent: tuple[Outcome, ...] = ()
+    """Its newest failures."""
+
+
+def detail(store: Store, pattern_id: str, *, now: float, window_s: float) -> PatternDetail:
+    """One pattern whole, without its lessons. Raises NotFound."""
+    found = patterned.pattern(store, pattern_id, now=now, window_s=window_s)
+    signatures = tuple(patterned.members(store, found.id))
+    return PatternDetail(
+        pattern=found,
+        signatures=signatures,
+        examples=tuple(_examples(store, signatures)),
+        correlated=tuple(correlations(store, pattern=found.id)),
+        days=tuple(_days(store, signatures)),
+        recent=tuple(_recent(store, signatures)),
+    )
+
+
+def _days(store: Store, signatures: Sequence[str]) -> Iterator[tuple[float, int]]:
+    tallied: dict[int, int] = {}
+    for row in store.sum_by("tallies", ("hour",), ("n",), {"signature": ("in", [*signatures])}):
+        day = int(str(row["hour"])) // 24
+        tallied[day] = tallied.get(day, 0) + int(str(row["n"]))
+    for day, count in sorted(tallied.items()):
+        yield day * 86_400.0, count
+
+
+def _recent(store: Store, signatures: Sequence[str]) -> Iterator[Outcome]:
+    where: Where = {"signature": ("in", [*signatures])}
+    yield from map(outcome_of, store.find("outcomes", where, order=("-started_at",), limit=RECENT).rows)
+
+
+def _examples(store: Store, signatures: Sequence[str]) -> Iterator[str]:
+    """The newest message of each of the first signatures, as it was recorded (redacted)."""
+    for signature in signatures[:EXAMPLES]:
+        for row in store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=1).rows:
+            failure = outcome_of(row).failure
+            if failure is not None:
+                yield failure.message

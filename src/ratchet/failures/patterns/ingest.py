@@ -1,0 +1,228 @@
+"""Outcomes into the store, and everything that is counted about them, in one transaction.
+
+Failures are classified and signed here, once; tallies, sightings, activity and the agents' last outcomes move with the
+insert, so that no analysis ever scans history. An outcome that is known already changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+from ratchet.failures.health import EXCUSED
+from ratchet.failures.kinds.kind import KINDS, kind_of
+from ratchet.failures.patterns.health import Ran, keep_recent
+from ratchet.failures.patterns.merging import assign
+from ratchet.failures.signature import mask, sign, template_of
+from ratchet.ports import Store
+from ratchet.records import Json, Row
+
+DERIVED = "ratchet-loop"
+"""Source of outcomes that analysis itself adds: counted as patterns, but no calls of an agent."""
+
+_HOUR_S = 3600
+_LEAST_KEPT_S = 86_400.0  # the shortest time that a policy may keep outcomes
+_MEMO = 2048  # messages remembered: a failing loop repeats itself; more costs memory (at most 8 MB) and finds little
+
+Sums: TypeAlias = "list[float]"
+"""Counters and extremes of one key, in the order of its table's columns below."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What was new: the rows as stored (failures classified and signed) and the patterns that the agents' own failures
+    among them belong to."""
+
+    new: list[Row] = field(default_factory=list)
+    patterns: set[str] = field(default_factory=set)
+
+
+def ingest(store: Store, rows: Sequence[Row], *, now: float | None = None) -> Ingested:
+    """Store those outcomes that are new and move every tally with them, all or nothing.
+
+    Joins the caller's transaction where one is open. `now` (Unix seconds) dates new patterns. Raises StoreError.
+    """
+    signed = [row if row.get("ok") else _signed(row) for row in rows]
+    with store.transaction():
+        signed = _not_forgotten(store, signed, time.time() if now is None else now)
+        new = [signed[position] for position in store.insert_new("outcomes", signed)]
+        if not new:
+            return Ingested()
+        counts = _Counts()
+        for row in new:
+            counts.count(row)
+        pattern_of = assign(store, counts.kinds, now=time.time() if now is None else now)
+        counts.keep(store)
+    own = {pattern_of[name] for name, (kind, _) in counts.kinds.items() if kind not in EXCUSED}
+    return Ingested(new=new, patterns=own)
+
+
+def _not_forgotten(store: Store, rows: list[Row], now: float) -> list[Row]:
+    """Without outcomes from before what is kept: they may have been counted, and forgotten, already."""
+    if all(float(row["started_at"]) >= now - _LEAST_KEPT_S for row in rows):  # type: ignore[arg-type]
+        return rows
+    before = (store.get("meta", "retention") or {}).get("before")
+    if not isinstance(before, float):
+        return rows
+    return [row for row in rows if float(row["started_at"]) >= before]  # type: ignore[arg-type]
+
+
+def _signed(row: Row) -> Row:
+    """The row with its failure classified and signed."""
+    held = row.get("failure")
+    failure: Row = held if isinstance(held, dict) else {}
+    if failure.get("signature") and failure.get("template") and failure.get("kind") in KINDS:
+        return row
+    step = row.get("step")
+    message, kind = _text(failure.get("message")), _text(failure.get("kind"))
+    classes = _classes(failure)
+    if not message:
+        return {**row, "failure": {**failure, **_silent(row, failure, kind, classes)}}
+    kind, template, signature = _read(
+        message,
+        kind if kind in KINDS else "",
+        classes,
+        _text(failure.get("code")),
+        _whole(failure.get("status")),
+        _whole(failure.get("exit_code")),
+        _text(step.get("tool")) if isinstance(step, dict) else "",
+    )
+    return {**row, "failure": {**failure, "kind": kind, "template": template, "signature": signature}}
+
+
+def _classes(failure: Row) -> tuple[str, ...]:
+    """The raised class and its bases, narrowest first."""
+    bases = failure.get("bases")
+    named = (failure.get("type"), *(bases if isinstance(bases, list) else ()))
+    return tuple(name for name in named if isinstance(name, str) and name)
+
+
+def _silent(row: Row, failure: Row, kind: str, classes: tuple[str, ...]) -> Row:
+    """A failure without a text is told apart by its class, status or exit code, and its task; one with nothing but a
+    score was judged wrong, though nothing raised."""
+    status, exit_code = _whole(failure.get("status")), _whole(failure.get("exit_code"))
+    if kind not in KINDS and (classes or status or exit_code):
+        kind = kind_of("", exception=classes, code=_text(failure.get("code")), status=status, exit_code=exit_code)
+    elif kind not in KINDS:
+        kind = "other" if row.get("score") is None else "wrong_output"
+    what = classes[0] if classes else str(status or exit_code or "")
+    template = " ".join(filter(None, ("no error text:", what, mask(_text(row.get("task")))))).rstrip(": ")
+    return {"message": "", "kind": kind, "template": template, "signature": sign(kind, template)}
+
+
+@lru_cache(maxsize=_MEMO)
+def _read(
+    message: str, kind: str, classes: tuple[str, ...], code: str, status: int | None, exit_code: int | None, tool: str
+) -> tuple[str, str, str]:
+    if not kind:
+        kind = kind_of(message, exception=classes, code=code, status=status, exit_code=exit_code, tool=tool)
+    template = template_of(message)
+    return kind, template, sign(kind, template)
+
+
+class _Counts:
+    """What one batch adds to the tallies, summed up before it is written: one row per key and batch."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, tuple[str, str]] = {}  # signature -> kind, template
+        self._tallies: dict[tuple[str, str, int], Sums] = {}
+        self._sightings: dict[tuple[str, str, str], Sums] = {}
+        self._activity: dict[tuple[str, int], Sums] = {}
+        self._ran: dict[str, list[Ran]] = {}
+
+    def count(self, row: Row) -> None:
+        agent, at = str(row["agent"]), float(row["started_at"])  # type: ignore[arg-type]
+        hour = int(at // _HOUR_S)
+        tokens, duration_s, cost_usd = row.get("tokens") or 0, row.get("duration_s") or 0.0, row.get("cost_usd") or 0.0
+        kind = "" if row["ok"] else self._failed(row, agent, at, hour, (tokens, duration_s, cost_usd))
+        if row.get("source") == DERIVED:
+            return
+        session = row.get("session")
+        if session:
+            self._sighted(("", str(session), agent), at)
+        excused = kind in EXCUSED
+        held = self._activity.get((agent, hour))
+        if held is None:
+            held = self._activity[agent, hour] = [0, 0, 0, 0, 0.0, 0.0, at, at]
+        held[0] += 1
+        if kind:
+            held[2 if excused else 1] += 1
+        held[3] += tokens  # type: ignore[operator]
+        held[4] += duration_s  # type: ignore[operator]
+        held[5] += cost_usd  # type: ignore[operator]
+        if at < held[6]:
+            held[6] = at
+        elif at > held[7]:
+            held[7] = at
+        if not excused:
+            ran = self._ran.get(agent)
+            if ran is None:
+                ran = self._ran[agent] = []
+            ran.append([at, row["id"], 0 if kind else 1])
+
+    def _failed(self, row: Row, agent: str, at: float, hour: int, sums: tuple[Json, Json, Json]) -> str:
+        failure = row["failure"]
+        assert isinstance(failure, dict)  # `_signed` saw to it
+        kind, signature = str(failure["kind"]), str(failure["signature"])
+        self.kinds.setdefault(signature, (kind, str(failure["template"])))
+        key = (signature, agent, hour)
+        held = self._tallies.get(key)
+        if held is None:
+            held = self._tallies[key] = [0, 0, 0.0, 0.0, at, at]
+        held[0] += 1
+        for place, value in enumerate(sums, 1):
+            held[place] += value  # type: ignore[operator]
+        held[4], held[5] = min(held[4], at), max(held[5], at)
+        if row.get("session"):
+            self._sighted((signature, str(row["session"]), agent), at)
+        return kind
+
+    def _sighted(self, key: tuple[str, str, str], at: float) -> None:
+        held = self._sightings.get(key)
+        if held is None:
+            self._sightings[key] = [1, at, at]
+            return
+        held[0] += 1
+        if at < held[1]:
+            held[1] = at
+        elif at > held[2]:
+            held[2] = at
+
+    def keep(self, store: Store) -> None:
+        """Add the sums to the store's; call it in the transaction of the insert."""
+        # In the order of their keys, in which a clustered table takes rows fastest.
+        store.add("tallies", _rows(sorted(self._tallies.items()), _TALLY))
+        store.add("sightings", _rows(sorted(self._sightings.items()), _SIGHTING))
+        store.add("activity", _rows(sorted(self._activity.items()), _ACTIVITY))
+        keep_recent(store, self._ran)
+
+
+_TALLY = ("signature", "agent", "hour", "n", "tokens", "duration_s", "cost_usd", "min_at", "max_at")
+_SIGHTING = ("signature", "session", "agent", "n", "min_at", "max_at")
+_ACTIVITY = (
+    "agent",
+    "hour",
+    "calls",
+    "failures",
+    "excused",
+    "tokens",
+    "duration_s",
+    "cost_usd",
+    "min_at",
+    "max_at",
+)
+
+
+def _rows(sums: Iterable[tuple[tuple[str | int, ...], Sums]], names: Sequence[str]) -> list[Row]:
+    return [dict(zip(names, [*key, *held], strict=True)) for key, held in sums]
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,176 @@
+"""Which pattern a signature belongs to: near-identical templates of one kind are merged online, and every merge is a
+row that a person can undo.
+
+The grouping itself is `failures.grouping`, in memory and rebuilt from the stored signatures; the store's word counts. A
+signature that was split off is pinned: it is never compared again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from ratchet.errors import Conflict, NotFound, UsageError
+from ratchet.failures.grouping import Grouper
+from ratchet.ids import uuid7
+from ratchet.ports import Store
+from ratchet.records import Json, Row
+
+
+class _Known(NamedTuple):
+    """The groups of a store as this process knows them, and from how many signatures."""
+
+    grouper: Grouper
+    signatures: int
+
+
+_known: WeakKeyDictionary[Store, _Known] = WeakKeyDictionary()
+
+
+def assign(store: Store, signatures: Mapping[str, tuple[str, str]], *, now: float) -> dict[str, str]:
+    """The pattern of each signature (given with kind and template); new ones are stored. Inside a transaction."""
+    if not signatures:
+        return {}
+    wanted: list[Json] = [*signatures]
+    # Grouped, though nothing is summed up: no row is read whole for it.
+    held = store.sum_by("signatures", ("signature", "pattern"), (), {"signature": ("in", wanted)})
+    found = {str(row["signature"]): str(row["pattern"]) for row in held}
+    new = [signature for signature in signatures if signature not in found]
+    if new:
+        known = _groups(store)
+        placed = _Placed(store, known.grouper, now)
+        for signature in new:
+            found[signature] = placed.place(signature, *signatures[signature])
+        placed.write()
+        _known[store] = known._replace(signatures=known.signatures + len(new))
+        if placed.absorbed:
+            found = {name: current(store, pattern) for name, pattern in found.items()}
+    return found
+
+
+class _Placed:
+    """New signatures on their way to the store, written together: the first history brings hundreds."""
+
+    def __init__(self, store: Store, grouper: Grouper, now: float) -> None:
+        self.absorbed = False
+        self._store = store
+        self._grouper = grouper
+        self._now = now
+        self._signatures: list[Row] = []
+        self._patterns: list[Row] = []
+        self._merged: list[tuple[str, str]] = []
+
+    def place(self, signature: str, kind: str, template: str) -> str:
+        """The pattern of a signature that was never seen."""
+        added = self._grouper.add(template, kind)
+        pattern = added.group
+        said: Row = {"kind": kind, "template": template, "created_at": self._now, "revision": 1}
+        self._signatures.append({**said, "signature": signature, "pattern": pattern})
+        if added.is_new:
+            self._patterns.append({**said, "id": pattern, "signature": signature})
+        else:
+            self._merged.append((pattern, signature))
+        if added.merged:
+            self.write()
+            self.absorbed = True
+            for former in added.merged:
+                _absorb(self._store, former, pattern, self._now)
+        return pattern
+
+    def write(self) -> None:
+        if len(self._store.insert_new("signatures", self._signatures)) < len(self._signatures):
+            raise Conflict("a signature was stored by somebody else meanwhile; try again, inside a transaction")
+        self._store.insert_new("patterns", self._patterns)
+        for pattern, signature in self._merged:
+            _record(self._store, pattern, signature, "merged", self._now)
+        self._signatures, self._patterns, self._merged = [], [], []
+
+
+def _groups(store: Store) -> _Known:
+    """The groups, rebuilt when the store holds other signatures than this process knows (another one wrote, or a
+    transaction was rolled back)."""
+    count = int(str(store.sum_by("signatures", (), ("count:*",), {"pinned": None})[0]["count:*"]))
+    known = _known.get(store)
+    if known is None or known.signatures != count:
+        rows = store.find("signatures", {"pinned": None}, order=("created_at",)).rows
+        known = _Known(Grouper(map(_remembered, rows)), count)
+    return known
+
+
+def _remembered(row: Row) -> Row:
+    return {"template": row.get("template", ""), "scope": row["kind"], "group": row["pattern"]}
+
+
+def _found_pattern(store: Store, pattern: str, signature: str, kind: str, template: str, now: float) -> None:
+    held = store.get("patterns", pattern) or {}
+    row: Row = {"signature": signature, "kind": kind, "template": template, "created_at": now}
+    if not store.swap("patterns", pattern, int(str(held.get("revision", 0))), row):
+        raise Conflict(f"pattern {pattern} changed meanwhile; try again")
+
+
+def _absorb(store: Store, former: str, pattern: str, now: float) -> None:
+    """All of `former` (but what is pinned to it) now belongs to `pattern`."""
+    for row in store.find("signatures", {"pattern": former, "pinned": None}).rows:
+        _move(store, row, pattern, pinned=False)
+        _record(store, pattern, str(row["signature"]), "merged", now)
+    held = store.get("patterns", former)
+    if held is not None:
+        store.swap("patterns", former, int(str(held["revision"])), {**held, "merged_into": pattern})
+
+
+def _move(store: Store, row: Row, pattern: str, *, pinned: bool) -> None:
+    moved: Row = {**row, "pattern": pattern}
+    if pinned:
+        moved["pinned"] = True
+    if not store.swap("signatures", str(row["signature"]), int(str(row["revision"])), moved):
+        raise Conflict(f"signature {row['signature']} changed meanwhile; try again")
+
+
+def _record(store: Store, pattern: str, signature: str, verb: str, now: float) -> None:
+    """One row in `merges` (undone by a split) and one line of the timeline."""
+    merge = f"{pattern}+{signature}"
+    held = store.get("merges", merge) or {}
+    row: Row = {"pattern": pattern, "signature": signature, "undone": verb == "split", "at": now}
+    store.swap("merges", merge, int(str(held.get("revision", 0))), row)
+    event: Row = {"id": uuid7(), "noun": "pattern", "record": pattern, "verb": verb, "at": now, "signature": signature}
+    store.insert_new("events", [event])
+
+
+def split(store: Store, pattern: str, signature: str, *, now: float) -> str:
+    """Undo a merge: the signature leaves the pattern for one of its own, whose id is returned, and stays apart.
+
+    Raises NotFound when the pattern does not hold the signature, UsageError when it holds no other.
+    """
+    with store.transaction():
+        pattern = current(store, pattern)
+        row = store.get("signatures", signature)
+        if row is None or row["pattern"] != pattern:
+            raise NotFound(f"pattern {pattern} holds no signature {signature}; see `ratchet patterns show {pattern}`")
+        if len(members(store, pattern)) == 1:
+            raise UsageError(f"pattern {pattern} holds only {signature}: there is nothing to split")
+        own = "p" + hashlib.sha256(f"split {signature}".encode()).hexdigest()[:16]
+        _move(store, row, own, pinned=True)
+        _found_pattern(store, own, signature, str(row["kind"]), str(row["template"]), now)
+        _record(store, pattern, signature, "split", now)
+        _known.pop(store, None)
+    return own
+
+
+def members(store: Store, pattern: str) -> list[str]:
+    """The signatures of a pattern, oldest first."""
+    rows = store.find("signatures", {"pattern": pattern}, order=("created_at",)).rows
+    return [str(row["signature"]) for row in rows]
+
+
+def current(store: Store, pattern: str) -> str:
+    """The id under which a pattern goes today: its own, or of what it was merged into. Raises NotFound."""
+    met: set[str] = set()
+    while pattern not in met:
+        met.add(pattern)
+        row = store.get("patterns", pattern)
+        if row is None:
+            raise NotFound(f"no pattern {pattern}; `ratchet patterns` lists them")
+        pattern = str(row.get("merged_into") or pattern)
+    return pattern

@@ -1,0 +1,211 @@
+"""Which failures keep coming back and what they cost, read from tallies alone: the cost depends on how many patterns,
+agents and hours there are, never on how many outcomes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ratchet.errors import NotFound
+from ratchet.failures.health import EXCUSED
+from ratchet.failures.kinds.kind import KINDS
+from ratchet.failures.patterns.activity import Activity
+from ratchet.failures.patterns.merging import current, members, split
+from ratchet.failures.patterns.tallied import Tallied, tallied
+from ratchet.failures.patterns.trend import Halves, trend
+from ratchet.ports import Store, Where
+from ratchet.records import Json, Pattern, Row, Trend
+
+WINDOW_S = 14 * 86_400.0
+"""Two weeks: long enough to hold three sightings of what happens weekly, short enough that last month is over."""
+
+RECURS_COUNT = 3
+RECURS_SESSIONS = 2
+
+SEVERITY_WEIGHTS: Mapping[str, float] = {"low": 0.5, "medium": 1.0, "high": 2.0, "critical": 4.0}
+"""Each step of severity counts twice the one below."""
+
+_HOUR_S = 3600
+
+
+class _Ranked(NamedTuple):
+    """Sorts as patterns are listed; `rest` is never compared, since the id before it is unique."""
+
+    once: bool
+    past: bool
+    minus_impact: float
+    minus_last_seen: float
+    id: str
+    rest: tuple[Row, Tallied]
+
+
+def patterns(
+    store: Store,
+    *,
+    now: float,
+    window_s: float = WINDOW_S,
+    agent: str | None = None,
+    kind: str | None = None,
+    limit: int | None = None,
+    include_excused: bool = False,
+) -> list[Pattern]:
+    """Patterns, recurring ones on top (those that nobody met in the window before the store's newest call below those
+    that still come back), then by impact; what is excused (cascades, refusals) only on request.
+
+    recurring: 3 or more failures in the `window_s` that end with the last one, or in 2 or more sessions. The window
+    hangs on the pattern's own last failure, so that a history that is months old tells the same today as then.
+    trend: `analysis.trend` over the window that ends with the last call of the pattern's agents (at most `now`), cut in
+    halves; a history shorter than the window is cut in halves itself.
+    wasted_s, wasted_tokens: from each failure to its resolution where one is known, else what the failing call itself
+    took (of a pattern with both, the unresolved share of all its failing calls). impact: minutes wasted plus one for
+    each failure, times the weight of the kind's severity (`SEVERITY_WEIGHTS`). `lessons` is left empty here.
+    """
+    found = tallied(store, agent=agent, kind=kind, include_excused=include_excused)
+    heads = {str(row["id"]): row for row in store.find("patterns").rows}
+    activity, counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
+    ranked = sorted(
+        _Ranked(
+            once := not _recurs(counted, sums, window_s),
+            not once and sums.last_seen < activity.last - window_s,
+            -_impact(str(heads[pattern]["kind"]), sums),
+            -sums.last_seen,
+            pattern,
+            (heads[pattern], sums),
+        )
+        for pattern, sums in found.items()
+    )[:limit]
+    trends = _trends(counted, activity, [each.rest[1] for each in ranked])
+    return [_pattern(each, said) for each, said in zip(ranked, trends, strict=True)]
+
+
+def pattern(store: Store, pattern_id: str, *, now: float, window_s: float = WINDOW_S) -> Pattern:
+    """One pattern, under its present id. Raises NotFound."""
+    present = current(store, pattern_id)
+    kind = str((store.get("patterns", present) or {}).get("kind"))
+    for each in patterns(store, now=now, window_s=window_s, kind=kind):
+        if each.id == present:
+            return each
+    raise NotFound(f"pattern {present} has no failures any more; `ratchet patterns` lists those that have")
+
+
+def pattern_count(store: Store) -> int:
+    """How many patterns the agents' own failures form."""
+    rows = store.sum_by("signatures", ("kind",), ("distinct:pattern",))
+    return sum(int(str(row["distinct:pattern"])) for row in rows if row["kind"] not in EXCUSED)
+
+
+class _Counted:
+    """Failures of patterns between two moments, by whole hours; `agent`'s alone where it is named. Patterns of the same
+    agents share their window, so what is foreseen is read for all of them at once."""
+
+    def __init__(self, store: Store, agent: str | None) -> None:
+        self._store = store
+        self._of_agent: dict[str, Json] = {} if agent is None else {"agent": agent}
+        self._foreseen: defaultdict[float, set[Json]] = defaultdict(set)
+        self._held: dict[float, dict[Json, int]] = {}
+
+    def foresee(self, sums: Tallied, start: float, end: float) -> None:
+        """`between` will be asked this."""
+        if _known(sums, start, end) is None:
+            self._foreseen[start // _HOUR_S].update(sums.signatures)
+
+    def between(self, sums: Tallied, start: float, end: float) -> int:
+        """Failures from `start` to `end`, after which nothing happened."""
+        known = _known(sums, start, end)
+        if known is not None:
+            return known
+        hour = start // _HOUR_S
+        if not self._foreseen[hour].issuperset(sums.signatures):
+            return sum(self._since(hour, sums.signatures).values())
+        if hour not in self._held:
+            self._held[hour] = self._since(hour, self._foreseen[hour])
+        return sum(self._held[hour].get(signature, 0) for signature in sums.signatures)
+
+    def _since(self, hour: float, signatures: Collection[Json]) -> dict[Json, int]:
+        several = sorted(map(str, signatures))
+        said: Where = {
+            **self._of_agent,
+            "signature": ("in", [*several]) if len(several) > 1 else several[0],
+            "hour": (">=", hour),
+        }
+        rows = self._store.sum_by("tallies", ("signature",), ("n",), said)
+        return {row["signature"]: int(str(row["n"])) for row in rows}
+
+
+def _known(sums: Tallied, start: float, end: float) -> int | None:
+    """How many of a pattern's failures lie between, where its first and last one tell."""
+    if sums.first_seen >= start and sums.last_seen <= end:
+        return sums.count
+    return 0 if sums.last_seen < start or sums.first_seen > end else None
+
+
+def _recurs(counted: _Counted, sums: Tallied, window_s: float) -> bool:
+    if sums.sessions >= RECURS_SESSIONS:
+        return True
+    if sums.count < RECURS_COUNT or sums.last_seen - sums.first_seen <= window_s:
+        return sums.count >= RECURS_COUNT
+    return counted.between(sums, sums.last_seen - window_s, sums.last_seen) >= RECURS_COUNT
+
+
+def _trends(counted: _Counted, activity: Activity, found: Sequence[Tallied]) -> list[Trend]:
+    """The trend of each."""
+    windows = [activity.window(frozenset(sums.agents)) for sums in found]
+    for sums, (start, end) in zip(found, windows, strict=True):
+        if sums.first_seen < (start + end) / 2:
+            counted.foresee(sums, start, end)
+            counted.foresee(sums, (start + end) / 2, end)
+    return [_trend(counted, activity, *each) for each in zip(found, windows, strict=True)]
+
+
+def _trend(counted: _Counted, activity: Activity, sums: Tallied, window: tuple[float, float]) -> Trend:
+    start, end = window
+    middle = (start + end) / 2
+    halves = Halves(start=start, middle=middle, earlier=0, later=0, calls_earlier=0, calls_later=0)
+    if sums.first_seen < middle:  # else it is new, whatever the counts
+        before, after = activity.calls(frozenset(sums.agents), start, middle, end)
+        later = counted.between(sums, middle, end)
+        earlier = counted.between(sums, start, end) - later
+        halves = Halves(
+            start=start, middle=middle, earlier=earlier, later=later, calls_earlier=before, calls_later=after
+        )
+    return trend(halves, first_seen=sums.first_seen, last_seen=sums.last_seen)
+
+
+def _impact(kind: str, sums: Tallied) -> float:
+    severity = KINDS[kind][2] if kind in KINDS else "medium"
+    return SEVERITY_WEIGHTS.get(severity, 1.0) * (sums.count + sums.wasted_s / 60)
+
+
+def _pattern(ranked: _Ranked, said: Trend) -> Pattern:
+    head, sums = ranked.rest
+    return Pattern(
+        id=ranked.id,
+        signature=str(head["signature"]),
+        kind=str(head["kind"]),
+        template=str(head.get("template", "")),
+        count=sums.count,
+        sessions=sums.sessions,
+        agents=tuple(sorted(sums.agents)),
+        first_seen=sums.first_seen,
+        last_seen=sums.last_seen,
+        trend=said,
+        recurring=not ranked.once,
+        wasted_s=round(sums.wasted_s, 3),
+        wasted_tokens=sums.wasted_tokens,
+        impact=round(-ranked.minus_impact, 3),
+    )
+
+
+__all__ = [
+    "RECURS_COUNT",
+    "RECURS_SESSIONS",
+    "SEVERITY_WEIGHTS",
+    "WINDOW_S",
+    "current",
+    "members",
+    "pattern",
+    "pattern_count",
+    "patterns",
+    "split",
+]

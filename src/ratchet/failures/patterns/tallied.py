@@ -1,0 +1,111 @@
+"""What the tallies hold about each pattern: counts, agents, sessions, times, costs. A handful of grouped reads."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ratchet.failures.health import EXCUSED
+from ratchet.ports import Store, Where
+from ratchet.records import Json
+
+
+@dataclass(slots=True)
+class Tallied:
+    """The sums of one pattern. `resolved` counts its failures whose resolution is known."""
+
+    signatures: list[str] = field(default_factory=list)
+    agents: set[str] = field(default_factory=set)
+    count: int = 0
+    sessions: int = 0
+    tokens: float = 0
+    duration_s: float = 0.0
+    first_seen: float = float("inf")
+    last_seen: float = float("-inf")
+    resolved: int = 0
+    resolved_s: float = 0.0
+    resolved_tokens: float = 0.0
+
+    @property
+    def wasted_s(self) -> float:
+        """Seconds from the failures to their resolutions; what is unresolved wasted the failing calls' own time."""
+        return self.resolved_s + self.duration_s * self._unresolved
+
+    @property
+    def wasted_tokens(self) -> int:
+        return round(self.resolved_tokens + self.tokens * self._unresolved)
+
+    @property
+    def _unresolved(self) -> float:
+        return max(0.0, 1.0 - self.resolved / self.count) if self.count else 0.0
+
+
+def tallied(
+    store: Store, *, agent: str | None = None, kind: str | None = None, include_excused: bool = False
+) -> dict[str, Tallied]:
+    """Pattern -> its sums. Excused kinds only when asked for, by `include_excused` or by name."""
+    where: Where | None = None if kind is None else {"kind": kind}
+    pattern_of = {
+        str(row["signature"]): str(row["pattern"])
+        for row in store.sum_by("signatures", ("signature", "pattern", "kind"), (), where)
+        if include_excused or kind is not None or row["kind"] not in EXCUSED
+    }
+    of_agent: dict[str, Json] = {} if agent is None else {"agent": agent}
+    found: dict[str, Tallied] = defaultdict(Tallied)
+    _add_tallies(store, found, pattern_of, of_agent)
+    _add_sessions(store, found, pattern_of, of_agent)
+    _add_resolutions(store, found, pattern_of)
+    return dict(found)
+
+
+def _add_tallies(
+    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], of_agent: dict[str, Json]
+) -> None:
+    sums = ("n", "tokens", "duration_s", "min:min_at", "max:max_at")
+    last = ""
+    for row in store.sum_by("tallies", ("signature", "agent"), sums, of_agent):
+        signature = str(row["signature"])
+        pattern = pattern_of.get(signature)
+        if pattern is None:
+            continue
+        held = found[pattern]
+        if signature != last:
+            held.signatures.append(signature)
+            last = signature
+        held.agents.add(str(row["agent"]))
+        held.count += int(_number(row["n"]))
+        held.tokens += _number(row["tokens"])
+        held.duration_s += _number(row["duration_s"])
+        held.first_seen = min(held.first_seen, _number(row["min:min_at"]))
+        held.last_seen = max(held.last_seen, _number(row["max:max_at"]))
+
+
+def _add_sessions(
+    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], of_agent: dict[str, Json]
+) -> None:
+    """A session that met two signatures of a pattern is one session."""
+    for row in store.sum_by("sightings", ("signature",), ("distinct:session",), of_agent):
+        held = found.get(pattern_of.get(str(row["signature"]), ""))
+        if held is not None and len(held.signatures) == 1:
+            held.sessions = int(_number(row["distinct:session"]))
+    for held in found.values():
+        if len(held.signatures) > 1:
+            several: list[Json] = [*held.signatures]
+            where: Where = {**of_agent, "signature": ("in", several)}
+            held.sessions = int(
+                _number(store.sum_by("sightings", (), ("distinct:session",), where)[0]["distinct:session"])
+            )
+
+
+def _add_resolutions(store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str]) -> None:
+    for row in store.sum_by("resolutions", ("signature",), ("distinct:failed_id", "wasted_s", "wasted_tokens")):
+        held = found.get(pattern_of.get(str(row["signature"]), ""))
+        if held is not None:
+            held.resolved += int(_number(row["distinct:failed_id"]))
+            held.resolved_s += _number(row["wasted_s"])
+            held.resolved_tokens += _number(row["wasted_tokens"])
+
+
+def _number(value: Json) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0

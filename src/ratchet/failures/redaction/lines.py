@@ -1,0 +1,152 @@
+"""Hides what whole lines say is a credential: the cells below a heading `password` or `api_key` (in comma-, semicolon-
+and tab-separated values and in tables drawn with bars), and the words of a passphrase. Lines may end by an escaped line
+end, as inside JSON.
+
+Lean: a hook process imports this, and only for a text that may hold such lines.
+"""
+
+from __future__ import annotations
+
+from ratchet.failures.redaction.forms import COLUMN, compiled
+from ratchet.failures.redaction.named import PLAIN, is_placeholder, looks_random
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+_LINE_END = r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
+_PASSWORDS = r"(?:[a-z]{1,20}[_ .-])?(?:password|passwd|passphrase|passcode|pwd)"
+_TOKENS = (
+    r"(?:[a-z]{1,20}[_ .-])?(?:secret|token|api[_ -]?key|(?:access|secret|private|auth|account)[_ -]?key)"
+    r"|(?:client|api|access|refresh|auth)(?:secret|token)"
+)
+_HEADING = r"[\w .#()/-]{0,40}"
+_DELIMITERS = "\t|;,"
+_MOST_CELLS = 200  # of a line; more is no table that a person made
+_SHORTEST_PASSWORD, _SHORTEST_RANDOM, _SHORTEST_TOKEN = 3, 6, 8  # characters
+_RULER = frozenset("-+|=: ")  # what a line below the headings of a drawn table is made of
+
+
+def hide_phrases(text: str) -> str:
+    """The text without the unquoted passphrases of several words in it."""
+    return compiled(_PHRASE).sub(_hidden_phrase, text)
+
+
+def hide_columns(text: str) -> str:
+    """The text without the cells of columns of credentials: in the lines that follow the headings and have as many."""
+    pieces = compiled(_LINE_END).split(text)
+    columns: dict[int, str] = {}
+    delimiter, width, hidden = "", 0, False
+    for at in range(0, len(pieces), 2):
+        line = pieces[at]
+        cells = _cells(line, delimiter) if columns else []
+        if len(cells) != width or not columns:
+            if columns and line and _RULER.issuperset(line):
+                continue
+            delimiter, width, columns = _headings(line)
+            continue
+        changed = [_shown(cell, columns.get(i, ""), delimiter) for i, cell in enumerate(cells)]
+        if changed != cells:
+            pieces[at] = delimiter.join(changed)
+            hidden = True
+    return "".join(pieces) if hidden else text
+
+
+def _headings(line: str) -> tuple[str, int, dict[int, str]]:
+    """(delimiter, cells, column -> what it holds) of a line of headings; no columns where it is none.
+
+    Other text may stand before the first heading, as where the table is a JSON string.
+    """
+    if compiled(COLUMN).search(line.lower()) is None:
+        return "", 0, {}
+    for delimiter in _DELIMITERS:
+        if delimiter not in line or line.count(delimiter) >= _MOST_CELLS:
+            continue
+        cells = _cells(line, delimiter)
+        names = [cell.strip(" \"'\\") for cell in cells]
+        # A list of names in code ends its lines by a comma; a drawn table has bars at both ends.
+        whole = delimiter == "|" or all(names)
+        if whole and all(compiled(_HEADING).fullmatch(name) for name in names[1:]):
+            return delimiter, len(cells), dict(_secret_columns(names))
+    return "", 0, {}
+
+
+def _secret_columns(names: list[str]) -> Iterator[tuple[int, str]]:
+    for position, name in enumerate(names):
+        low = name.lower()
+        if compiled(_PASSWORDS).fullmatch(low):
+            yield position, "password"
+        elif compiled(_TOKENS).fullmatch(low):
+            yield position, "secret"
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of a line; a delimiter between double quotes is part of its cell."""
+    cells = line.split(delimiter)
+    if '"' not in line:
+        return cells
+    whole: list[str] = []
+    is_open = False
+    for cell in cells:
+        if is_open:
+            whole[-1] += delimiter + cell
+        else:
+            whole.append(cell)
+        is_open ^= cell.count('"') % 2 == 1
+    return cells if is_open else whole
+
+
+def _shown(cell: str, column: str, delimiter: str) -> str:
+    """A cell as it may be kept."""
+    value = cell.strip(" \"'\\")
+    if not column or is_placeholder(value):
+        return cell
+    is_quoted = '"' in cell or "'" in cell
+    if delimiter == "," and cell.startswith(" "):  # prose and code: a word there is just a word
+        is_secret = not is_quoted and looks_random(value, _SHORTEST_TOKEN)
+    elif column == "password":
+        is_bare = delimiter == "|" and not cell.startswith(" ")  # alternatives, more often than a table
+        long = len(value) >= _SHORTEST_PASSWORD
+        is_secret = looks_random(value, _SHORTEST_RANDOM) if is_bare else long and (is_quoted or " " not in value)
+    else:
+        is_secret = looks_random(value, _SHORTEST_TOKEN)
+    return cell.replace(value, f"[redacted:{column}]") if is_secret else cell
+
+
+# --- passphrases ----------------------------------------------------------------------------------------------------
+# Without quotes a passphrase is all that stands on a line behind the name that begins it.
+_PHRASE = (
+    r"(?i)pass(?:word|phrase|wd)(?: ?:| =)[ \t]{1,8}([^\s\"'`\\]{1,30}(?: [^\s\"'`\\]{1,30}){2,12})"
+    r"(?=[ \t]{0,4}(?:$|[\r\n]|\\{1,7}[nr]|\\{0,7}[\"'`]))"
+)
+_BEFORE_NAME = 60  # characters before the name that are looked at
+_BEGINS_LINE = (
+    r"(?:^|[\n\"'`]|\\n)[ \t>*-]{0,20}(?:(?:enter|re-?type|repeat|new|old|current|your|the|my|vault|wallet|master|db"
+    r"|database|root|admin|user|wi-?fi|gpg|ssh)[ _-]){0,4}$"
+)
+_WORD_OF_PHRASE = r"[\w!@#$%^&*+=~-]+"
+_PROSE = frozenset(
+    """
+    about above after again all also another as at back because been before being below between both by characters
+    check choose click contain containing contains could did do done during each eight either else enter entered every
+    forgot forgotten four from get give had have he her here his hint how i into invalid it's its key keys least length
+    less let letter letters line lines login long longer make minimum more most my need needs never new no now number
+    numbers old once one only onto or other our out over password passphrase per place please policy press read repeat
+    reset retry retype same see seven shall she short should since six so some such symbols than their them then there
+    these they this three time times too try two type under until up upper use used user uses using vault via want we
+    weak what when where which while who will with within without would yet
+    """.split()  # noqa: SIM905
+)
+
+
+def _hidden_phrase(match: re.Match[str]) -> str:
+    """A passphrase is made of bare words, a sentence of others too."""
+    words = match[1].lower().split()
+    is_sentence = not PLAIN.isdisjoint(words) or not _PROSE.isdisjoint(words)
+    if is_sentence or not all(compiled(_WORD_OF_PHRASE).fullmatch(word) for word in words):
+        return match[0]
+    before = match.string[max(0, match.start() - _BEFORE_NAME) : match.start()].lower()
+    if compiled(_BEGINS_LINE).search(before) is None:
+        return match[0]
+    return match[0].removesuffix(match[1]) + "[redacted:password]"

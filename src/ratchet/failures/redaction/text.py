@@ -1,0 +1,276 @@
+"""Takes secrets out of text before anything reaches disk, and caps how much text is kept.
+
+`redact` replaces provider keys, bearer tokens, cookies, JWTs, private keys, credentials in URLs and next to key-like
+names, e-mail addresses and card numbers by `[redacted:KIND]`; everything else stays byte for byte. Each rule is gated
+by a literal test, since a text without secrets is the rule, and takes linear time on any text.
+
+Lean: a hook process imports this.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ratchet.failures.redaction import forms as secretforms
+from ratchet.failures.redaction import named as credentials
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ratchet.records import Json
+
+LIMIT = 4000
+"""Characters that are kept of one text."""
+
+
+def redact(text: str) -> str:
+    """The text without its secrets. Idempotent; linear in the length of the text. Raises UsageError for no text."""
+    try:
+        for _ in range(_PASSES):
+            found = _redacted_once(text)
+            if found == text or _TOUCHED.search(found) is None:
+                return found
+            text = found
+    except (AttributeError, TypeError):  # no look at the type of each text: this is the hot path
+        from ratchet.arguments import need_text
+
+        need_text("what redact takes", text)
+        raise
+    return text
+
+
+_PASSES = 8
+# A secret that is hidden may lay open the one it touched; where none is touched, once is enough.
+_TOUCHED = re.compile(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[{/\\]\[redacted:)(?<!\s-p\[redacted:)")
+
+
+def _redacted_once(text: str) -> str:
+    low = credentials.lowered(text)
+    found = secretforms.hide_known(text, low)
+    for needle in credentials.NEEDLES:
+        if needle in low:
+            found = _without_lines(found, low)
+            found = credentials.hide_named(found, low if found is text else credentials.lowered(found))
+            break
+    return secretforms.hide_personal(found)
+
+
+def _without_lines(text: str, low: str) -> str:
+    """The text without what only its lines tell: passphrases and columns. `low` is the text in lower case."""
+    if "pass" in low and (": " in low or " = " in low):
+        from ratchet.failures.redaction.lines import hide_phrases
+
+        text = hide_phrases(text)
+    if ("\n" in low or "\\n" in low) and secretforms.compiled(secretforms.COLUMN).search(low) is not None:
+        from ratchet.failures.redaction.lines import hide_columns
+
+        text = hide_columns(text)
+    return text
+
+
+# --- caps ----------------------------------------------------------------------------------------------------------
+_MARGIN = 1000  # characters read beyond a cut, so that a secret lying across it is seen whole
+_LONGEST_KEY = 4000  # a private key of 4096 bits is 3,300 characters
+_WORD = 120  # characters within which a word is expected to end
+_SPACE = re.compile(r"\s")
+_MARKER = "\n[... {} characters left out ...]\n"
+
+
+def cap(text: str, limit: int = LIMIT) -> str:
+    """At most `limit` characters: three parts of the head, one of the tail, cut between words where one ends nearby."""
+    if len(text) <= limit:
+        return text
+    head, tail = _shares(limit, len(text))
+    return _joined(text[:head], text[len(text) - tail :], len(text))
+
+
+def clean(text: str, limit: int = LIMIT) -> str:
+    """The text without secrets and within `limit`: what may be written to disk.
+
+    Only what is kept is read, and a margin beyond each cut, so that no part of a secret that lies across one survives;
+    a text of any length costs the same.
+    """
+    if len(text) > limit:
+        head, tail = _shares(limit, len(text))
+        end, start = head + _MARGIN, _tail_start(text, len(text) - tail)
+        if end < start:
+            end = _last_space(text, end, _MARGIN // 2)
+            head_text = redact(_well_formed(text[:end]))[:head]
+            tail_text = redact(_well_formed(text[start:]))[-tail:]
+            return _joined(head_text, tail_text, len(text))
+    text = redact(_well_formed(text))
+    return text if len(text) <= limit else cap(text, limit)
+
+
+def nothing_to_hide(texts: Iterable[str]) -> bool:
+    """Whether `clean` would leave every one of these texts as it is, none of them longer than its limit: one search
+    instead of one for each. A line end between two texts is an end for every rule; one that it makes a rule see is a
+    false alarm, and only costs the answer False."""
+    text = "\n".join(texts)
+    return redact(_well_formed(text)) == text
+
+
+LABEL = 200
+"""Characters that are kept of a name (an agent, a session, a model, a tool)."""
+FOLDER = 1000
+"""Characters that are kept of a folder."""
+_REMEMBERED = 2048  # the same few names come with every row
+_labels: dict[tuple[str, int], str] = {}
+
+
+def label(text: str, limit: int = LABEL) -> str:
+    """`clean` for a name that comes again and again."""
+    found = _labels.get((text, limit))
+    if found is None:
+        if len(_labels) >= _REMEMBERED:
+            _labels.clear()
+        found = _labels[text, limit] = clean(text, limit)
+    return found
+
+
+def _well_formed(text: str) -> str:
+    """Lone surrogates and NUL replaced: no database and no other program takes them."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _shares(limit: int, length: int) -> tuple[int, int]:
+    room = max(0, limit - len(_MARKER.format(length)))
+    return room - room // 4, room // 4
+
+
+def _joined(head: str, tail: str, length: int) -> str:
+    head = _cut_back(head)
+    tail = _cut_back(tail[::-1])[::-1]
+    return head + _MARKER.format(length - len(head) - len(tail)) + tail
+
+
+def _cut_back(text: str) -> str:
+    """The text up to its last word boundary, if there is one nearby."""
+    return text[: _last_space(text, len(text), _WORD)]
+
+
+def _last_space(text: str, end: int, reach: int) -> int:
+    """Where the last white space before `end` stands, when within `reach`; else `end`."""
+    first = max(0, end - reach)
+    found = _SPACE.search(text[first:end][::-1])
+    return end - found.end() if found is not None else end
+
+
+def _tail_start(text: str, tail: int) -> int:
+    """Where to begin reading so that the tail's secrets are seen whole: at a line's, else a word's beginning."""
+    key = text.rfind("-----BEGIN ", max(0, tail - _LONGEST_KEY), tail)
+    if key >= 0 and text.find("-----END ", key, tail) < 0:
+        return key
+    first = max(0, tail - 2 * _MARGIN)
+    line = text.find("\n", first, tail)
+    if line >= 0:
+        return line + 1
+    found = _SPACE.search(text, first)
+    space = found.start() if found is not None else len(text)
+    if space >= tail:
+        # The tail begins inside one long word: a part of a secret if it looks random, else harmless.
+        return space if credentials.looks_random(text[tail : min(space, tail + _MARGIN)], 20) else tail
+    return space + 1
+
+
+# --- nested values -------------------------------------------------------------------------------------------------
+_DEEPEST = 8
+_MOST_NODES = 500
+_MOST_CHARACTERS = 16_000
+_MOST_BITS = 63  # what every database holds
+
+
+def redact_json(value: object, problems: list[str] | None = None, name: str = "") -> Json:
+    """Any value as clean JSON: texts and keys without secrets, values under key-like names hidden, no cycle, no NaN.
+
+    What cannot be kept becomes None or text; where it stood is appended to `problems` (`name`, `name.key`, ...).
+    """
+    return _Walk(problems if problems is not None else []).of(value, name, _DEEPEST)
+
+
+class _Walk:
+    """One pass over a nested value, with a budget that a cycle or a giant cannot exceed."""
+
+    __slots__ = ("characters", "nodes", "problems")
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        self.nodes = _MOST_NODES
+        self.characters = _MOST_CHARACTERS
+
+    def of(self, value: object, name: str, depth: int, under: str = "") -> Json:
+        self.nodes -= 1
+        if value is None or value is True or value is False:
+            return value
+        if isinstance(value, str):
+            return self._text(str.__str__(value))
+        if isinstance(value, int):
+            return self._kept(int(value), value.bit_length() <= _MOST_BITS, name)
+        if isinstance(value, float):
+            return self._kept(float(value), value - value == 0, name)
+        if not isinstance(value, dict | list | tuple | set | frozenset):
+            return self._text(text_of(value))
+        if depth == 0 or self.nodes <= 0:
+            self.problems.append(name)
+            return None
+        if isinstance(value, dict):
+            return self._mapping(value, name, depth - 1, under)
+        return self._items(value, name, depth - 1, under)
+
+    def _kept(self, value: float, fits: bool, name: str) -> Json:
+        if fits:
+            return value
+        self.problems.append(name)
+        return None
+
+    def _text(self, text: str) -> str:
+        text = clean(text, max(200, min(LIMIT, self.characters)))
+        self.characters -= len(text)
+        return text
+
+    def _mapping(self, value: dict[object, object], name: str, depth: int, under: str) -> Json:
+        kept: dict[str, Json] = {}
+        for key, item in list(value.items()):
+            if self.nodes <= 0 or self.characters <= 0:
+                self.problems.append(name)
+                break
+            label = self._text(text_of(key))[:200]
+            named = under if label == "value" else label
+            kept[label] = self._named(named, item, f"{name}.{label}" if name else label, depth)
+        return kept
+
+    def _named(self, label: str, item: object, name: str, depth: int) -> Json:
+        """A value under a name; the items of a list stand under the list's."""
+        if isinstance(item, str | int) and not isinstance(item, bool) and credentials.is_secret_value(label, str(item)):
+            return "[redacted:secret]"
+        return self.of(item, name, depth, label)
+
+    def _items(self, value: Iterable[object], name: str, depth: int, under: str) -> Json:
+        kept: list[Json] = []
+        option = under
+        for index, item in enumerate(list(value)):
+            if self.nodes <= 0 or self.characters <= 0:
+                self.problems.append(name)
+                break
+            kept.append(self._named(option, item, f"{name}[{index}]", depth))
+            option = item if isinstance(item, str) and item.startswith("-") and len(item) < _WORD else under
+        return kept
+
+
+def text_of(value: object) -> str:
+    """A value as text, whatever its own `__str__` does."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bytes):
+        return value[: 4 * LIMIT].decode("utf-8", "replace")
+    try:
+        return str.__str__(str(value))
+    except Exception:  # noqa: BLE001  (a host's own __str__, which must not take its call down)
+        return f"<{type(value).__name__}>"

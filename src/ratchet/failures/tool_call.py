@@ -1,0 +1,190 @@
+"""The texts of an agent's tool call: what was asked, what an edit changed, what went wrong.
+
+The same for a hook that meets the call live and for a reader that finds it in a history, so that both write the same
+Outcome. Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+from ratchet.failures import programs
+from ratchet.failures.redaction import text as redaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ratchet.records import Json
+
+INPUT_CHARS = 4000
+CHANGE_CHARS = 1500
+MESSAGE_CHARS = 4000
+# A longer result is judged by its two ends: real ones reach 20 MB, and an error stands at an end of them.
+JUDGED_CHARS = 200_000
+_COMMAND_KEYS = ("command", "cmd", "script", "code")
+_OLD_KEYS = ("old_string", "old_str", "oldText", "old_source")
+_NEW_KEYS = ("new_string", "new_str", "newText", "new_source", "file_text")
+_FILE_KEYS = ("file_path", "path", "absolute_path")
+_CERTAIN = (
+    ("cascade", ("Sibling tool call errored", "Cancelled: parallel tool call")),
+    (
+        "user_denied",
+        (
+            "The user doesn't want to proceed",
+            "The user doesn't want to take this action",
+            "User rejected ",
+            "exec command rejected by user",
+            "patch rejected by user",
+        ),
+    ),
+    (
+        "cancelled",
+        ("[Request interrupted by user", "aborted by user after", "[Operation Cancelled]", "Interrupted by user"),
+    ),
+)
+
+
+def certain_kind(text: str) -> str:
+    """The kind that the agent's own fixed wording names, where it starts the text; else ""."""
+    start = text[:80].lstrip()
+    for kind, sayings in _CERTAIN:
+        if start.startswith(sayings):
+            return kind
+    return ""
+
+
+def untagged(text: str) -> str:
+    """The text inside Claude Code's <tool_use_error>, where it is wrapped in it."""
+    bare = text.strip()
+    if not bare.startswith("<tool_use_error>"):
+        return text
+    return bare.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
+
+
+def exit_code_of(text: str) -> int | None:
+    """The exit code that Claude Code puts before a shell's output ("Exit code 2", "Error: Exit code 2")."""
+    said = text[:40].lstrip().removeprefix("Error: ")
+    if not said.startswith("Exit code "):
+        return None
+    digits = said[len("Exit code ") :].split(maxsplit=1)[:1]
+    return int(digits[0]) if digits and digits[0].isdecimal() and len(digits[0]) <= 3 else None
+
+
+def message_text(text: str) -> str:
+    """A failure's text, redacted; of a long one the lines that carry the error."""
+    if len(text) > MESSAGE_CHARS:
+        from ratchet.failures.excerpt import error_lines
+
+        text = error_lines(ends(text, JUDGED_CHARS), MESSAGE_CHARS) or text
+    return safe(text, MESSAGE_CHARS)
+
+
+def input_text(tool: str, tool_input: Json) -> str:
+    """A tool's input as one text: a shell's is its command, another's compact JSON."""
+    if isinstance(tool_input, str):
+        return tool_input
+    plain = tool.lower().replace("_", "").replace("-", "").replace(".", "")
+    if isinstance(tool_input, dict) and plain in programs.SHELL_TOOLS:
+        command = command_text(_first(tool_input, _COMMAND_KEYS))
+        if command:
+            return command
+    if not tool_input:
+        return ""
+    import json
+
+    return json.dumps(_shortened(tool_input), ensure_ascii=False, separators=(",", ":"))
+
+
+def command_text(command: Json) -> str:
+    """A command line: a string, or a list of words whose `bash -lc` wrapper is left out."""
+    if isinstance(command, list):
+        words = [word for word in command if isinstance(word, str)]
+        if len(words) == 3 and words[1][:1] == "-" and words[1][-1:] == "c":
+            return words[2]
+        return " ".join(words)
+    return _text(command)
+
+
+def change_text(tool_input: Json) -> str:
+    """What an edit did, as `- old` and `+ new` lines; "" for a step that is none."""
+    if isinstance(tool_input, str):
+        return "\n".join(_patch_lines(tool_input)) if tool_input.startswith("*** Begin Patch") else ""
+    if not isinstance(tool_input, dict):
+        return ""
+    edits = tool_input.get("edits")
+    lines: list[str] = []
+    for edit in (tool_input, *(edits if isinstance(edits, list) else ())):
+        if isinstance(edit, dict):
+            lines += _signed("-", _first(edit, _OLD_KEYS))
+            lines += _signed("+", _first(edit, _NEW_KEYS))
+    if not lines and _text(_first(tool_input, _FILE_KEYS)):
+        lines += _signed("+", tool_input.get("content"))
+    patch = _text(_first(tool_input, ("input", "patch")))
+    if not lines and patch.startswith("*** Begin Patch"):
+        lines += _patch_lines(patch)
+    return "\n".join(lines)
+
+
+def safe(text: str, limit_chars: int) -> str:
+    """Redacted and capped; its characters can be stored."""
+    return redaction.redact(redaction.cap(whole_text(text), limit_chars)) if text else ""
+
+
+def whole_text(text: str) -> str:
+    """Without lone surrogates (half of a character that a tool cut in two): no store takes them."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def ends(text: str, limit_chars: int) -> str:
+    """The head and the tail of a text longer than the limit, half of it each."""
+    half = limit_chars // 2
+    return text if len(text) <= limit_chars else f"{text[:half]}\n{text[-half:]}"
+
+
+def result_mark(text: str) -> str:
+    """A mark of what a call brought, the same for two results that differ only in durations, times and blanks: tells
+    a call that is repeated for nothing from one whose answer changes."""
+    import hashlib
+    import re
+
+    plain = re.sub(r"\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b", "", ends(text, JUDGED_CHARS))
+    return hashlib.sha256(" ".join(plain.split()).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _first(record: dict[str, Json], names: tuple[str, ...]) -> Json:
+    for name in names:
+        value = record.get(name)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def _shortened(value: Json, depth: int = 6) -> Json:
+    """The value with long strings cut, so that a file's whole content is not encoded to be thrown away."""
+    if isinstance(value, str):
+        return value if len(value) <= INPUT_CHARS else value[:INPUT_CHARS]
+    if isinstance(value, dict):
+        return {key: _shortened(item, depth - 1) for key, item in value.items()} if depth else "{...}"
+    if isinstance(value, list):
+        return [_shortened(item, depth - 1) for item in value[:200]] if depth else "[...]"
+    return value
+
+
+def _signed(sign: str, value: Json) -> list[str]:
+    """At most twice what a change keeps, since its middle is cut out."""
+    return [f"{sign} {line}" for line in ends(_text(value), 2 * CHANGE_CHARS).split("\n")] if value else []
+
+
+def _patch_lines(patch: str) -> Iterator[str]:
+    for line in ends(patch, 4 * CHANGE_CHARS).split("\n"):
+        if line[:1] in ("-", "+"):
+            yield f"{line[0]} {line[1:]}"

@@ -1,0 +1,211 @@
+"""Tells a failure that nobody flagged, by what the result says. Lean: hook processes import it.
+
+A pipe into `tail`, an error body returned as a value and `|| true` all hide an exit code. A false alarm costs more than
+a miss (it invents a failure and teaches its "fix"), so what merely shows text (a file, a page, a log, a search) counts
+only where the tool's own error stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ratchet.failures import programs
+from ratchet.failures.runner_reports import compiler_failed, tests_failed
+
+_ENDS = 15  # lines at the end of an output within which a bare "error:" is its outcome, not a line of a log
+_STARTS = 4
+_BODY_LIMIT = 20_000  # characters of an error body; a longer JSON document is data
+
+_SHELL_LIKE = programs.SHELL_TOOLS | frozenset(
+    ("run", "python", "ipython", "executeipythoncell", "jupyter", "bashoutput", "process", "codeexecution")
+)
+_SHOWS = frozenset(programs.NOISE) | frozenset(("man", "history", "bat", "journalctl", "dmesg", "watch", "glow"))
+_SHOWS_TWO = frozenset(
+    f"{program} {verb}"
+    for program, verbs in (
+        ("git", "diff log show blame grep status branch reflog shortlog cat-file ls-files ls-tree describe config tag"),
+        ("gh", "pr issue run api release search repo gist"),
+        ("docker", "logs inspect ps images history"),
+        ("podman", "logs inspect ps images history"),
+        ("kubectl", "logs describe get explain"),
+        ("npm", "view ls list outdated search explain"),
+        ("pip", "show list freeze"),
+        ("cargo", "search tree metadata"),
+        ("go", "doc list env version"),
+        ("terraform", "show output state"),
+    )
+    for verb in verbs.split()
+)
+_FETCHES = frozenset(("curl", "wget", "http", "https", "xh", "httpie"))
+# Tools that hand over text which is not their own: a file, a page, a list, a subagent's report.
+_DISPLAYS = (
+    *("read", "view", "grep", "glob", "search", "list", "ls", "find", "fetch", "web", "todo", "open", "cat", "show"),
+    *("task", "agent", "edit", "write", "create", "insert", "multiedit", "strreplace", "notebook", "skill", "ask"),
+    *(
+        "browser",
+        "think",
+        "plan",
+        "getfile",
+        "memory",
+        "recall",
+        "codebase",
+        "lsp",
+        "scroll",
+        "goto",
+        "strreplaceeditor",
+    ),
+)
+
+_BODY_KEYS = ('"error', '"isError"', '"success"', '"status', '"exit_code"')
+_OWN_ERROR = (
+    r"<tool_use_error>|Error:|Error \w{1,40}ing\b|API Error\b|(?:ENOENT|EISDIR|EACCES|EPERM|ENOTDIR): "
+    r"|InputValidationError"
+    r"|MCP error -\d|McpError\b|File does not exist\.|String to replace not found"
+    r"|Request failed with status code [45]\d\d"
+    r"|Tool execution failed|No such tool available|Unknown tool\b|ERROR:\s|\[Error\]|Error executing tool"
+    r"|Unable to fetch"
+    r"|File has not been read yet|File has been modified since|Invalid `?\w{1,40}`? parameter"
+    r"|apply_patch verification failed"
+    r"|The path .{1,300} does not exist|No replacement was performed|Traceback \(most recent call last\)"
+)
+# What the shell tool itself puts before, or instead of, a command's output.
+_SHELL_ERROR = (
+    r"<tool_use_error>|(?:Error: )?Exit code [1-9]|Process exited with code [1-9]"
+    r"|Permission to use \w{1,40} .{0,2000}denied"
+    r"|Command timed out after|(?:exec|shell) command rejected|failed in sandbox"
+)
+_ANSWERED = (
+    r"(?:HTTP/[\d.]{1,3} |HTTP Error |Error code: |API Error: |Error: |Status:? |HTTP )?"
+    r"(?:4(?:0[0-9]|1\d|2[29]|51)|5(?:0[0-4]|2\d))(?::| -|,)? {0,2}"
+    r"(?:\{|Too Many Requests|Service Unavailable|Bad Gateway|Gateway Time-?out|Internal Server Error"
+    r"|Unauthorized|Forbidden"
+    r"|Bad Request|Not Found|RESOURCE_EXHAUSTED|UNAVAILABLE|Client Error|Server Error|Overloaded|Payment Required)"
+)
+_EXITED = (
+    r"^(?:Error: )?(?:Exit code|Process exited with code|Command exited with code|exit status"
+    r"|Command failed with exit code)"
+    r":? [1-9]\d{0,2}\b|^\[The command completed with exit code [1-9]|\bHalting VM with exit status [1-9]"
+    r"|^exit status [1-9]"
+    r"|^\(exit code:? [1-9]\d{0,2}\)|\berror Command failed with exit code [1-9]|^script returned exit code [1-9]"
+)
+# Words that only a failing program prints, wherever they stand.
+_CERTAIN = (
+    r"^npm (?:ERR!|error) |^panic: |^make(?:\[\d\])?: \*\*\* |^BUILD FAILED\b"
+    r"|^\[(?:ERROR|INFO)\] BUILD FAILURE|^FAILURE: Build failed"
+    r"|^\[[\w:.\-]{1,60}\] ERROR task failed|^Segmentation fault|^thread '.{1,80}' panicked at"
+    r"|^== Compilation error in"
+    r"|^(?:/bin/)?(?:da)?sh: \d{1,6}: \S{1,100}: not found$"
+    r"|^error: could not compile|^\S{0,80}sh: (?:line )?\d{0,6}:? ?\S{1,100}: command not found|^\(eval\):\d{1,6}: "
+    r"|^zsh: command not found: |^ ?! \[(?:remote )?rejected\]|^error: failed to push some refs|^CONFLICT \("
+    r"|^Automatic merge failed|^[1-9]\d{0,6} files? would be reformatted|^Found [1-9]\d{0,6} errors?\b"
+    r"|Code style issues? found"
+    r"|mods/funs, found [1-9]|^(?:Error: )?Command timed out after|^\*\* \(Mix\) |^E: (?:Unable|Could|Package|Failed)"
+    r"|^ERROR: (?:Could not|No matching|failed to (?:solve|build)|Failed building)|^curl: \(\d"
+    r"|^error: externally-managed"
+    r"|^(?:fatal: )?unable to access 'http|^(?:docker: )?Error response from daemon: "
+    r"|^Error from server \(|^FATAL ERROR: "
+    r"|^psql: error: |^ERROR \d{4} \(\w{5}\)|^Pre-commit validation failed|^husky - .{1,60} failed|^Killed$"
+)
+# Words that a log may quote too: they count at the ends of an output.
+_AT_ENDS = (
+    r"^fatal: |^error: |^Error: |^ERROR: |^error\[|^Traceback \(most recent call last\)|^\*\* \(\w{1,60}\) "
+    r"|^ERROR\b.{0,40}:"
+    r"|^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception): |^(?:Uncaught |Unhandled )|^Failed to "
+    r"|^Command failed: "
+    r"|^FAIL(?:ED)?\b"
+    r"|^[\w./\-]{1,80}: (?:unrecognized|unknown|invalid|illegal) (?:option|command|argument)|^usage: "
+    r"|^Permission to \S{1,40} .{0,300}denied|^\u2502 Error: "
+)
+_ALONE = (
+    r".{0,500}: (?:\[Errno \d{1,3}\] )?"
+    r"(?:No such file or directory|Permission denied|Is a directory|Not a directory|not found)$"
+    r"|(?:fatal|error): |\S{0,80}sh: .{1,300}: command not found|\(eval\):\d{1,6}: |.{0,200}: command not found"
+    r"|zsh: (?:command not found|no matches found|no such file)|curl: \(\d|jq: error|awk: |sed: (?:-e|can't)"
+    r"|rg: |grep: .{0,200}: "
+    r"|no pull requests found|Error from server \(|Error response from daemon: "
+    r"|Error: |gh: |GraphQL: |HTTP 4\d\d|could not |error connecting"
+)
+_PASSED = (
+    r"(?<!\d)0 failures\b|\btest result: ok\b|^PASS$|^OK(?: \(|$)|\bBUILD SUCCESS|^ok  \t|(?<!\d)0 errors?\b"
+    r"|\b[1-9]\d{0,6} passed\b"
+    r"|^All checks passed|^Success: no issues found|^Done in |^\u2713 "
+)
+
+
+def says_failure(text: str, *, tool: str = "", head: str = "") -> bool:
+    """Whether the result of a step that nobody flagged says that it failed.
+
+    `tool` is the tool's name and `head` the command head of a shell step (`failures.intent`), where known. Linear.
+    """
+    said = text.strip()
+    if not said:
+        return False
+    name = "".join(c for c in tool.lower() if c.isalnum())
+    if name and name not in _SHELL_LIKE:
+        if re.match(_OWN_ERROR, said):
+            return not (name.startswith(("task", "agent")) and len(said) > 1000)
+        return not name.startswith(_DISPLAYS) and _is_error_answer(said)
+    if re.match(_SHELL_ERROR, said):
+        return True
+    first = head.split(" ", 1)[0]
+    if first in _SHOWS or " ".join(head.split(" ")[:2]) in _SHOWS_TWO:
+        return _stands_alone(said)
+    if first in _FETCHES:
+        return _stands_alone(said) or _is_error_answer(said)
+    return _is_error_answer(said) or _command_failed(said)
+
+
+def _command_failed(said: str) -> bool:
+    if re.search(_EXITED, said, re.MULTILINE):
+        return True
+    if tests_failed(said):
+        return True
+    lines = [line for line in said.split("\n") if line.strip()]
+    ends = "\n".join(lines if len(lines) <= _STARTS + _ENDS else lines[:_STARTS] + lines[-_ENDS:])
+    if re.search(_PASSED, "\n".join(lines[-5:]), re.MULTILINE):
+        return False
+    return (
+        re.search(_CERTAIN, said, re.MULTILINE) is not None
+        or compiler_failed(said)
+        or re.search(_AT_ENDS, ends, re.MULTILINE) is not None
+        or _stands_alone(said)
+    )
+
+
+def _stands_alone(said: str) -> bool:
+    """Nothing but errors of the command itself."""
+    lines = [line for line in said.split("\n") if line.strip()]
+    return len(lines) <= _STARTS and all(re.match(_ALONE, line[:600]) for line in lines)
+
+
+def _is_error_answer(said: str) -> bool:
+    """An HTTP error, or a JSON body that reports one, returned as if it were a value."""
+    if re.match(_ANSWERED, said):
+        return True
+    if said[0] not in "{[" or said[-1] not in "}]" or len(said) > _BODY_LIMIT:
+        return False
+    if not any(key in said for key in _BODY_KEYS):
+        return False
+    import json
+
+    try:
+        body = json.loads(said)
+    except (ValueError, RecursionError):
+        return False
+    if isinstance(body, list):
+        body = body[0] if len(body) == 1 else None
+    return isinstance(body, dict) and _reports_error(body)
+
+
+def _reports_error(body: dict[str, object]) -> bool:
+    if body.get("isError") is True or body.get("success") is False or body.get("type") == "error":
+        return True
+    if body.get("error") and body["error"] not in (True, False) and not body.get("data") and not body.get("result"):
+        return True
+    if body.get("errors") and not body.get("data"):
+        return True
+    meta = body.get("metadata")
+    if isinstance(meta, dict) and isinstance(meta.get("exit_code"), int) and meta["exit_code"] != 0:  # Codex
+        return True
+    status = body.get("status", body.get("statusCode", body.get("status_code")))
+    return isinstance(status, int) and 400 <= status <= 599

@@ -1,0 +1,1 @@
+"""Heal a task: it is tried in a sandbox until its check passes."""

@@ -1,0 +1,190 @@
+"""One attempt: let a solver change the files, keep what is a proposal of it, and judge that on clean files.
+
+What is judged is never the folder in which a solver worked, but a fresh copy of the project with its changes in it: no
+cache, no compiled file and no process of its own is left to help.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ratchet.errors import ModelError, Refused, SandboxError
+from ratchet.healing.episode import SolvedStatus, Task, Verdict
+from ratchet.healing.job import Judge, Solved, SolveJob, Solver
+from ratchet.healing.judges.protection import matches, objection
+from ratchet.healing.purse import EpisodePurse
+from ratchet.healing.rows import state_of
+from ratchet.ports import Sandbox, Workspace
+from ratchet.sandbox.command import Command, FileChange, Limits
+
+log = logging.getLogger(__name__)
+
+ARTEFACTS = (
+    *(
+        "__pycache__",
+        "*.pyc",
+        "*.pyo",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".hypothesis",
+        ".coverage",
+        ".tox",
+    ),
+    *("node_modules", "target/debug", "target/release", ".nyc_output", "*.egg-info", ".aider*", ".DS_Store", "*.orig"),
+)
+"""What tools leave behind: no part of an answer, whether or not the project ignores it."""
+_SHORTEST_S = 1.0  # a check is not even started with less
+_REPRODUCED_S = 30.0  # of a short budget, what the first run may take, or half of what there is
+_TIMES_FIRST = 10  # a run that takes ten times as long as the first is not going to pass
+
+
+def proposal(changes: Iterable[FileChange], ignored: Sequence[str] = ARTEFACTS) -> tuple[FileChange, ...]:
+    """The changes that are an answer: without what tools leave behind."""
+    return tuple(
+        each
+        for each in changes
+        if not any(matches(each.path, glob) for glob in ignored)
+        and (each.before, each.before_mode) != (each.after, each.after_mode)
+    )
+
+
+def lay(workspace: Workspace, sandbox: Sandbox, changes: Sequence[FileChange]) -> None:
+    """Make these changes in a workspace that is at its beginning. Raises Refused for a path that leads elsewhere."""
+    gone = [f"./{each.path}" for each in changes if each.after is None]
+    if gone:
+        # A folder that is left empty may have to give way to a file of its name.
+        script = 'rm -f -- "$@"; for each; do rmdir -p -- "${each%/*}" 2>/dev/null; done; true'
+        ran = sandbox.run(Command(argv=("sh", "-c", script, "sh", *gone), view=workspace.view()))
+        if ran.exit_code != 0:
+            raise SandboxError(f"files cannot be removed from the workspace: {ran.stderr.decode(errors='replace')}")
+    for each in changes:
+        if each.after is not None:
+            workspace.write(each.path, each.after, mode=each.after_mode)
+
+
+class Checks:
+    """The check of an episode: judges each state of the files once, on a copy that is thrown away.
+
+    `base` is the episode's workspace and `beginning` its checkpoint of the untouched project. `held` judges the
+    held-back check, of which solvers learn only whether it passed.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        judge: Judge,
+        held: Judge,
+        sandbox: Sandbox,
+        base: Workspace,
+        beginning: str,
+        limits: Limits,
+        purse: EpisodePurse,
+    ) -> None:
+        self._task = task
+        self._judge = judge
+        self._held = held
+        self._sandbox = sandbox
+        self._base = base
+        self._beginning = beginning
+        self._limits = limits
+        self._purse = purse
+        self._known: dict[str, Verdict] = {}
+        self.first: Verdict | None = None
+
+    def reproduce(self) -> Verdict:
+        """Run the check on the untouched project; it is what all later verdicts are compared with."""
+        verdict = self._run(self._judge, self._task, (), None)
+        if verdict.killed == "cancel":
+            return verdict
+        self.first = verdict
+        self._known[state_of(())] = held = self._also_held(verdict, ())
+        return held
+
+    def objection(self, changes: Sequence[FileChange]) -> str:
+        """Why these changes are refused before anything runs, "" where they are not."""
+        reason = objection(changes, self._task)
+        return f"refused: {reason}" if reason else ""
+
+    def __call__(self, workspace: Workspace) -> Verdict:
+        changes = proposal(workspace.diff())
+        state = state_of(changes)
+        if state not in self._known:
+            verdict = self._judged(changes)
+            if verdict.killed == "cancel":
+                return verdict
+            self._known[state] = verdict
+        return self._known[state]
+
+    def _judged(self, changes: Sequence[FileChange]) -> Verdict:
+        reason = self.objection(changes)
+        if reason:
+            return Verdict(passed=False, score=0.0, reason=reason, refused=True)
+        return self._also_held(self._run(self._judge, self._task, changes, self.first), changes)
+
+    def _also_held(self, verdict: Verdict, changes: Sequence[FileChange]) -> Verdict:
+        """The verdict, unless the held-back check says otherwise."""
+        if not verdict.passed or not self._task.held_check:
+            return verdict
+        task = replace(self._task, check=self._task.held_check, held_check=(), judge="")
+        held = self._run(self._held, task, changes, None)
+        if held.passed or held.killed == "cancel":
+            return held if held.killed else verdict
+        return replace(
+            held, score=min(held.score, 0.99), reason="the held-back check does not pass", output="", tests=None
+        )
+
+    def _run(self, judge: Judge, task: Task, changes: Sequence[FileChange], first: Verdict | None) -> Verdict:
+        if self._purse.cancelled() or self._purse.seconds_left() < _SHORTEST_S:
+            return Verdict(passed=False, score=0.0, reason="no time is left for the check", killed="cancel")
+        copy = self._base.fork(self._beginning)
+        try:
+            lay(copy, self._sandbox, changes)
+            limits = replace(self._limits, wall_s=min(self._wall_s(), self._purse.seconds_left()))
+            verdict = judge.judge(copy, self._sandbox, task, limits=limits, purse=self._purse, first=first)
+        finally:
+            copy.close()
+        # Cut short by the budget: this says nothing about the files.
+        return replace(verdict, killed="cancel") if verdict.killed and self._purse.cancelled() else verdict
+
+    def _wall_s(self) -> float:
+        if self.first is None:
+            # A program that never ends must not use up, before anything was tried, what there is to mend it in.
+            left = self._purse.seconds_left()
+            return min(self._limits.wall_s, max(left / 4, min(_REPRODUCED_S, left / 2)))
+        if self.first.killed:
+            return self._limits.wall_s
+        return min(self._limits.wall_s, 10.0 + _TIMES_FIRST * self.first.duration_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What a solver left: its own account, and the changes that are its answer (against the beginning)."""
+
+    solved: Solved
+    changes: tuple[FileChange, ...] = ()
+
+
+def propose(solver: Solver, job: SolveJob) -> Proposed:
+    """Ask a solver once. What goes wrong in it is part of the answer; only a broken sandbox raises (SandboxError)."""
+    try:
+        solved = solver.solve(job)
+    except SandboxError:
+        raise
+    except Refused as error:
+        return Proposed(solved=Solved(status="refused", reason=str(error)))
+    except ModelError as error:
+        status: SolvedStatus = "proposed" if error.retryable else "refused"
+        return Proposed(solved=Solved(status=status, reason=f"the model could not answer: {error}"))
+    except Exception as error:
+        # A solver may be anybody's: its fault costs the attempt, not the episode.
+        log.exception("solver.failed", extra={"solver": solver.name})
+        return Proposed(
+            solved=Solved(status="proposed", reason=f"{solver.name} broke: {type(error).__name__}: {error}")
+        )
+    if solved.status != "proposed":
+        return Proposed(solved=solved)
+    return Proposed(solved=solved, changes=proposal(job.workspace.diff()))

@@ -1,0 +1,403 @@
+"""Healing as people ask for it: the operations behind `ratchet run` and `ratchet episodes`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from ratchet import ids as coin
+from ratchet import registry
+from ratchet.claiming import claimed
+from ratchet.errors import Conflict, NotFound, Refused, UsageError
+from ratchet.healing import rows as episodes
+from ratchet.healing.attempt import Checks
+from ratchet.healing.episode import Attempt, Budget, Episode, Task
+from ratchet.healing.experience import Experience
+from ratchet.healing.job import Judge, Solver, SolverOptions
+from ratchet.healing.judges.model import SecondOpinion
+from ratchet.healing.judges.pytest import arguments_of
+from ratchet.healing.landing import beforehand, branch, files
+from ratchet.healing.loop import Ground, Heal, Memory, Moment
+from ratchet.healing.models.choice import ModelChoice
+from ratchet.healing.models.question import Model
+from ratchet.healing.patches import diff_text
+from ratchet.healing.project_check import OwnCheck, own_check
+from ratchet.healing.purse import EpisodePurse
+from ratchet.ports import Sandbox, Store, Workspace
+from ratchet.sandbox import opening as workspaces
+from ratchet.sandbox.beneath import remove_tree
+from ratchet.sandbox.choice import Sandboxes
+from ratchet.sandbox.command import FileChange, Limits
+from ratchet.store.sqlite import SqliteStore
+
+KEPT_S = 14 * 86_400.0
+"""How long the files of an episode that did not pass are kept."""
+CHECK_S = 120.0
+"""How long one run of a check may take, unless said otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """Where a result goes. Without any, nothing outside the workspace changes."""
+
+    to: Literal["", "apply", "branch", "patch"] = ""
+    name: str = ""
+    """The branch's name, or the patch's file."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(filter(None, (self.to, self.name)))
+
+
+def land(landing: Landing, folder: Path, changes: Sequence[FileChange], *, home: Path, message: str) -> None:
+    """Bring a result to where it is wanted. Raises Conflict where somebody changed the same lines meanwhile."""
+    if landing.to == "apply":
+        files.apply(folder, changes, lock=lock_of(home, folder))
+    elif landing.to == "branch":
+        branch.commit(folder, landing.name, changes, message=message)
+    elif landing.to == "patch":
+        Path(landing.name).write_text(diff_text(changes), encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def lock_of(home: Path, folder: Path) -> Path:
+    """The file that everybody locks who applies to a folder."""
+    return home / "locks" / hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A task as it is asked for. `check` is a command; `folder` the project."""
+
+    check: tuple[str, ...]
+    folder: Path
+    instruction: str = ""
+    solver: str = "auto"
+    budget: Budget = field(default_factory=Budget)
+    protected: tuple[str, ...] = ()
+    held_check: tuple[str, ...] = ()
+    judge: str = ""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What an episode may use, told anew by whoever runs or resumes it; none of it is written down.
+
+    `net`, `environ` and `readable` are for solvers that run programs. `unsafe` runs everything as plain processes.
+    `solver` and `memory` stand in for those by name and of the store.
+    """
+
+    unsafe: bool = False
+    net: Literal["none", "host"] = "none"
+    environ: Mapping[str, str] = field(default_factory=dict)
+    readable: tuple[Path, ...] = ()
+    allow_unknown_price: bool = False
+    model: str = ""
+    """Who plans, and `fast_model` who summarises, in place of the settings."""
+    fast_model: str = ""
+    second_opinion: bool = False
+    """Whether a model looks at a change that passes, and may doubt it."""
+    check_s: float = CHECK_S
+    told: Callable[[Moment], None] = lambda _moment: None
+    cancelled: Callable[[], bool] = lambda: False
+    solver: Solver | None = None
+    memory: Memory | None = None
+    judge: Judge | None = None
+    """Who judges, in place of the one that the check asks for."""
+    source: Path | None = None
+    """The folder that is copied, in place of the project's own."""
+
+
+class EpisodeBook:
+    """The episodes of one store. `reading` gives the store after what was recorded is in it, `changed` is called when
+    lessons may have changed."""
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        reading: Callable[[], Store],
+        sandboxes: Sandboxes,
+        changed: Callable[[], object],
+        models: ModelChoice,
+    ) -> None:
+        self._models = models
+        self._home = home
+        self._reading = reading
+        self._sandboxes = sandboxes
+        self._changed = changed
+
+    # -- run -----------------------------------------------------------------------------------------------------------
+
+    def own_check(self, folder: Path) -> OwnCheck | None:
+        """The check that a project's own files tell of; None where they tell of none."""
+        return own_check(folder)
+
+    def run(
+        self, asked: Asked, means: Means | None = None, *, landing: Landing | None = None, episode_id: str = ""
+    ) -> Episode:
+        """Heal: reproduce the failure, then attempt after attempt until the check passes or there is a reason to stop.
+
+        What ends an episode is its `status`, never an exception. Raises UsageError for a call that makes no sense,
+        Refused where no sandbox holds; SandboxError, StoreError, Conflict where the machine fails it: `resume` goes on.
+        """
+        means = means or Means()
+        folder = _folder(asked.folder)
+        landing = landing or Landing()
+        beforehand.check(folder, landing.to, landing.name)
+        sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
+        solver = means.solver or registry.solver(asked.solver, self._options(asked.solver, means))
+        task = Task(
+            id=episodes.task_id_of(str(folder), asked.check, asked.instruction),
+            check=asked.check,
+            instruction=asked.instruction,
+            folder=str(folder),
+            protected=asked.protected,
+            held_check=asked.held_check,
+            judge=asked.judge,
+        )
+        registry.judge(_judge_name(task))
+        self._clear_away()
+        store = self._reading()
+        named = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id}
+        begun = episodes.begin(store, task, asked.budget, seed=asked.seed, **named)
+        return self._go_on(store, begun, solver, sandbox, means, landing)
+
+    def resume(self, episode_id: str, means: Means | None = None, *, landing: Landing | None = None) -> Episode:
+        """Go on with an episode that was killed, cancelled or taken back: attempts that ended are not made again. One
+        that has passed already is only brought to `landing`.
+
+        Raises NotFound, Refused for one that ended otherwise, Conflict while another process runs it.
+        """
+        means = means or Means()
+        store = self._reading()
+        held = episodes.episode(store, episode_id)
+        landing = landing or Landing()
+        if held.status == "passed":
+            return self._landed(store, held, landing)
+        if held.status not in ("running", "cancelled"):
+            raise Refused(
+                f"episode {episode_id} has ended ({held.status}); take it back with "
+                f"`ratchet episodes rewind {episode_id} --to N`, or run the task anew"
+            )
+        beforehand.check(Path(held.task.folder), landing.to, landing.name)
+        sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
+        name = held.asked or held.solver
+        solver = means.solver or registry.solver(name, self._options(name, means))
+        return self._go_on(store, held, solver, sandbox, means, landing)
+
+    def _go_on(
+        self, store: Store, held: Episode, solver: Solver, sandbox: Sandbox, means: Means, landing: Landing
+    ) -> Episode:
+        with self._claimed(held.id):
+            held = episodes.episode(store, held.id)  # another process may have ended it before the claim
+            if held.status == "cancelled":
+                held = episodes.write(store, held, "resumed", status="running", reason="")
+            workspace, held = self._workspace(store, held, sandbox, means.source or Path(held.task.folder))
+            beginning = episodes.checkpoint(store, held.id, 0).token
+            limits = Limits(wall_s=means.check_s, cpu_s=2 * means.check_s, memory_mb=2048, pids=256, disk_mb=1024)
+            purse = EpisodePurse(store, held.id, held.budget, used_s=held.duration_s, cancelled=means.cancelled)
+            checks = Checks(
+                held.task,
+                judge=self._judge(held.task, means),
+                held=registry.judge(_judge_name(replace(held.task, check=held.task.held_check, judge=""))),
+                sandbox=sandbox,
+                base=workspace,
+                beginning=beginning,
+                limits=limits,
+                purse=purse,
+            )
+            ground = Ground(
+                store=store,
+                memory=means.memory or Experience(store),
+                solver=solver,
+                sandbox=sandbox,
+                workspace=workspace,
+                beginning=beginning,
+                checks=checks,
+                purse=purse,
+                limits=limits,
+                told=means.told,
+            )
+            ended = Heal(ground, held).run()
+            if ended.status in ("passed", "already_passing", "refused"):
+                workspace.close()
+                remove_tree(self._place(held.id))
+        if ended.learnt:
+            self._changed()
+        return self._landed(store, ended, landing) if ended.status == "passed" else ended
+
+    def _judge(self, task: Task, means: Means) -> Judge:
+        judge = means.judge or registry.judge(_judge_name(task))
+        return SecondOpinion(judge, self._asked("", means)) if means.second_opinion else judge
+
+    def _asked(self, name: str, means: Means) -> Model:
+        """The language models of a name, of these means, or of the settings. Raises Refused, UsageError."""
+        return self._models.chain(name or means.model, fast=means.fast_model, unpriced=means.allow_unknown_price)
+
+    def _options(self, name: str, means: Means) -> SolverOptions:
+        def other(asked: str) -> Solver:
+            if asked == name:
+                raise UsageError(f"solver {name!r} asks for itself")
+            return registry.solver(asked, self._options(asked, means))
+
+        return SolverOptions(
+            named=other,
+            net=means.net,
+            environ=means.environ,
+            readable=means.readable,
+            allow_unknown_price=means.allow_unknown_price,
+            prompts=self._models.prompts,
+            models=lambda named: self._asked(named, means),
+        )
+
+    @contextmanager
+    def beside(self) -> Iterator[tuple[EpisodeBook, Store]]:
+        """The episodes of a home that is empty and gone afterwards, with the same sandboxes and models: for trials that
+        must neither see nor change what is remembered here."""
+        home = self._home / "beside" / coin.uuid7()
+        store = SqliteStore(home / "ratchet.db")
+        try:
+            yield (
+                EpisodeBook(
+                    home,
+                    reading=lambda: store,
+                    sandboxes=self._sandboxes,
+                    changed=lambda: None,
+                    models=self._models,
+                ),
+                store,
+            )
+        finally:
+            store.close()
+            remove_tree(home)
+
+    # -- its place -----------------------------------------------------------------------------------------------------
+
+    def _place(self, episode_id: str) -> Path:
+        return self._home / "workspaces" / episode_id
+
+    def _workspace(self, store: Store, held: Episode, sandbox: Sandbox, source: Path) -> tuple[Workspace, Episode]:
+        """The episode's workspace: the one that it had, else a new copy of the project as it is now."""
+        place = self._place(held.id)
+        if held.workspace:
+            try:
+                return workspaces.opened(place, held.workspace), held
+            except NotFound:
+                pass  # cleared away since: copied anew below
+        remove_tree(place)  # a copy that was cut short
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            workspace = workspaces.copied(sandbox, source, place)
+        except Refused as error:  # for what the folder is, which no later try changes
+            episodes.write(store, held, "ended", status="refused", reason=str(error), ended_at=time.time())
+            raise
+        with store.transaction():
+            held = episodes.write(store, held, "copied", workspace=workspace.id)
+            start = episodes.Kept(n=0, token=workspace.checkpoint(), changes=())
+            episodes.keep_checkpoint(store, held.id, start, state=episodes.state_of(()))
+        for each in held.attempts:
+            if each.checkpoint:
+                workspaces.check_fits(workspace, episodes.checkpoint(store, held.id, each.n).changes, held.id)
+        return workspace, held
+
+    def _clear_away(self) -> None:
+        """Remove workspaces that nobody came back to for long; an episode that is resumed later copies anew."""
+        places = self._home / "workspaces"
+        for place in places.iterdir() if places.is_dir() else ():
+            if time.time() - place.stat().st_mtime > KEPT_S:
+                with suppress(Conflict), self._claimed(place.name):
+                    remove_tree(place)
+
+    @contextmanager
+    def _claimed(self, episode_id: str) -> Iterator[None]:
+        """Only one process runs an episode; the claim ends with the process, however it ends. Raises Conflict."""
+        folder = self._home / "episodes"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with claimed(folder / f"{episode_id}.lock", f"episode {episode_id}"):
+            yield
+
+    # -- see it --------------------------------------------------------------------------------------------------------
+
+    def list(self, *, folder: Path | None = None, limit: int | None = None) -> list[Episode]:
+        """Episodes, newest first; of one project."""
+        place = None if folder is None else os.path.realpath(folder)
+        return episodes.listed(self._reading(), folder=place, limit=limit)
+
+    def page(self, *, limit: int, cursor: str | None = None) -> tuple[Sequence[Episode], str | None, int]:
+        """Some episodes, newest first; the cursor of what follows; how many there are."""
+        return episodes.page(self._reading(), limit=limit, cursor=cursor)
+
+    def show(self, episode_id: str) -> Episode:
+        """One episode with its attempts. Raises NotFound."""
+        return episodes.episode(self._reading(), episode_id)
+
+    def diff(self, episode_id: str, *, attempt: int | None = None) -> str:
+        """The patch of an episode's result, or of one attempt, for `git apply -p1` in the project's folder. Raises
+        NotFound."""
+        held = self.show(episode_id)
+        if attempt is None:
+            if not held.diff:
+                raise NotFound(f"episode {episode_id} has no result ({held.status}); name an attempt: --attempt N")
+            return held.diff
+        return _attempt(held, attempt).diff
+
+    def rewind(self, episode_id: str, *, to: int) -> Episode:
+        """Take an episode back to the files after attempt `to` (0: as they were copied): later attempts are dropped,
+        and `resume` goes on from there with the attempts that are left. Money and time that were spent stay spent.
+
+        Raises NotFound, Conflict while another process runs it.
+        """
+        store = self._reading()
+        held = episodes.episode(store, episode_id)
+        if to:
+            _attempt(held, to)
+        episodes.checkpoint(store, episode_id, to)
+        with self._claimed(episode_id), store.transaction():
+            for each in held.attempts:
+                if each.n > to:
+                    episodes.keep(store, replace(each, status="dropped"), "dropped")
+            back = {"status": "running", "reason": "", "diff": "", "start": to, "ended_at": 0.0, "applied": ""}
+            held = episodes.write(store, held, "rewound", **back)
+        return episodes.episode(store, episode_id)
+
+    # -- take it -------------------------------------------------------------------------------------------------------
+
+    def _landed(self, store: Store, held: Episode, landing: Landing) -> Episode:
+        """Bring the result of an episode that passed to where it is wanted, and write that down."""
+        if not landing.to:
+            return held
+        changes = episodes.checkpoint(store, held.id, held.attempts[-1].n).changes
+        land(landing, Path(held.task.folder), changes, home=self._home, message=_message(held))
+        return replace(episodes.write(store, held, "landed", applied=landing.text), attempts=held.attempts)
+
+
+def _folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder: name the project with --in")
+    return folder.resolve()
+
+
+def _judge_name(task: Task) -> str:
+    return task.judge or ("command" if arguments_of(task.check) is None else "pytest")
+
+
+def _attempt(held: Episode, n: int) -> Attempt:
+    for each in held.attempts:
+        if each.n == n:
+            return each
+    raise NotFound(f"episode {held.id} has no attempt {n}; `ratchet episodes show {held.id}` lists them")
+
+
+def _message(held: Episode) -> str:
+    """The message of a commit: what was wrong and what was changed."""
+    last = held.attempts[-1]
+    subject = held.task.instruction.strip().split("\n")[0] or last.fix or "Make the check pass"
+    body = [each for each in (last.cause, last.fix if last.fix != subject else "") if each]
+    return "\n".join([subject[:72], "", *body, "", f"Healed by Ratchet, episode {held.id}.", ""])

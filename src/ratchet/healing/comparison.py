@@ -1,0 +1,238 @@
+"""Does memory pay? The same tasks, in the same order, under the same limits, three times: without memory, with a
+shuffled one (each success told of another failure), and with the real one. Paired by task and seed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from ratchet.errors import UsageError
+from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.episode import Budget, Episode, Memo, Task
+from ratchet.healing.experience import Experience, change_lines
+from ratchet.healing.loop import Memory
+from ratchet.healing.project_check import own_check
+from ratchet.lessons import lessons as kept
+from ratchet.ports import Progress, Store
+from ratchet.records import Lesson
+
+Arm = Literal["none", "shuffled", "memory"]
+ARMS: tuple[Arm, ...] = get_args(Arm)
+_RESAMPLES = 2_000
+_PROJECT = "project"  # a folder of a task that holds the project beside what is held back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One task in one arm. `effort` is the number of changes tried out (of attempts, for solvers that do not count)."""
+
+    arm: Arm
+    seed: int
+    task: str
+    status: str
+    effort: int
+    attempts: int
+    same_mistakes: int
+    """Attempts that failed with a change that had failed before in this arm, on the same failure."""
+    cost_usd: float
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """Total effort of one arm over another's, with the 95 % interval of a bootstrap over tasks and seeds in pairs."""
+
+    of: Arm
+    over: Arm
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """All runs, and how the arms stand to each other."""
+
+    tasks: int
+    seeds: int
+    runs: tuple[Run, ...]
+    ratios: tuple[Ratio, ...]
+
+    def of(self, arm: Arm) -> list[Run]:
+        return [each for each in self.runs if each.arm == arm]
+
+
+class NoMemory:
+    """Port `Memory` that knows nothing and keeps nothing."""
+
+    def lessons(self, texts: Sequence[str], task: Task) -> tuple[Lesson, ...]:
+        del texts, task
+        return ()
+
+    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]:
+        del solver, signature, task
+        return ()
+
+    def distill(self, episode: Episode) -> tuple[str, ...]:
+        del episode
+        return ()
+
+
+class ShuffledMemory:
+    """Port `Memory` that remembers as much as the real one, and tells each success of another failure: the placebo."""
+
+    def __init__(self, store: Store, seed: int) -> None:
+        self._store = store
+        self._real = Experience(store)
+        self._seed = seed
+
+    def lessons(self, texts: Sequence[str], task: Task) -> tuple[Lesson, ...]:
+        """As many as the real memory has for this, about other failures."""
+        real = self._real.lessons(texts, task)
+        ids = {each.id for each in real}
+        others = [each for each in kept.listed(self._store, states=("active", "candidate")) if each.id not in ids]
+        dice = random.Random(f"{self._seed} {task.id}")  # noqa: S311  (a placebo, no secret)
+        return tuple(dice.sample(others, min(len(real), len(others))))
+
+    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]:
+        from ratchet.healing.solvers.repair import misled  # with its templates, which few commands need
+
+        real = self._real.memos(solver, signature, task)
+        notes = sorted({json.dumps(dict(each.note), sort_keys=True) for each in real})
+        if len(notes) < 2:
+            return ()
+        following = {
+            note: notes[(at + 1 + self._seed % (len(notes) - 1)) % len(notes)] for at, note in enumerate(notes)
+        }
+        told = (json.loads(following[json.dumps(dict(each.note), sort_keys=True)]) for each in real)
+        return tuple(replace(each, note=misled(note)) for each, note in zip(real, told, strict=True))
+
+    def distill(self, episode: Episode) -> tuple[str, ...]:
+        return self._real.distill(episode)
+
+
+def projects(folder: Path) -> list[Path]:
+    """The projects of a folder of tasks: each of its folders, or the `project` in it. Raises UsageError for none."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder: name one that holds a folder for each task")
+    below = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith((".", "_")))
+    found = [each / _PROJECT if (each / _PROJECT).is_dir() else each for each in below]
+    if not found:
+        raise UsageError(f"{folder} holds no tasks: each is a folder with a project whose check fails")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compare:
+    """What is compared. `check` is that of every task (empty: each one's own)."""
+
+    folder: Path
+    seeds: int = 1
+    check: tuple[str, ...] = ()
+    solver: str = "repair"
+    budget: Budget = field(default_factory=Budget)
+
+
+def compare(asked: Compare, book: EpisodeBook, means: Means, progress: Progress) -> Compared:
+    """Run every task `seeds` times in each arm, each arm with a memory that begins empty, in an order that the seed
+    decides and the arms share. Raises UsageError where a task has no check, and what `EpisodeBook.run` raises."""
+    folder, seeds = asked.folder, asked.seeds
+    tasks = projects(folder)
+    checks = {each: asked.check or _own(each) for each in tasks}
+    runs: list[Run] = []
+    total = len(tasks) * seeds * len(ARMS)
+    for seed in range(seeds):
+        order = list(tasks)
+        random.Random(seed).shuffle(order)  # noqa: S311  (an order, no secret)
+        for arm in ARMS:
+            with book.beside() as (fresh, store):
+                failed: set[tuple[str, str]] = set()
+                for project in order:
+                    name = _name(project, folder)
+                    progress(len(runs), total, f"{arm} {name}")
+                    task = Asked(
+                        check=checks[project],
+                        folder=project,
+                        solver=asked.solver,
+                        budget=asked.budget,
+                        seed=seed * 1_000,
+                    )
+                    ended = fresh.run(task, replace(means, memory=_memory(arm, store, seed)))
+                    runs.append(_run(arm, seed, name, ended, failed))
+    progress(total, total, "")
+    pairs: list[tuple[Arm, Arm]] = [("memory", "none"), ("shuffled", "none"), ("memory", "shuffled")]
+    ratios = tuple(ratio_of(runs, of, over) for of, over in pairs)
+    return Compared(tasks=len(tasks), seeds=seeds, runs=tuple(runs), ratios=ratios)
+
+
+def ratio_of(runs: Sequence[Run], of: Arm, over: Arm) -> Ratio:
+    """The ratio of two arms' total efforts (bootstrap: Efron 1979, percentile interval, pairs resampled)."""
+    one = {(each.seed, each.task): each.effort for each in runs if each.arm == of}
+    two = {(each.seed, each.task): each.effort for each in runs if each.arm == over}
+    pairs = [(one[key], two[key]) for key in sorted(one.keys() & two.keys())]
+    dice = random.Random(0)  # noqa: S311  (resampling)
+    drawn = sorted(_total_ratio(dice.choices(pairs, k=len(pairs))) for _ in range(_RESAMPLES)) if pairs else [1.0]
+    return Ratio(
+        of=of,
+        over=over,
+        ratio=_total_ratio(pairs),
+        low=drawn[int(0.025 * (len(drawn) - 1))],
+        high=drawn[int(0.975 * (len(drawn) - 1))],
+    )
+
+
+def _total_ratio(pairs: Sequence[tuple[int, int]]) -> float:
+    below = sum(two for _, two in pairs)
+    return sum(one for one, _ in pairs) / below if below else 1.0
+
+
+def median_effort(runs: Sequence[Run]) -> float:
+    return float(statistics.median(each.effort for each in runs)) if runs else 0.0
+
+
+def _memory(arm: Arm, store: Store, seed: int) -> Memory:
+    if arm == "none":
+        return NoMemory()
+    return Experience(store) if arm == "memory" else ShuffledMemory(store, seed)
+
+
+def _own(project: Path) -> tuple[str, ...]:
+    found = own_check(project)
+    if found is None:
+        raise UsageError(f"{project} has no check of its own: give one for all tasks with --check CMD")
+    return found.argv
+
+
+def _name(project: Path, folder: Path) -> str:
+    return project.relative_to(folder).parts[0]
+
+
+def _run(arm: Arm, seed: int, name: str, ended: Episode, failed: set[tuple[str, str]]) -> Run:
+    mistakes = 0
+    for faced, change in _failures(ended):
+        mistakes += (faced, change) in failed
+        failed.add((faced, change))
+    return Run(
+        arm=arm,
+        seed=seed,
+        task=name,
+        status=ended.status,
+        effort=ended.candidates or len(ended.attempts),
+        attempts=len(ended.attempts),
+        same_mistakes=mistakes,
+        cost_usd=ended.cost_usd,
+        duration_s=ended.duration_s,
+    )
+
+
+def _failures(ended: Episode) -> Iterator[tuple[str, str]]:
+    """The failure that each failed attempt faced, and what it changed."""
+    for each in ended.attempts:
+        if each.status in ("failed", "refused") and each.diff:
+            yield each.faced, change_lines(each.diff)

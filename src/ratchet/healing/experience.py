@@ -1,0 +1,158 @@
+"""What healing remembers: lessons for the failure at hand, edits that passed before, and what an episode leaves behind.
+
+An episode that passed leaves a lesson with the cause, the change in general words and the change itself; one that did
+not leaves what was tried in vain. Both are candidates until they have helped elsewhere, like all lessons.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import cast
+
+from ratchet.errors import Conflict
+from ratchet.failures.redaction.text import clean
+from ratchet.healing import rows as episodes
+from ratchet.healing.episode import Attempt, Episode, Memo, Task
+from ratchet.lessons.lessons import PROVEN_SESSIONS
+from ratchet.lessons.mining.checks import switches_off
+from ratchet.lessons.mining.triggers import lesson_id_of
+from ratchet.lessons.recall import quoted_names, recall
+from ratchet.ports import Store
+from ratchet.records import Json, Lesson, Row
+from ratchet.store.timeline import note
+
+LESSONS = 5
+_DIFF_CHARS = 2_000  # of the literal change that a lesson shows
+_AVOIDED = 5
+
+
+class Experience:
+    """The memory of one store, for healing."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def lessons(self, texts: Sequence[str], task: Task) -> tuple[Lesson, ...]:
+        """Lessons for these texts (the failing check's output, the instruction), the best first; only relevant ones:
+        where nothing known is similar enough, none. Raises StoreError."""
+        found: dict[str, Lesson] = {}
+        for text in texts:
+            if text.strip():
+                recalled = recall(self._store, text, limit=LESSONS, project=task.folder)
+                found |= {each.id: each.lesson for each in recalled.lessons if each.id not in found}
+        return tuple(found.values())[:LESSONS]
+
+    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]:
+        """Edits of this solver that passed in other tasks, those of the same signature first."""
+        return tuple(episodes.memos(self._store, solver, signature=signature, but=task.id))
+
+    def distill(self, episode: Episode) -> tuple[str, ...]:
+        """Write what an ended episode teaches; return the ids of its lessons. Doing it again changes nothing."""
+        if episode.first is None or not episode.first.template:
+            return ()
+        passed = episode.attempts[-1] if episode.status == "passed" and episode.attempts else None
+        vain = [each for each in episode.attempts if each is not passed and (each.fix or each.diff)]
+        row = _of_success(episode, passed, vain) if passed else _of_failure(episode, vain)
+        if row is None:
+            return ()
+        return (self._kept(row, episode),)
+
+    def _kept(self, row: Row, episode: Episode) -> str:
+        """Write a lesson, its counts those of the different episodes that it comes from."""
+        lesson_id = str(row["id"])
+        with self._store.transaction():
+            held = self._store.get("lessons", lesson_id) or {}
+            evidence = _with(held.get("evidence"), episode.id)
+            if held and len(evidence) == len(cast("list[Json]", held.get("evidence") or [])):
+                return lesson_id
+            tasks = _with(held.get("tasks"), episode.task.id)
+            works = row.pop("works")
+            row["pattern"] = str((self._store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
+            row |= {
+                "evidence": evidence,
+                "tasks": tasks,
+                "projects": _with(held.get("projects"), episode.task.folder),
+                "tried": len(evidence),
+                "worked": len(evidence) if works else 0,
+            }
+            row = {**row, **held, **{name: row[name] for name in ("evidence", "tasks", "projects", "tried", "worked")}}
+            row["updated_at"] = time.time()
+            if held.get("state", row["state"]) == "candidate" and works and len(tasks) >= PROVEN_SESSIONS:
+                row["state"] = "active"
+            if not self._store.swap("lessons", lesson_id, int(cast("int | None", held.get("revision")) or 0), row):
+                raise Conflict(f"lesson {lesson_id} was changed by another process; resume the episode")
+            note(self._store, "lesson", lesson_id, "distilled", time.time(), episode=episode.id)
+        return lesson_id
+
+
+def change_lines(diff: str, limit: int = _DIFF_CHARS) -> str:
+    """The lines of a diff that say what changed: `file:` and its `-` and `+` lines."""
+    kept: list[str] = []
+    for line in diff.split("\n"):
+        if line.startswith("diff --git "):
+            kept.append(line.rpartition(" b/")[2] + ":")
+        elif line[:1] in ("-", "+") and not line.startswith(("--- ", "+++ ")):
+            kept.append(line)
+    return "\n".join(kept)[:limit]
+
+
+def _of_success(episode: Episode, passed: Attempt, vain: Sequence[Attempt]) -> Row:
+    literal = clean(change_lines(passed.diff))
+    general = clean(passed.fix) or literal
+    text = f"{clean(passed.cause)}: {general}" if passed.cause else general
+    row = _lesson(episode, text, literal, key="healed", works=True)
+    row["avoid"] = _in_vain(vain)
+    reason = switches_off(text) or switches_off("\n".join(line[1:] for line in literal.split("\n") if line[:1] == "+"))
+    if reason:
+        row |= {"state": "quarantined", "reason": reason}
+    return row
+
+
+def _of_failure(episode: Episode, vain: Sequence[Attempt]) -> Row | None:
+    """What did not help, and why. Nothing to say where nothing was tried."""
+    tried = _in_vain(vain)
+    if not tried:
+        return None
+    text = "Tried without success: " + "; ".join(map(str, tried))
+    return _lesson(episode, text, "", key="in vain", works=False)
+
+
+def _in_vain(vain: Sequence[Attempt]) -> list[Json]:
+    told = (f"{each.fix or change_lines(each.diff, 200)} ({each.reason or each.kind})" for each in vain)
+    found: list[Json] = [*dict.fromkeys(clean(text, 400) for text in told)]
+    return found[:_AVOIDED]
+
+
+def _lesson(episode: Episode, text: str, literal: str, *, key: str, works: bool) -> Row:
+    first = episode.first
+    assert first is not None
+    now = time.time()
+    return {
+        "id": lesson_id_of(key, first.signature, text),
+        "state": "candidate",
+        "scope": "project",
+        "signature": first.signature,
+        "kind": first.kind,
+        "tool": "",
+        "head": "",
+        "target": "",
+        "when_text": first.template,
+        "text": text,
+        "example": literal,
+        "works": works,
+        "uses": 0,
+        "wins": 0,
+        "created_at": now,
+        "updated_at": now,
+        "names": [*quoted_names(clean(first.output))],
+        "reason": "",
+        "provenance": f"distilled from a healed task by {episode.solver}"
+        if works
+        else "distilled from a task that failed",
+    }
+
+
+def _with(held: Json, value: str) -> list[Json]:
+    found: list[Json] = [*sorted({*map(str, held if isinstance(held, list) else []), value})]
+    return found

@@ -1,0 +1,85 @@
+"""The judge of any command: it passes by its exit code, if it asked for no less than before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ratchet.healing.episode import Counts, Task, Verdict
+from ratchet.healing.job import Purse
+from ratchet.healing.judges.reaching import reaches
+from ratchet.healing.judges.verdicts import counted, failed, ran_nothing, text_of
+from ratchet.ports import Sandbox, Workspace
+from ratchet.sandbox.command import Command, Limits
+
+
+class CommandJudge:
+    """Port `Judge` for a check that is a command.
+
+    Exit code 0 is not enough where a runner counts its tests: none run, or fewer than on the untouched project, is a
+    failure. The program under work shares a process with the check, so a change that adds a way to end or to patch that
+    process is refused.
+    """
+
+    name = "command"
+
+    def judge(
+        self,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        task: Task,
+        *,
+        limits: Limits,
+        purse: Purse,
+        first: Verdict | None = None,
+    ) -> Verdict:
+        reached = reaches(workspace.diff())
+        if reached:
+            return Verdict(passed=False, score=0.0, reason=f"refused: {reached}", refused=True)
+        command = Command(argv=task.check, view=workspace.view(), limits=limits)
+        ran = sandbox.run(command, cancelled=purse.cancelled)
+        output = text_of(ran)
+        tests = counted(output)
+        less = _asks_for_less(output, tests, first)
+        if ran.exit_code == 0 and not ran.killed and not less:
+            return Verdict(
+                passed=True,
+                score=1.0,
+                output=output,
+                exit_code=0,
+                tests=tests,
+                isolation=ran.isolation,
+                duration_s=ran.wall_s,
+            )
+        verdict = failed(
+            output,
+            exit_code=ran.exit_code,
+            killed=ran.killed,
+            wall_s=limits.wall_s,
+            tests=tests,
+            isolation=ran.isolation,
+            duration_s=ran.wall_s,
+        )
+        if ran.exit_code in (126, 127) and first is None and not ran.killed:
+            # A program of the project may be what is to be mended; one of the system cannot be.
+            hopeless = "/" not in task.check[0] and ran.stderr.startswith(b"ratchet: cannot start ")
+            reason = f"the check could not be started: {verdict.reason}"
+            if hopeless:
+                reason = f"{reason}; the sandbox has the system's programs and the project's virtual environment"
+            return replace(verdict, reason=reason, refused=hopeless)
+        return replace(verdict, reason=less, score=0.0) if less and not ran.killed and ran.exit_code == 0 else verdict
+
+
+def _asks_for_less(output: str, tests: Counts | None, first: Verdict | None) -> str:
+    """Why an exit code of 0 is not believed, "" where it is."""
+    if ran_nothing(output):
+        return "no test was run"
+    before = first.tests if first is not None else None
+    if before is None or not before.total:
+        return ""
+    if tests is None:
+        return f"the check no longer says how many tests it ran ({before.total} before)"
+    if tests.total < before.total:
+        return f"{tests.total} tests were run, {before.total} before"
+    if tests.skipped > before.skipped:
+        return f"{tests.skipped} tests were skipped, {before.skipped} before"
+    return ""

@@ -1,0 +1,276 @@
+"""Which changes are no answer to a failing check: those of tests, graders and harness, and those that ask for less.
+
+Pure. An agent that may edit what judges it will, sooner or later, edit what judges it.
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import re
+import shlex
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fnmatch import translate
+from functools import cache
+from pathlib import PurePosixPath
+
+from ratchet.healing.episode import Task
+from ratchet.healing.patches import LINK_MODE
+from ratchet.sandbox.command import FileChange
+
+MOST_BYTES = 8_388_608
+"""Of one answer: what is larger is no edit but data."""
+_TEST_FOLDERS = frozenset(("test", "tests", "__tests__", "spec", "specs", "testdata", "__snapshots__", "fixtures"))
+# `python_testcases`, `unit-tests`; not any name with "test" in it: `ab_test` may well be the program.
+TEST_FOLDER = re.compile(
+    r"(?:.*[_-])?test[_-]?(?:case|data|suite)s?|(?:unit|integration|functional|system|smoke|regression|e2e|py(?:thon)?)[_-]tests?"
+)
+_TEST_NAMES = re.compile(
+    r"test_.*\.py|.*_tests?\.py|tests?\.py|.*_test\.(?:go|rb|exs|c|cc|cpp)|.*[._-](?:test|spec)\.[cm]?[jt]sx?"
+    r"|.*_spec\.rb|.*Tests?\.(?:java|kt|cs)|tests?\.rs|.*\.snap"
+)
+_HARNESS_NAMES = re.compile(
+    r"conftest\.py|sitecustomize\.py|usercustomize\.py|.*\.pth|.*\.egg-link|\.?pytest\.(?:ini|toml)|tox\.ini|noxfile\.py"
+    r"|\.coveragerc|(?:jest|vitest|karma|ava|playwright|cypress)\.conf(?:ig)?\..*|\.mocharc.*|\.npmrc|\.yarnrc.*"
+    r"|\.?justfile|pyvenv\.cfg|rust-toolchain.*|py\.test"
+)
+_HARNESS_FOLDERS = frozenset((".git", ".ratchet", ".cargo", ".github", "_pytest", "pluggy", "site-packages"))
+_SHADOWED = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "unittest", "doctest", "hypothesis"))
+_MAKEFILES = frozenset(("makefile", "gnumakefile"))
+_JSON_PARTS = ("scripts", "jest", "mocha", "ava", "vitest", "nyc", "c8", "type", "workspaces")
+_ASSERTS = re.compile(r"\b(?:assert\w*|expect|require|should)\b\s?[!.(]|#\[(?:test|cfg\(test|should_panic)|^\s*>>> ")
+_SWITCHED_OFF = re.compile(
+    r"#\[ignore|\bt\.Skip|\b(?:it|test|describe)\.(?:skip|todo)\b|\bx(?:it|describe)\(|@(?:unittest|pytest\.mark)\.skip"
+)
+
+
+def objection(changes: Sequence[FileChange], task: Task) -> str:
+    """Why these changes are refused, "" where they are not."""
+    if sum(len(each.after or b"") for each in changes) > MOST_BYTES:
+        return f"it changes more than {MOST_BYTES // 1_048_576} MB: no edit but data"
+    named = graders(task.check) | graders(task.held_check)
+    for change in changes:
+        reason = _of_path(change, task.protected) or _of_grader(change, named) or _of_parts(change) or weakened(change)
+        if reason:
+            return f"{change.path}: {reason}"
+    return ""
+
+
+def is_test(path: str) -> bool:
+    """Whether a path is a test or what tests read, by the conventions of the usual runners."""
+    pure = PurePosixPath(path)
+    folders = pure.parts[:-1]
+    in_tests = bool(_TEST_FOLDERS & set(folders)) or any(map(TEST_FOLDER.fullmatch, folders))
+    return in_tests or _TEST_NAMES.fullmatch(pure.name) is not None
+
+
+def is_test_module(path: str) -> bool:
+    """Whether pytest collects a file by its name."""
+    name = PurePosixPath(path).name
+    return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
+def is_harness(path: str) -> bool:
+    """Whether a path steers the runner of tests, or what the interpreter does before it."""
+    pure = PurePosixPath(path)
+    return bool(_HARNESS_FOLDERS & set(pure.parts)) or _HARNESS_NAMES.fullmatch(pure.name) is not None
+
+
+def graders(check: Sequence[str]) -> frozenset[str]:
+    """Paths that the check's command names: its words, and those of a text handed to a shell."""
+    words: list[str] = []
+    for word in check:
+        words.append(word)
+        if " " in word or ";" in word:
+            try:
+                words += shlex.split(word)
+            except ValueError:
+                words += word.split()
+    parts = (part for word in words for part in (word, word.partition("=")[2], word.partition("::")[0]) if part)
+    return frozenset(str(PurePosixPath(part)) for part in parts if not part.startswith("-"))
+
+
+def matches(path: str, glob: str) -> bool:
+    """Whether a path matches a glob: `*` within a name, `**` across folders; without `/` any file of that name, and a
+    folder's name stands for all that is in it."""
+    pattern = glob.strip().removeprefix("./").rstrip("/")
+    candidates = [path, *(str(each) for each in PurePosixPath(path).parents)]
+    if "/" not in pattern:
+        return any(_compiled(pattern).fullmatch(PurePosixPath(each).name) for each in candidates)
+    return any(_compiled(pattern).fullmatch(each) for each in candidates)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(
+        "".join(
+            "(?:.*/)?" if part == "**/" else ".*" if part == "**" else re.sub(r"\.\*", "[^/]*", translate(part)[4:-3])
+            for part in re.split(r"(\*\*/|\*\*)", pattern)
+            if part
+        ),
+        re.DOTALL,
+    )
+
+
+def _of_path(change: FileChange, protected: Iterable[str]) -> str:
+    path = change.path
+    if LINK_MODE in (change.before_mode, change.after_mode):
+        return "links are not changed, since they may lead anywhere"
+    if is_test(path):
+        return "it is a test; mend the program, not what judges it"
+    if is_harness(path):
+        return "it belongs to the harness that runs the tests"
+    for glob in protected:
+        if matches(path, glob):
+            return f"it is protected (--protect {glob})"
+    pure = PurePosixPath(path)
+    module = pure.stem if pure.suffix in (".py", ".so", ".pyd", ".pyc") else ""
+    new_names = {module, *pure.parts[:-1]} if change.before is None else set()
+    for name in sorted(new_names & (_SHADOWED | (sys.stdlib_module_names if len(pure.parts) == 1 else frozenset()))):
+        return f"it would stand in for the module {name}"
+    return ""
+
+
+def _of_grader(change: FileChange, named: frozenset[str]) -> str:
+    if PurePosixPath(change.path).name.lower() in _MAKEFILES:
+        return "it says how the check is run"
+    if change.path not in named or change.before is None:
+        return ""
+    if not change.path.endswith(".py"):
+        return "the check runs it; mend what it judges"
+    tree = _parsed(change.before)
+    # A program that the check runs and that holds all there is may be mended; a script that judges others may not.
+    if tree is not None and not _imports_neighbours(tree) and not _is_entry_of_tests(change.before):
+        return ""
+    return "the check runs it; mend what it judges"
+
+
+def _imports_neighbours(tree: ast.Module) -> bool:
+    """Whether it imports anything that the standard library does not have."""
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            if node.level:
+                return True
+            names = [node.module or ""]
+        if any(name.partition(".")[0] not in sys.stdlib_module_names for name in names):
+            return True
+    return False
+
+
+def _is_entry_of_tests(content: bytes) -> bool:
+    return b"unittest.main" in content or b"pytest.main" in content or b"doctest.testmod" in content
+
+
+def _of_parts(change: FileChange) -> str:
+    """Files that hold settings of the harness beside others: only those parts must stay."""
+    name = PurePosixPath(change.path).name
+    before, after = change.before or b"", change.after or b""
+    if name == "pyproject.toml":
+        same = _toml_parts(before) == _toml_parts(after)
+    elif name in ("setup.cfg", "tox.ini"):
+        same = _ini_parts(before) == _ini_parts(after)
+    elif name == "package.json":
+        same = _json_parts(before) == _json_parts(after)
+    elif name == "Cargo.toml":
+        same = _cargo_parts(before) == _cargo_parts(after)
+    else:
+        return ""
+    return "" if same else "it changes how the tests are run"
+
+
+def _toml(content: bytes) -> dict[str, object] | None:
+    try:
+        return tomllib.loads(content.decode())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _toml_parts(content: bytes) -> object:
+    held = _toml(content)
+    tool = (held or {}).get("tool")
+    kept = (
+        {name: tool.get(name) for name in ("pytest", "tox", "coverage", "hatch", "pdm", "poe")}
+        if isinstance(tool, dict)
+        else {}
+    )
+    project = (held or {}).get("project")
+    plugins = project.get("entry-points") if isinstance(project, dict) else None
+    return held is None, kept, plugins
+
+
+def _cargo_parts(content: bytes) -> object:
+    held = _toml(content) or {}
+    return {name: held.get(name) for name in ("test", "lib", "bin", "profile")}, content == b""
+
+
+def _ini_parts(content: bytes) -> object:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(content.decode("utf-8", "replace"))
+    except configparser.Error:
+        return content
+    return {name: dict(parser[name]) for name in parser.sections() if "pytest" in name or name.startswith("coverage")}
+
+
+def _json_parts(content: bytes) -> object:
+    try:
+        held = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    return {name: held.get(name) for name in _JSON_PARTS} if isinstance(held, dict) else content
+
+
+# -- asking for less ---------------------------------------------------------------------------------------------------
+
+
+def weakened(change: FileChange) -> str:
+    """Why a change of a program asks for less than before: an assertion that is gone, a test that is switched off."""
+    before, after = change.before or b"", change.after or b""
+    if change.path.endswith(".py"):
+        old, new = _parsed(before), _parsed(after)
+        if old is not None and new is not None:
+            gone = _asserted(old) - _asserted(new)
+            if gone:
+                return f"it deletes or changes the assertion `{_short(next(iter(gone)))}`"
+    old_lines, new_lines = _counted(before), _counted(after)
+    for line in old_lines - new_lines:
+        if _ASSERTS.search(line) and (not change.path.endswith(".py") or line.lstrip().startswith(">>> ")):
+            return f"it deletes or changes the assertion `{_short(line)}`"
+    for line in new_lines - old_lines:
+        if _SWITCHED_OFF.search(line):
+            return f"it switches a test off: `{_short(line)}`"
+    return ""
+
+
+def _parsed(content: bytes) -> ast.Module | None:
+    try:
+        return ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _asserted(tree: ast.Module) -> Counter[str]:
+    """Assertions by what they ask, and methods of unittest that assert."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert):
+            found["assert " + ast.unparse(node.test)] += 1
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert")
+        ):
+            found[ast.unparse(node)] += 1
+    return found
+
+
+def _counted(content: bytes) -> Counter[str]:
+    return Counter(line.strip() for line in content.decode("utf-8", "replace").splitlines())
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"

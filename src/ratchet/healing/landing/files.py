@@ -1,0 +1,152 @@
+"""Writes a result into a project: by compare-and-swap on each file's content, under a lock, all of it or nothing.
+
+A file that was edited meanwhile keeps that edit: only our own hunks are made to it, and where both changed the same
+lines nothing is written at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ratchet.errors import BackendError, Conflict, Refused
+from ratchet.healing.patches import carried_over
+from ratchet.sandbox.command import FileChange
+
+_TRIES = 3  # an editor that saves at this very moment is done by the second
+
+
+def apply(project: Path, changes: Sequence[FileChange], *, lock: Path) -> tuple[str, ...]:
+    """Bring these changes into the files of a project; return the paths that it wrote. Doing it again writes nothing.
+
+    `lock` is a file that everybody who applies to this project locks. Raises Conflict where somebody changed the same
+    lines meanwhile, Refused where a path leads out of the project; nothing is then changed.
+    """
+    with _locked(lock):
+        for last in (False,) * (_TRIES - 1) + (True,):
+            planned = [(each, *_planned(project, each)) for each in changes]
+            todo = [(change, held, new) for change, held, new in planned if held != new]
+            try:
+                return _written(project, todo)
+            except Conflict:
+                if last:
+                    raise
+    raise AssertionError
+
+
+def _planned(project: Path, change: FileChange) -> tuple[bytes | None, bytes | None]:
+    """What a file holds, and what it should hold."""
+    held = _content(project, change.path)
+    if held == change.after:
+        return held, held
+    if held == change.before:
+        return held, change.after
+    if held is None or change.before is None or change.after is None:
+        what = (
+            "is gone" if held is None else "was changed" if change.before is not None else "was made by somebody else"
+        )
+        raise Conflict(f"{change.path} {what} meanwhile: nothing was applied. Take the diff by hand")
+    merged = carried_over(change.before, change.after, held)
+    if merged is None:
+        raise Conflict(
+            f"{change.path} was changed in the same lines meanwhile: nothing was applied. Take the diff by hand, or "
+            "run it again"
+        )
+    return held, merged
+
+
+def _written(project: Path, todo: Sequence[tuple[FileChange, bytes | None, bytes | None]]) -> tuple[str, ...]:
+    """Swap each file; those swapped before a conflict are swapped back."""
+    done: list[tuple[FileChange, bytes | None, bytes | None]] = []
+    try:
+        for change, held, new in todo:
+            _swap(project, change, held, new)
+            done.append((change, held, new))
+    except (Conflict, OSError) as error:
+        for change, held, new in reversed(done):
+            with suppress(Conflict):  # changed again already: that edit counts
+                _swap(project, change, new, held)
+        if isinstance(error, OSError):
+            raise BackendError(f"{error.filename}: {error.strerror}; nothing was applied") from error
+        raise
+    return tuple(change.path for change, _, _ in todo)
+
+
+def _swap(project: Path, change: FileChange, held: bytes | None, new: bytes | None) -> None:
+    """Replace a file's content if it is still what it was. A reader sees the old file or the new one, never a part."""
+    path = _beneath(project, change.path)
+    if new is None:
+        if _content(project, change.path) != held:
+            raise Conflict(f"{change.path} changed while it was to be removed; nothing was applied")
+        path.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.ratchet")
+    try:
+        with fresh.open("xb") as file:
+            file.write(new)
+            file.flush()
+            os.fsync(file.fileno())
+        _like(
+            fresh, path, change.after_mode or change.before_mode, mode_changed=change.before_mode != change.after_mode
+        )
+        # As late as it can be: what is left between this look and the rename is microseconds.
+        if _content(project, change.path) != held:
+            raise Conflict(f"{change.path} changed while it was to be written; nothing was applied")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _like(fresh: Path, path: Path, mode: int, *, mode_changed: bool) -> None:
+    """Give a new file the owner and the permissions of the one that it replaces."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        fresh.chmod(0o755 if mode & 0o111 else 0o644)
+        return
+    bits = stat.S_IMODE(status.st_mode)
+    if mode_changed:
+        bits = bits | 0o111 if mode & 0o111 else bits & ~0o111
+    with suppress(PermissionError):
+        os.chown(fresh, status.st_uid, status.st_gid)
+    fresh.chmod(bits)
+
+
+def _content(project: Path, path: str) -> bytes | None:
+    found = _beneath(project, path)
+    try:
+        return found.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Refused(f"{path} is not a plain file ({error.strerror}): nothing was applied") from error
+
+
+def _beneath(project: Path, path: str) -> Path:
+    """The place of a path in the project; no link on the way, nor at its end. Raises Refused."""
+    parts = path.split("/")
+    if not path or any(part in ("", ".", "..", ".git") for part in parts):
+        raise Refused(f"{path!r} is no path within the project: nothing was applied")
+    at = project
+    for part in parts:
+        at = at / part
+        if at.is_symlink():
+            raise Refused(f"{path} leads through a link: nothing was applied")
+    return at
+
+
+@contextmanager
+def _locked(lock: Path) -> Iterator[None]:
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)

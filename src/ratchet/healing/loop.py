@@ -1,0 +1,305 @@
+"""The heal loop: retrieve -> execute -> judge -> distill, until the check passes or there is a reason to stop.
+
+Each step is a row and an event before the next begins. A process that is killed leaves an episode that another one goes
+on with: attempts that ended are never made again, the one under way is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+from ratchet.failures.redaction.text import clean
+from ratchet.healing import rows as episodes
+from ratchet.healing.attempt import Checks, Proposed, lay, propose
+from ratchet.healing.breaker import why_stop
+from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Memo, Task, Verdict
+from ratchet.healing.job import SolveJob, Solver
+from ratchet.healing.patches import diff_text
+from ratchet.healing.purse import EpisodePurse
+from ratchet.healing.rows import Kept, state_of
+from ratchet.ports import Sandbox, Store, Workspace
+from ratchet.records import Lesson
+from ratchet.sandbox.command import FileChange, Limits
+
+Told = Literal["started", "reproduced", "recalled", "attempting", "note", "attempted", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """What a watching person is told: the episode as it is, and what just happened."""
+
+    what: Told
+    episode: Episode
+    attempt: Attempt | None = None
+    verdict: Verdict | None = None
+    lessons: tuple[Lesson, ...] = ()
+    text: str = ""
+
+
+class Memory(Protocol):
+    """What an episode remembers, and what it leaves behind (`memory.experience`)."""
+
+    def lessons(self, texts: Sequence[str], task: Task) -> tuple[Lesson, ...]: ...
+
+    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]: ...
+
+    def distill(self, episode: Episode) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What an episode stands on. `beginning` is the workspace's checkpoint of the untouched project."""
+
+    store: Store
+    memory: Memory
+    solver: Solver
+    sandbox: Sandbox
+    workspace: Workspace
+    beginning: str
+    checks: Checks
+    purse: EpisodePurse
+    limits: Limits = field(default_factory=Limits)
+    told: Callable[[Moment], None] = lambda _moment: None
+
+
+class Heal:
+    """One episode, from where its rows say it stands to its end."""
+
+    def __init__(self, ground: Ground, episode: Episode) -> None:
+        self._ground = ground
+        self._episode = episode
+        self._verdicts: dict[int, Verdict] = {}
+
+    def run(self) -> Episode:
+        """Go on until it ends; return it. Raises SandboxError, StoreError, Conflict: then it can be resumed."""
+        if not self._reproduced():
+            return self._episode
+        while (stop := self._why_stop()) is None:
+            base, failure = self._best()
+            lessons = self._retrieve(failure)
+            attempt, proposed = self._execute(base, failure, lessons)
+            self._judge(attempt, proposed, failure)
+        return self._distill(*stop)
+
+    # -- reproduce -----------------------------------------------------------------------------------------------------
+
+    def _reproduced(self) -> bool:
+        """Whether the check fails on the untouched project; otherwise the episode ends here."""
+        self._tell("started")
+        self._ground.workspace.restore(self._ground.beginning)
+        verdict = self._ground.checks.reproduce()
+        if verdict.killed == "cancel":
+            spent = self._ground.purse.spent()
+            self._end("budget" if spent else "cancelled", spent or "cancelled before the failure was reproduced")
+            return False
+        self._verdicts[0] = verdict
+        if self._episode.first is None:
+            kept = replace(verdict, output=clean(verdict.output, 20_000))
+            self._episode = episodes.write(self._ground.store, self._episode, "reproduced", first=kept)
+        self._tell("reproduced", verdict=verdict)
+        if verdict.refused:
+            self._end("refused", verdict.reason)
+            return False
+        if verdict.passed:
+            self._end("already_passing", "the check passes as it is: nothing to heal")
+        return not verdict.passed
+
+    # -- retrieve ------------------------------------------------------------------------------------------------------
+
+    def _retrieve(self, failure: Verdict) -> tuple[Lesson, ...]:
+        """Lessons for the failure as it is now and for the task; only relevant ones."""
+        lessons = self._ground.memory.lessons((failure.output, self._episode.task.instruction), self._episode.task)
+        new = tuple(each for each in lessons if each.id not in {held.id for held in self._episode.lessons})
+        if new:
+            together = (*self._episode.lessons, *new)
+            self._episode = episodes.write(self._ground.store, self._episode, "recalled", lessons=together)
+            self._tell("recalled", lessons=new)
+        return lessons
+
+    # -- execute -------------------------------------------------------------------------------------------------------
+
+    def _execute(self, base: int, failure: Verdict, lessons: tuple[Lesson, ...]) -> tuple[Attempt, Proposed]:
+        ground, task = self._ground, self._episode.task
+        known = episodes.attempts(ground.store, self._episode.id, dropped=True)
+        cut_short = next((each.n for each in known if each.status == "running"), 0)
+        n = cut_short or 1 + max((each.n for each in known), default=0)
+        attempt = Attempt(
+            episode=self._episode.id,
+            n=n,
+            status="running",
+            solver=self._episode.solver,
+            faced=failure.signature,
+            started_at=time.time(),
+            base=base,
+            isolation=ground.sandbox.name,
+            seed=self._episode.seed + n,
+            lessons=tuple(each.id for each in lessons),
+        )
+        about = {"faced_kind": failure.kind, "faced_template": failure.template, "task": task.id, "folder": task.folder}
+        episodes.keep(ground.store, attempt, "started", **about)
+        ground.purse.attempt = attempt.n
+        self._tell("attempting", attempt=attempt)
+        if base:
+            self._to(episodes.checkpoint(ground.store, self._episode.id, base))
+        else:
+            ground.workspace.restore(ground.beginning)
+        job = SolveJob(
+            task=replace(task, held_check=()),
+            workspace=ground.workspace,
+            sandbox=ground.sandbox,
+            failure=failure,
+            judge=ground.checks,
+            purse=ground.purse,
+            candidates=self._episode.budget.candidates,
+            lessons=lessons,
+            tried=self._finished(),
+            memos=ground.memory.memos(self._episode.solver, failure.signature, task),
+            seed=attempt.seed,
+            limits=replace(ground.limits, wall_s=max(1.0, ground.purse.seconds_left())),
+            note=lambda text: self._tell("note", attempt=attempt, text=text),
+        )
+        return attempt, propose(ground.solver, job)
+
+    # -- judge ---------------------------------------------------------------------------------------------------------
+
+    def _judge(self, attempt: Attempt, proposed: Proposed, failure: Verdict) -> None:
+        ground, solved = self._ground, proposed.solved
+        told = replace(
+            attempt,
+            cause=clean(solved.cause, 500),
+            fix=clean(solved.fix, 500),
+            candidates=max(0, solved.candidates),
+            alternatives=max(0, solved.alternatives),
+            note=clean(solved.note, 2_000),
+            memo=solved.memo,
+        )
+        if solved.status != "proposed":
+            status: AttemptStatus = "refused" if solved.status == "refused" else "gave_up"
+            if ground.purse.spent() or ground.purse.person_cancelled():
+                status = "budget" if ground.purse.spent() else "cancelled"
+            self._close(
+                told, status, kind=failure.kind, signature=failure.signature, reason=clean(solved.reason, 1_000)
+            )
+            return
+        told = replace(told, diff=diff_text(proposed.changes), state=state_of(proposed.changes))
+        objection = ground.checks.objection(proposed.changes)
+        if objection:  # nothing of it is ever laid out
+            self._close(told, "refused", kind=failure.kind, signature=failure.signature, reason=clean(objection, 1_000))
+            return
+        told = replace(told, checkpoint=self._keep(attempt.n, proposed.changes).token)
+        verdict = ground.checks(ground.workspace)
+        if verdict.killed == "cancel":
+            self._close(told, "budget" if ground.purse.spent() else "cancelled", reason=verdict.reason)
+            return
+        self._verdicts[attempt.n] = verdict
+        judged: AttemptStatus = "passed" if verdict.passed else "refused" if verdict.refused else "failed"
+        same = verdict.refused  # nothing was run: what it faced is still what fails
+        self._close(
+            replace(told, score=verdict.score),
+            judged,
+            kind=failure.kind if same else verdict.kind,
+            signature=failure.signature if same else verdict.signature,
+            reason="" if verdict.passed else clean(" ".join(filter(None, (solved.reason, verdict.reason))), 1_000),
+        )
+
+    def _keep(self, n: int, changes: tuple[FileChange, ...]) -> Kept:
+        """Bring the workspace to the untouched project with these changes and nothing else; a way back to that."""
+        ground = self._ground
+        ground.workspace.restore(ground.beginning)
+        lay(ground.workspace, ground.sandbox, changes)
+        kept = Kept(n=n, token=ground.workspace.checkpoint(), changes=changes)
+        episodes.keep_checkpoint(ground.store, self._episode.id, kept, state=state_of(changes))
+        return kept
+
+    def _close(
+        self, attempt: Attempt, status: AttemptStatus, *, reason: str, kind: str = "", signature: str = ""
+    ) -> None:
+        """Write how an attempt ended."""
+        usd, tokens = self._ground.purse.charged(attempt.n)
+        ended = replace(
+            attempt,
+            status=status,
+            reason=reason,
+            kind="" if status == "passed" else kind,
+            signature="" if status == "passed" else signature,
+            cost_usd=usd,
+            tokens=tokens,
+            duration_s=time.time() - attempt.started_at,
+        )
+        with self._ground.store.transaction():
+            episodes.keep(self._ground.store, ended, status)
+            self._episode = episodes.write(self._ground.store, self._episode, "", **self._spent())
+        self._episode = replace(self._episode, attempts=tuple(episodes.attempts(self._ground.store, self._episode.id)))
+        self._tell("attempted", attempt=ended, verdict=self._verdicts.get(ended.n))
+
+    # -- distill -------------------------------------------------------------------------------------------------------
+
+    def _distill(self, status: EpisodeStatus, reason: str) -> Episode:
+        """End the episode, and write down what it teaches."""
+        diff = self._episode.attempts[-1].diff if status == "passed" else ""
+        ended = replace(self._episode, status=status, reason=reason, diff=diff)
+        learnt = self._ground.memory.distill(ended)
+        return self._end(status, reason, diff=diff, learnt=learnt)
+
+    def _end(self, status: EpisodeStatus, reason: str, *, diff: str = "", learnt: tuple[str, ...] = ()) -> Episode:
+        now = time.time()
+        changes = {"status": status, "reason": reason, "diff": diff, "learnt": learnt, "ended_at": now, **self._spent()}
+        self._episode = episodes.write(self._ground.store, self._episode, "ended", **changes)
+        self._tell("ended")
+        return self._episode
+
+    # -- where it stands -----------------------------------------------------------------------------------------------
+
+    def _finished(self) -> tuple[Attempt, ...]:
+        """Attempts that count; those cut short by a person or by the end of a process are made again."""
+        return tuple(each for each in self._episode.attempts if each.status not in ("running", "cancelled"))
+
+    def _why_stop(self) -> tuple[EpisodeStatus, str] | None:
+        purse = self._ground.purse
+        return why_stop(self._finished(), self._episode.budget, spent=purse.spent(), cancelled=purse.person_cancelled())
+
+    def _best(self) -> tuple[int, Verdict]:
+        """The attempt whose files the next one starts from, with what fails there: the one nearest to passing; where
+        the episode started (the untouched project, or what a person went back to) unless one came nearer than that."""
+        start = self._episode.start
+        held = self._verdict(start) or self._verdicts[0]
+        candidates = [each for each in self._finished() if each.status == "failed" and each.n > start]
+        best = max(candidates, key=lambda each: (each.score, -each.n), default=None)
+        if best is None or best.score <= held.score:
+            return start, held
+        found = self._verdict(best.n)
+        return (start, held) if found is None else (best.n, found)
+
+    def _verdict(self, n: int) -> Verdict | None:
+        """What the check says of the files after an attempt; asked again where the process that knew it is gone."""
+        if n not in self._verdicts:
+            self._to(episodes.checkpoint(self._ground.store, self._episode.id, n))
+            verdict = self._ground.checks(self._ground.workspace)
+            if verdict.killed == "cancel":
+                return None
+            self._verdicts[n] = verdict
+        return self._verdicts[n]
+
+    def _to(self, kept: Kept) -> None:
+        """Bring the workspace to a checkpoint: by its token, else by the changes themselves."""
+        self._ground.workspace.restore(self._ground.beginning)
+        lay(self._ground.workspace, self._ground.sandbox, kept.changes)
+
+    def _spent(self) -> dict[str, float]:
+        return {"cost_usd": self._ground.purse.usd_spent(), "duration_s": self._ground.purse.seconds_used()}
+
+    def _tell(
+        self,
+        what: Told,
+        *,
+        attempt: Attempt | None = None,
+        verdict: Verdict | None = None,
+        lessons: tuple[Lesson, ...] = (),
+        text: str = "",
+    ) -> None:
+        self._ground.told(
+            Moment(what=what, episode=self._episode, attempt=attempt, verdict=verdict, lessons=lessons, text=text)
+        )

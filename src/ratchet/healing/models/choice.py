@@ -1,0 +1,65 @@
+"""Which language models are asked here: the person's settings, brought to a chain of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ratchet.config import Config
+from ratchet.errors import Refused
+from ratchet.healing.models.names import Named, chain_of
+
+if TYPE_CHECKING:
+    from ratchet.healing.models.question import Model
+
+_REMEDY = (
+    "set RATCHET_MODEL=provider:name (anthropic:..., openai:..., ollama:..., or `local` for a server on this machine), "
+    "or give --model"
+)
+EXTRA = "pip install 'ratchet-ai[model]'"
+
+
+class ModelChoice:
+    """The models of one configuration. Nothing is imported or reached before one is asked for."""
+
+    def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
+        self._config = config
+        self._environ = environ
+
+    @property
+    def prompts(self) -> Path | None:
+        """The folder of the person's own prompts."""
+        return Path(self._config.prompts).expanduser() if self._config.prompts else None
+
+    def named(self, text: str = "") -> tuple[Named, ...]:
+        """The models of a text, else those of the settings; () where neither names any. Raises UsageError, Refused."""
+        given = text or self._config.model
+        return chain_of(given, base_url=self._config.model_base_url, environ=self._environ)
+
+    def chain(self, text: str = "", *, fast: str = "", unpriced: bool = False) -> Model:
+        """Models to ask: `text` names those that plan, `fast` those that summarise, the settings where they are empty.
+
+        Raises Refused where none is named, none is found, or the extra `model` is not installed; UsageError for a name
+        that is none.
+        """
+        reasoning = self.named(text)
+        if not reasoning:
+            raise Refused(f"no model is named: {_REMEDY}")
+        if not installed():
+            raise Refused(f"{reasoning[0]} needs the extra `model`, which is not installed: {EXTRA}")
+        from ratchet.healing.models.chain import Chain
+
+        quick = fast or self._config.fast_model
+        return Chain(
+            reasoning,
+            self.named(quick) if quick else (),
+            own_prices_text=self._config.model_prices,
+            unpriced=unpriced,
+        )
+
+
+def installed() -> bool:
+    """Whether the extra `model` is there."""
+    return find_spec("pydantic_ai") is not None

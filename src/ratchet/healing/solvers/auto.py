@@ -1,0 +1,89 @@
+"""The cheap first: repair without a model, then a model where one is configured; and says which it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ratchet.errors import Refused
+from ratchet.healing.job import Purse, Solved, SolveJob, Solver, SolverOptions
+
+CHEAP, DEAR = "repair", "model"
+_SHARE = 1 / 3
+"""Of the time left, which the cheap one may take while a dear one waits."""
+
+
+class _Shorter:
+    """A purse with less time in it; money and cancelling are the purse's own."""
+
+    def __init__(self, purse: Purse, seconds: float) -> None:
+        self._purse = purse
+        self._ends_left = max(0.0, purse.seconds_left() - seconds)
+
+    def seconds_left(self) -> float:
+        return max(0.0, self._purse.seconds_left() - self._ends_left)
+
+    def usd_left(self) -> float:
+        return self._purse.usd_left()
+
+    def reserve(self, usd: float) -> str:
+        return self._purse.reserve(usd)
+
+    def settle(self, reservation: str, usd: float, *, tokens: int = 0) -> None:
+        self._purse.settle(reservation, usd, tokens=tokens)
+
+    def cancelled(self) -> bool:
+        return self._purse.cancelled() or self.seconds_left() <= 0
+
+
+class AutoSolver:
+    """Port `Solver` over two others. `missing` says why there is no dear one."""
+
+    name = "auto"
+
+    def __init__(self, cheap: Solver, dear: Solver | None, missing: str = "") -> None:
+        self._cheap = cheap
+        self._dear = dear
+        self._missing = missing
+        self._exhausted = False
+
+    def solve(self, job: SolveJob) -> Solved:
+        """The cheap one's proposal; once it has nothing more to try, the dear one's."""
+        first = None if self._exhausted else self._cheaply(job)
+        if first is not None:
+            if first.status == "proposed" or job.cancelled():
+                return replace(first, note=_noted(f"by {self._cheap.name}", first.note))
+            self._exhausted = True
+        spent = first.candidates if first else 0
+        if self._dear is None:
+            tried = f"{self._cheap.name} found nothing: {first.reason if first else 'no change passes'}"
+            return Solved(status="gave_up", candidates=spent, reason=f"{tried}; {self._missing}")
+        job.note(f"{self._cheap.name} found nothing: asking {self._dear.name}")
+        second = self._dear.solve(job)
+        note = _noted(f"by {self._dear.name} after {spent} candidates of {self._cheap.name}", second.note)
+        return replace(second, candidates=spent + second.candidates, note=note)
+
+    def _cheaply(self, job: SolveJob) -> Solved:
+        """What the cheap one says; the files as they were where it has no proposal."""
+        if self._dear is None:
+            return self._cheap.solve(job)
+        shorter = _Shorter(job.purse, job.purse.seconds_left() * _SHARE)
+        start = job.workspace.checkpoint()
+        solved = self._cheap.solve(replace(job, purse=shorter))
+        if solved.status == "proposed" and not job.workspace.diff(start):
+            solved = replace(solved, status="gave_up")
+        if solved.status != "proposed":
+            job.workspace.restore(start)
+        return solved
+
+
+def create(options: SolverOptions) -> AutoSolver:
+    """The solver `auto`. A model counts as configured when the settings name one that can be asked."""
+    cheap = options.named(CHEAP)
+    try:
+        return AutoSolver(cheap, options.named(DEAR))
+    except Refused as error:
+        return AutoSolver(cheap, None, f"no model to ask then: {error}")
+
+
+def _noted(who: str, note: str) -> str:
+    return f"{who}; {note}" if note else who

@@ -1,0 +1,311 @@
+"""Solver `repair`: no model, no network. Finds the small edit under which all tests pass, and remembers what worked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from ratchet.healing.episode import Memo
+from ratchet.healing.job import Solved, SolveJob, SolverOptions
+from ratchet.healing.solvers.repairing.templates import FAMILIES
+from ratchet.ports import Sandbox
+from ratchet.records import Json
+from ratchet.sandbox.command import Command, Limits, Ran, View
+
+Order = Literal["best", "coverage", "random"]
+
+_PACKAGE = Path(__file__).parent / "repairing"
+# Loaded by path under a name of its own: the interpreter inside may be a project's, without Ratchet, and the project
+# may well hold a package of any name.
+_START = (
+    "import importlib.util as u, sys; sys.path[:] = [p for p in sys.path if p]; "
+    "s = u.spec_from_file_location('_ratchet_repairing', {0} + '/__init__.py', submodule_search_locations=[{0}]); "
+    "m = u.module_from_spec(s); sys.modules[s.name] = m; s.loader.exec_module(m); "
+    "import _ratchet_repairing.inside as i; i.main()"
+)
+CHOICE = 400  # candidates after the first that passes, at most
+_GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and judge
+_LONGEST_S = 1_200.0
+_JUDGED = 4  # patches shown to the full check
+_REMEMBERED = 200  # successes that count for the order
+_AWAY = 17  # places between a family and the one that the placebo tells in its stead
+_UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search inside the sandbox said."""
+
+    patches: tuple[Mapping[str, Json], ...] = ()
+    tried: int = 0
+    found_at: int = 0
+    """The first candidate that passed; 0: none did. Those after it were tried to have a choice."""
+    problem: str = ""
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A search to run. `signature` is that of the failure: memos that carry it come first, as they are."""
+
+    check: tuple[str, ...]
+    candidates: int = 2_000
+    choice: int = CHOICE
+    """At most so many candidates after the first that passes, to choose from."""
+    seconds: float = _LONGEST_S
+    seed: int = 0
+    order: Order = "best"
+    protected: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    memos: Sequence[Memo] = ()
+    signature: str = ""
+
+
+class Repair:
+    """Tries one-edit changes of Python files in the order of what is most likely, by running the tests."""
+
+    name = "repair"
+
+    def __init__(self, options: SolverOptions | None = None, *, order: Order = "best") -> None:
+        del options  # it needs neither network nor variables
+        self._order = order
+
+    def solve(self, job: SolveJob) -> Solved:
+        seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
+        if seconds <= 0:
+            return Solved(status="gave_up", reason="no time is left to try anything")
+        found = self._search(job, seconds)
+        if not found.patches:
+            return Solved(
+                status="gave_up", candidates=found.tried, reason=found.problem or exhausted(found, job.candidates)
+            )
+        return self._proposed(job, found)
+
+    def _search(self, job: SolveJob, seconds: float) -> Found:
+        """Run the search where nothing that a candidate does is kept."""
+        trial = job.workspace.fork(job.workspace.checkpoint())
+        try:
+            asked = Asked(
+                check=job.task.check,
+                candidates=job.candidates,
+                seconds=seconds,
+                seed=job.seed,
+                order=self._order,
+                protected=job.task.protected,
+                skip=_skipped(job),
+                memos=job.memos,
+                signature=job.failure.signature,
+            )
+            return search(asked, job.sandbox, trial.view(), limits=job.limits, cancelled=job.cancelled, note=job.note)
+        finally:
+            trial.close()
+
+    def _proposed(self, job: SolveJob, found: Found) -> Solved:
+        """The first patch that the full check takes, in the workspace."""
+        start = job.workspace.checkpoint()
+        reason = ""
+        for patch in found.patches[:_JUDGED]:
+            if job.cancelled():
+                break
+            files = files_of(patch)
+            for path, content in files.items():
+                job.workspace.write(path, content)
+            verdict = job.judge(job.workspace)
+            if verdict.passed:
+                return _solved(patch, found, others=len(found.patches) - 1)
+            reason = verdict.reason
+            job.workspace.restore(start)
+        tried = f"{len(found.patches)} patches pass the tests here, but not the full check"
+        return Solved(status="gave_up", candidates=found.tried, reason=f"{tried}: {reason}" if reason else tried)
+
+
+def search(
+    asked: Asked,
+    sandbox: Sandbox,
+    view: View,
+    *,
+    limits: Limits | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    note: Callable[[str], None] = lambda _text: None,
+) -> Found:
+    """Search in a folder that is given up for it: one sandbox for all candidates. Raises SandboxError."""
+    request = {
+        "argv": list(asked.check), "seconds": asked.seconds, "candidates": asked.candidates, "choice": asked.choice,
+        "seed": asked.seed, "order": asked.order, "protected": list(asked.protected), "skip": list(asked.skip),
+        **remembered(asked.memos, asked.signature),
+    }  # fmt: skip
+    wall_s, cpu_s = asked.seconds + _GRACE_S / 2, 2 * asked.seconds + 60
+    command = Command(
+        argv=("python", "-c", _START.format(repr(str(_PACKAGE)))),
+        view=view,
+        limits=replace(limits or Limits(), wall_s=wall_s, cpu_s=cpu_s, idle_s=None),
+        readable=(_PACKAGE,),
+        stdin=(json.dumps(request) + "\n").encode(),
+    )
+    return _read(sandbox.run(command, cancelled=cancelled, on_output=_Notes(note)))
+
+
+class _Notes:
+    """Passes on what the search says of itself while it runs."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._rest = b""
+
+    def __call__(self, stream: str, data: bytes) -> None:
+        if stream != "stdout":
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            said = _object(line)
+            if isinstance(said.get("note"), str):
+                self._note(str(said["note"])[:200])
+
+
+def remembered(memos: Sequence[Memo], signature: str) -> dict[str, Json]:
+    """What the search is told of earlier successes: the edits that fixed this very failure, the newest first, and the
+    classes of all of them."""
+    exact: list[Json] = []
+    memory: list[Json] = []
+    known: set[tuple[str, str]] = set()
+    for memo in sorted(memos, key=lambda each: each.at, reverse=True)[:_REMEMBERED]:
+        marks = memo.note.get("marks")
+        if not isinstance(marks, list) or not all(isinstance(each, dict) for each in marks):
+            continue
+        if signature and memo.signature == signature and marks not in exact:
+            exact.append(marks)
+        once = (memo.task, json.dumps(marks, sort_keys=True))
+        if once not in known:  # a failure that comes back again and again is one program's
+            known.add(once)
+            memory += _classes(memo)
+    return {"exact": exact[:8], "memory": memory}
+
+
+def shuffled(memos: Sequence[Memo]) -> list[Memo]:
+    """The same memory with every success told of another failure, and of another class of edit: the placebo that a
+    claim about memory is measured against."""
+    return [replace(memo, note=misled(donor.note)) for memo, donor in zip(memos, [*memos[1:], *memos[:1]], strict=True)]
+
+
+def misled(note: Mapping[str, Json]) -> dict[str, Json]:
+    """What a memo notes, told of another class of edit: as sure and as consistent as it was, and wrong."""
+    names = list(FAMILIES)
+    other = {name: names[(at + _AWAY) % len(names)] for at, name in enumerate(names)}
+    marks = [each for each in _list(note.get("marks")) if isinstance(each, dict)]
+    told: list[Json] = [{**each, "family": other.get(str(each.get("family")), ""), "shape": ""} for each in marks]
+    return {**note, "marks": told} if told else dict(note)
+
+
+def _classes(memo: Memo) -> list[Json]:
+    """The classes of a memo's edits. What was foretold, it was of the last of them."""
+    found: list[Json] = []
+    for mark in _list(memo.note.get("marks")):
+        assert isinstance(mark, dict)
+        found.append({**{name: str(mark.get(name, "")) for name in ("family", "shape", "site")}, **_UNTOLD})
+    last = found[-1] if found else None
+    if isinstance(last, dict):
+        last.update({name: _share(memo.note.get(name)) for name in _UNTOLD})
+    return found
+
+
+def _share(value: Json) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _skipped(job: SolveJob) -> tuple[str, ...]:
+    """Patches of earlier attempts that did not hold."""
+    return tuple(str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed")
+
+
+def _read(ran: Ran) -> Found:
+    """What the search said. The programs it ran could have forged it: it is only ever a proposal."""
+    said: Mapping[str, Json] = {}
+    for line in ran.stdout.split(b"\n"):
+        found = _object(line)
+        said = found if found.get("done") is True else said
+    if not said:
+        how = f"ended by its limit ({ran.killed})" if ran.killed else f"ended with exit code {ran.exit_code}"
+        last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        late = ran.killed in ("wall", "cpu")
+        return Found(problem=f"the search {how}{': ' + last[0][:200] if last else ''}", timed_out=late)
+    return Found(
+        patches=tuple(each for each in _list(said.get("patches")) if isinstance(each, dict) and files_of(each)),
+        tried=_count(said.get("tried")),
+        found_at=_count(said.get("found_at")),
+        problem=str(said.get("problem") or ""),
+        timed_out=said.get("timed_out") is True,
+    )
+
+
+def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
+    """The new contents in a patch: Python files below the project's folder only."""
+    files = patch.get("files")
+    found: dict[str, bytes] = {}
+    for path, content in files.items() if isinstance(files, dict) else ():
+        plain = path.endswith(".py") and not path.startswith("/") and ".." not in Path(path).parts
+        if not plain or not isinstance(content, str):
+            return {}
+        try:
+            found[path] = bytes.fromhex(content)
+        except ValueError:
+            return {}
+    return found
+
+
+def _solved(patch: Mapping[str, Json], found: Found, *, others: int) -> Solved:
+    marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
+    where = ", ".join(dict.fromkeys(f"{m.get('path')}:{m.get('line')}" for m in marks))
+    fixes = "; ".join(_told(m) for m in marks)
+    exact = patch.get("exact") is True
+    more = found.tried - found.found_at
+    also = f"; {others} of {more} tried after the first that passed do, too" if more else ""
+    return Solved(
+        status="proposed",
+        cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} at {where}",
+        fix=fixes,
+        candidates=found.found_at,
+        alternatives=found.tried - found.found_at,
+        note=("the edit that fixed this failure before" if exact else f"candidate {patch.get('found_at')}") + also,
+        memo=note_of(patch),
+    )
+
+
+def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:
+    """What to remember of a patch that passed."""
+    return {name: patch.get(name) for name in ("marks", "plain", "foretold", "key", "found_at")}
+
+
+def _told(mark: Mapping[str, Json]) -> str:
+    before, text = (" ".join(str(mark.get(name, "")).split())[:60] for name in ("before", "text"))
+    if not before:
+        return f"added `{text}`"
+    return f"`{before}` became `{text}`" if text else f"took out `{before}`"
+
+
+def exhausted(found: Found, most: int) -> str:
+    """Why a search ended that found nothing; `most` is how many candidates it was given."""
+    if found.timed_out:
+        end = "the time was up"
+    else:
+        end = "--candidates allows no more" if found.tried >= most else "there are no others"
+    more = "give it more, or " if found.timed_out or found.tried >= most else ""
+    return f"none of {found.tried:,} small edits makes the check pass ({end}); {more}try another solver"
+
+
+def _count(value: Json) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _object(line: bytes) -> Mapping[str, Json]:
+    try:
+        found = json.loads(line) if line.strip() else None
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

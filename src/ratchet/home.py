@@ -1,0 +1,118 @@
+"""What every operation stands on: one home's configuration, store, journal and ways out, and their lifetimes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from ratchet import config as configuration
+from ratchet.config import Config, Settings
+from ratchet.improving.assembly import Targets
+from ratchet.improving.settings.book import SettingsBook
+from ratchet.lessons.mirror import Mirror
+from ratchet.ports import Store
+from ratchet.recording.recorder import Recorder
+from ratchet.sandbox.choice import Sandboxes
+from ratchet.store import opening as stores
+from ratchet.store.retention import Retention
+
+if TYPE_CHECKING:
+    from ratchet.improving.notifiers.outbox import Outbox
+
+
+class Foundation:
+    """One home, opened. Opening costs nothing: the store is opened by the first operation that needs it."""
+
+    def __init__(self, config: Config, *, recorder: Recorder | None = None) -> None:
+        self.config = config
+        self.home = config.home
+        self._store: Store | None = None
+        self._recorder = recorder
+        self._outbox: Outbox | None = None
+        self._lock = threading.Lock()
+        self._draining = threading.Lock()  # two threads that drain at once would read the same lines
+        self.mirror = Mirror(config)
+        """The lessons of a shared store, for this home's hooks."""
+        self.retention = Retention(lambda: self.store, config.retention_days)
+        """How long things are kept."""
+        self.patience_s: float | None = None
+        """How long a reading operation moves what was recorded before it reads; None: to the end."""
+        self.targets = Targets(lambda: self.store)
+        """What trials may change in this process."""
+
+    @classmethod
+    def open(cls, **given: Unpack[Settings]) -> Self:
+        """The runtime of these settings (see `config.load`). Raises UsageError for an unknown or bad one."""
+        return cls(configuration.load(**given))
+
+    def close(self) -> None:
+        """Release the store and the journal. What was recorded is on disk already."""
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+            store, self._store = self._store, None
+            outbox, self._outbox = self._outbox, None
+        if outbox is not None:
+            outbox.close()
+        if recorder is not None:
+            recorder.close()
+        if store is not None:
+            store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- what it stands on -----------------------------------------------------------------------------------------
+
+    @property
+    def store(self) -> Store:
+        """The store, created where missing. Raises StoreError, Refused without the driver that it needs."""
+        with self._lock:
+            if self._store is None:
+                self._store = stores.opened(self.config)
+            return self._store
+
+    @property
+    def recorder(self) -> Recorder:
+        with self._lock:
+            if self._recorder is None:
+                self._recorder = Recorder(str(self.home))
+            return self._recorder
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever recorded or learnt here."""
+        return stores.exist(self.config)
+
+    def init(self) -> Path:
+        """Create the home and an empty store; return the home."""
+        _ = self.store
+        return self.home
+
+    @property
+    def settings(self) -> SettingsBook:
+        """Live settings of agents, as people see and set them."""
+        return SettingsBook(lambda: self.store)
+
+    @property
+    def sandboxes(self) -> Sandboxes:
+        """Where machine-written code runs."""
+        return Sandboxes(self.home)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Where notices go: to the log, and to the notifiers that the environment names; none of them is waited for."""
+        with self._lock:
+            if self._outbox is None:
+                from ratchet.improving.notifiers import from_environment  # mail and the web, which few commands need
+                from ratchet.improving.notifiers.outbox import Outbox
+
+                self._outbox = Outbox(from_environment(os.environ))
+            return self._outbox

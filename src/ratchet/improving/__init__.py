@@ -1,0 +1,1 @@
+"""Change a live agent, and undo what hurts: settings, trials, targets, notifiers."""

@@ -1,0 +1,153 @@
+"""Changes on trial, and fixes proposed: what people look at and decide."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ratchet.errors import NotFound
+from ratchet.improving.loop import proposals
+from ratchet.improving.loop.pulse import Pulse, mark, pulse, unmark
+from ratchet.improving.trials.evidence import Evidence
+from ratchet.improving.trials.guard import Guard
+from ratchet.improving.trials.trials import STATES, trial, trials
+from ratchet.ports import Store
+from ratchet.records import Change, Json, Metric, Proposal, ProposalState, Row, Trial, TrialMode, TrialState
+from ratchet.store.timeline import events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialDetail:
+    """One trial whole: where it stands now, and what happened to it in order."""
+
+    trial: Trial
+    evidence: Evidence
+    events: tuple[Row, ...]
+
+
+class TrialBook:
+    """The trials of one store.
+
+    `reading` gives the store after what was recorded is in it, `guard` moves trials.
+    """
+
+    def __init__(self, *, reading: Callable[[], Store], guard: Callable[[], Guard]) -> None:
+        self._reading = reading
+        self._guard = guard
+
+    def list(
+        self, *, state: TrialState | None = None, agent: str | None = None, limit: int | None = None
+    ) -> list[Trial]:
+        """Trials, newest first; of one state, or of one agent."""
+        return trials(self._reading(), states=STATES if state is None else (state,), agent=agent, limit=limit)
+
+    def show(self, trial_id: str) -> TrialDetail:
+        """One trial with both arms and the evidence as of now. Raises NotFound."""
+        store = self._reading()
+        held = trial(store, trial_id)
+        now = held.closed_at or time.time()
+        return TrialDetail(
+            trial=held,
+            evidence=self._guard().evidence(trial_id, now=now),
+            events=tuple(events(store, trial_id)),
+        )
+
+    def open(
+        self,
+        target: str,
+        new: Mapping[str, Json],
+        *,
+        agent: str = "",
+        reason: str = "",
+        metric: Metric = "success",
+        trade: Mapping[str, float] | None = None,
+        mode: TrialMode | None = None,
+        deadline_s: float | None = None,
+    ) -> Trial:
+        """Try new values of a target (`settings:AGENT`, or one that this process registered) beside the old ones.
+
+        `agent` is whose outcomes tell (that of the settings unless given), `metric` what is to become better;
+        `trade` names what may become worse, by which factor at most: {"latency": 3.0}. `mode` and `deadline_s` are
+        derived unless given. Raises Refused while another trial holds the target, UsageError for a value that it does
+        not take, NotFound for an unknown target.
+        """
+        self._reading()  # what the agent has done by now: it sets the ramp, the metrics and the power
+        owner = agent or target.removeprefix("settings:")
+        change = Change(target=target, new=dict(new), agent=owner, reason=reason, metric=metric, trade=trade or {})
+        return self._guard().open(change, now=time.time(), mode=mode, deadline_s=deadline_s)
+
+    def stop(self, trial_id: str, *, keep: bool = False, reason: str = "") -> Trial:
+        """End a trial at once: the old values stay, or with `keep` the new ones, which nothing has proven then. Raises
+        NotFound, Refused for one that is settled."""
+        self._reading()
+        return self._guard().stop(trial_id, now=time.time(), keep=keep, reason=reason)
+
+
+class ProposalBook:
+    """The fixes proposed in one store."""
+
+    def __init__(self, *, reading: Callable[[], Store], guard: Callable[[], Guard]) -> None:
+        self._reading = reading
+        self._guard = guard
+
+    def list(self, *, state: ProposalState | None = None, agent: str | None = None) -> list[Proposal]:
+        """Proposals, newest first; of one state, or of one agent."""
+        states = proposals.STATES if state is None else (state,)
+        return proposals.proposals(self._reading(), states=states, agent=agent)
+
+    def show(self, proposal_id: str) -> Proposal:
+        """One proposal. Raises NotFound."""
+        return proposals.proposal(self._reading(), proposal_id)
+
+    def approve(self, proposal_id: str) -> Proposal:
+        """Start its trial; advice without a change is closed as taken. Raises NotFound, Refused, Conflict,
+        UsageError."""
+        return proposals.approve(self._reading(), self._guard(), proposal_id, now=time.time())
+
+    def reject(self, proposal_id: str, *, reason: str = "") -> Proposal:
+        """Do not do it, and do not propose it for this pattern again. Raises NotFound, Refused, Conflict."""
+        return proposals.reject(self._reading(), proposal_id, now=time.time(), reason=reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """An agent and when it is looked at."""
+
+    agent: str
+    pulse: Pulse
+
+
+class Pulses:
+    """When each agent is looked at: by its measured calls, unless a person said otherwise."""
+
+    def __init__(self, *, reading: Callable[[], Store]) -> None:
+        self._reading = reading
+
+    def list(self) -> list[Watched]:
+        """Every agent that ever ran, with the thresholds that hold for it."""
+        store = self._reading()
+        agents = [str(row["agent"]) for row in store.sum_by("activity", ("agent",), ())]
+        return [Watched(agent=agent, pulse=pulse(store, agent, now=time.time())) for agent in agents]
+
+    def set(
+        self,
+        agent: str,
+        *,
+        critical: bool | None = None,
+        failures: int | None = None,
+        window_s: float | None = None,
+        cooldown_s: float | None = None,
+    ) -> Pulse:
+        """Set an agent's own thresholds, or mark it as critical; what is None stays. Raises UsageError, Conflict."""
+        store = self._reading()
+        mark(store, agent, critical=critical, failures=failures, window_s=window_s, cooldown_s=cooldown_s)
+        return pulse(store, agent, now=time.time())
+
+    def clear(self, agent: str) -> Pulse:
+        """Go back to the thresholds by measured calls. Raises NotFound for an agent that never ran, Conflict."""
+        store = self._reading()
+        if store.get("recents", agent) is None:
+            raise NotFound(f"no agent {agent!r} ever ran here; `ratchet health` lists those that did")
+        unmark(store, agent)
+        return pulse(store, agent, now=time.time())

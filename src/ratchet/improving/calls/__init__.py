@@ -1,0 +1,1 @@
+"""Calls that are retried, guarded and bounded by live settings."""

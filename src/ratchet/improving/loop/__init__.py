@@ -1,0 +1,1 @@
+"""The improve loop: observe, analyze, fix, verify."""

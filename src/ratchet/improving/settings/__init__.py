@@ -1,0 +1,1 @@
+"""Live settings: what can be turned, which values are in force, and what they do."""

@@ -1,0 +1,164 @@
+"""Keys of a JSON, YAML or TOML file as a target. Comments, order, spelling and every other key stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import cast
+
+from ratchet import files as disk
+from ratchet.errors import Refused, UsageError
+from ratchet.improving.targets import edit as edits
+from ratchet.improving.targets import trees
+from ratchet.improving.targets.json_text import JsonText
+from ratchet.improving.targets.trees import Format
+from ratchet.ports import Edit, Held, Restored
+from ratchet.records import Json
+
+FORMATS = {".json": "json", ".jsonc": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
+
+
+def format_of(name: str) -> Format:
+    """The notation of that name (json, yaml, toml). Raises UsageError for another or where its library is missing."""
+    if name == "json":
+        return JsonText()
+    try:
+        if name == "yaml":
+            from ratchet.improving.targets.yaml_text import YamlText
+
+            return YamlText()
+        if name == "toml":
+            from ratchet.improving.targets.toml_text import TomlText
+
+            return TomlText()
+    except ImportError as error:
+        raise UsageError(f"{name} files need a library; install it: pip install 'ratchet-ai[files]'") from error
+    raise UsageError(f"no notation {name!r}; known: json, yaml, toml")
+
+
+class FileTarget:
+    """Some keys of a file: `ports.Target`.
+
+    `keys` are dotted (`llm.timeout_s`; a number leads to an element of a list), or a mapping of names to paths where
+    names hold dots. `notation` is json, yaml or toml, by default that of the file's suffix. The version is the hash of
+    the whole file, so any edit of it in between is noticed; an edit that nobody touched since is undone byte for byte.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        keys: Sequence[str] | Mapping[str, Sequence[str]],
+        *,
+        notation: str | None = None,
+    ) -> None:
+        self.path = Path(path).absolute()
+        self._paths = trees.paths_of(keys)
+        chosen = notation or FORMATS.get(self.path.suffix.lower())
+        if chosen is None:
+            raise UsageError(f"{self.path} has no known suffix; say notation='json', 'yaml' or 'toml'")
+        self._format = format_of(chosen)
+
+    @property
+    def name(self) -> str:
+        return f"file:{self.path.resolve()}"
+
+    def read(self) -> Held:
+        text, version = disk.read(self.path)
+        return Held(values=self._values(text), version=version)
+
+    def plan(self, change: Mapping[str, Json]) -> Edit:
+        values = edits.plain_values(change, str(self.path))
+        for key in values:
+            if key not in self._paths:
+                raise UsageError(f"{self.path}: {key!r} is not among the target's keys {', '.join(self._paths)}")
+        text, version = disk.read(self.path)
+        held = self._values(text)
+        after, undo = self._edited(text, values, ())
+        return Edit(
+            target=self.name,
+            before={key: held[key] for key in values if key in held},
+            after=values,
+            version=version,
+            result=disk.version_of(after) if after != text else version,
+            undo=undo,
+        )
+
+    def apply(self, edit: Edit) -> None:
+        text, version = disk.read(self.path)
+        if version == edit.result:
+            return
+        out = [key for key in edit.before if key not in edit.after]
+        after, _ = self._edited(text, edit.after, out) if version == edit.version else (text, None)
+        disk.swap(self.path, edit.version, after)
+
+    def restore(self, edit: Edit) -> Restored:
+        text, version = disk.read(self.path)
+        if version == edit.result and version != edit.version:
+            before = _undone(text, edit.undo)
+            if edit.version == disk.ABSENT or disk.version_of(before) == edit.version:
+                disk.swap(self.path, version, None if edit.version == disk.ABSENT else before)
+                return Restored(version=edit.version, restored=edits.keys_of(edit), kept={})
+        back = edits.way_back(edit, self._values(text))
+        if back.restored:
+            text, _ = self._edited(text, back.put, back.out)
+            disk.swap(self.path, version, text)
+            version = disk.version_of(text)
+        return Restored(version=version, restored=back.restored, kept=back.kept)
+
+    def _values(self, text: str) -> dict[str, Json]:
+        tree = self._loaded(text)
+        found = {key: trees.find(tree, path) for key, path in self._paths.items()}
+        return {key: trees.plain(value, f"{self.path}: {key}") for key, (there, value) in found.items() if there}
+
+    def _loaded(self, text: str) -> dict[str, object]:
+        try:
+            return self._format.load(text)
+        except Refused as error:
+            raise Refused(f"{self.path}: {error}") from error
+
+    def _edited(self, text: str, put: Mapping[str, Json], out: Iterable[str]) -> tuple[str, Json]:
+        """The text with these values and without those keys, and the way back from it (see `_undone`).
+
+        Every step is read again and compared with what the document must now hold: an edit that would come to anything
+        else, because of a notation's rarer corners, is refused.
+        """
+        undo: list[Json] = []
+        for key, value in [*put.items(), *((key, None) for key in out)]:
+            path, tree = self._paths[key], self._loaded(text)
+            there, now = trees.find(tree, path)
+            try:
+                if key in put:
+                    if there and edits.same(cast("Json", now), value):
+                        continue
+                    wanted, changed = trees.with_value(tree, path, value), self._format.put(text, path, value)
+                else:
+                    wanted, changed = trees.without(tree, path), self._format.remove(text, path)
+                holds = edits.same(cast("Json", self._format.load(changed)), cast("Json", wanted))
+            except Refused as error:
+                raise Refused(f"{self.path}: {key}: {error}") from error
+            if not holds:
+                raise Refused(f"{self.path}: {key} cannot be edited without changing more than it; edit it by hand")
+            undo.insert(0, _splice(changed, text))
+            text = changed
+        return text, undo
+
+
+def _splice(now: str, before: str) -> Json:
+    """[where, how many characters, what stood there]: turns `now` into `before`, holding no more of it than differs."""
+    start, shorter = 0, min(len(now), len(before))
+    while start < shorter and now[start] == before[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and now[-1 - end] == before[-1 - end]:
+        end += 1
+    return [start, len(now) - end - start, before[start : len(before) - end]]
+
+
+def _undone(text: str, undo: Json) -> str:
+    """The text before the edit that left `undo`."""
+    for splice in undo if isinstance(undo, list) else ():
+        match splice:
+            case [int(start), int(length), str(stood)]:
+                text = text[:start] + stood + text[start + length :]
+    return text

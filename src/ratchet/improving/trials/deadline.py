@@ -1,0 +1,40 @@
+"""When an exposure without an outcome counts as failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ratchet.improving.trials.arms import LASTING_DEADLINE_S
+from ratchet.records import Json, UnitKind
+
+CALL_DEADLINE_S = 600.0
+_WAITS_S = 300.0  # what all waits of a guarded call may come to, unless set
+
+
+def deadline_of(
+    unit: UnitKind, defaults: Mapping[str, Json], base: Mapping[str, Json], after: Mapping[str, Json]
+) -> float:
+    """Seconds after which a unit of the trial has failed: a day where it has several calls, else as long as a call may
+    take in either arm by the timeout that is set, with all its tries and waits; 600 where no timeout is set."""
+    if unit != "call":
+        return LASTING_DEADLINE_S
+    longest = [_longest_call_s({**defaults, **base}), _longest_call_s({**defaults, **base, **after})]
+    return CALL_DEADLINE_S if None in longest else max(each for each in longest if each is not None)
+
+
+def _longest_call_s(values: Mapping[str, Json]) -> float | None:
+    timeout_s = _number(values, "timeout_s", 0.0)
+    if timeout_s <= 0:
+        return None
+    retries = _number(values, "max_retries", 0.0)
+    models = values.get("fallback_models")
+    tries = (1 + retries) * (1 + (len(models) if isinstance(models, list) else 0)) + _number(
+        values, "empty_retries", 0.0
+    )
+    waits_s = _number(values, "wait_budget_s", _WAITS_S) if retries else 0.0
+    return timeout_s * tries + waits_s
+
+
+def _number(values: Mapping[str, Json], name: str, default: float) -> float:
+    value = values.get(name)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default

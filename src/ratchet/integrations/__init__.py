@@ -1,0 +1,1 @@
+"""Ratchet inside other programs: hooks, MCP entry, pytest plugin, OpenTelemetry."""

@@ -1,0 +1,1 @@
+"""Lessons: mined, ranked, recalled, fenced, delivered, credited, retired."""

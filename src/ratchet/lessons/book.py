@@ -1,0 +1,172 @@
+"""What was learnt, and what people decide about it: the operations behind `ratchet lessons` and `Ratchet.lessons`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ratchet.arguments import need_text, need_text_or_none
+from ratchet.errors import UsageError
+from ratchet.lessons import credit, lessons, portable
+from ratchet.lessons.effect import LessonEffect, lesson_effect
+from ratchet.lessons.portable import Imported, Synced
+from ratchet.ports import Store
+from ratchet.records import Json, Lesson, LessonState, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
+    """`resolutions` were seen to work; `tried` and `worked` count them by lesson, `uses` and `wins` count lessons that
+    agents were handed."""
+
+    lessons: int
+    by_state: Mapping[str, int]
+    by_kind: Mapping[str, int]
+    by_scope: Mapping[str, int]
+    resolutions: int
+    tried: int
+    worked: int
+    uses: int
+    wins: int
+
+
+_COUNTED = ("tried", "worked", "uses", "wins")
+
+
+def _int(value: Json) -> int:
+    return value if isinstance(value, int) else 0
+
+
+class LessonBook:
+    """The lessons of one store. Every change is an event and tells the hooks.
+
+    `reading` gives the store after what was recorded is in it, `writing` the store alone, `changed` is called after
+    each change.
+    """
+
+    def __init__(
+        self, *, reading: Callable[[], Store], writing: Callable[[], Store], changed: Callable[[], object]
+    ) -> None:
+        self._reading = reading
+        self._writing = writing
+        self._changed = changed
+
+    def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
+        """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""
+        store = self._reading()
+        if project is not None:
+            self.load_reviewed(Path(project))
+        if state is not None and state not in lessons.STATES:
+            raise UsageError(f"no state {state!r}; the states are {', '.join(lessons.STATES)}")
+        states: tuple[LessonState, ...] = lessons.STATES if state is None else (state,)
+        return lessons.listed(store, states=states, project=project)
+
+    def show(self, lesson_id: str) -> Lesson:
+        """One lesson. Raises NotFound."""
+        return lessons.show(self._reading(), lesson_id)
+
+    def effect(self, lesson_id: str) -> LessonEffect | None:
+        """Whether a lesson helps, against its withheld control; None while nothing of it is settled."""
+        store = self._reading()
+        credit.settle(store, now=time.time())
+        return lesson_effect(store, lesson_id)
+
+    def add(
+        self,
+        *,
+        when: str,
+        do: str,
+        scope: Scope = "project",
+        state: LessonState = "candidate",
+        project: str | None = None,
+    ) -> Lesson:
+        """Write a lesson: when an error like `when` occurs, do `do`, word for word. `project` is the working directory
+        unless given.
+
+        Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
+        UsageError for an empty text, or what is no text.
+        """
+        for name, value in (("when", when), ("do", do), ("scope", scope), ("state", state)):
+            need_text(name, value)
+        need_text_or_none(project=project)
+        store = self._writing()
+        where = project if project is not None else str(Path.cwd())
+        added = lessons.add(store, when=when, do=do, scope=scope, state=state, project=where)
+        self._changed()
+        return added
+
+    def approve(self, lesson_id: str, *, globally: bool = False) -> Lesson:
+        """Make a lesson active: from now on agents are handed it. Raises NotFound, Refused, Conflict."""
+        return self._told(lessons.approve(self._writing(), lesson_id, globally=globally))
+
+    def retire(self, lesson_id: str, *, reason: str = "") -> Lesson:
+        """Hand a lesson to nobody any more; it is kept, but mining does not revive it. Raises NotFound, Conflict."""
+        return self._told(lessons.retire(self._writing(), lesson_id, reason=reason))
+
+    def quarantine(self, lesson_id: str, *, reason: str) -> Lesson:
+        """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
+        return self._told(lessons.quarantine(self._writing(), lesson_id, reason=reason))
+
+    def sync(self, file: Path, *, project: str | None = None) -> Synced:
+        """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays."""
+        where = project or str(file.absolute().parent)
+        self.load_reviewed(Path(where))
+        return portable.sync(self._reading(), file, project=where)
+
+    def export(self, file: Path | None = None) -> str:
+        """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
+        where one is given. Raises BackendError when it cannot be."""
+        text = portable.export(self._reading())
+        if file is not None:
+            portable.write(file, text)
+        return text
+
+    def load(self, file: Path) -> Imported:
+        """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""
+        loaded = portable.import_file(self._writing(), file, project=str(Path.cwd()))
+        self._changed()
+        return loaded
+
+    def take(self, content: bytes, *, name: str, project: str = "") -> Imported:
+        """`load` for the lines of an export that are at hand; `name` says where they came from. Raises UsageError."""
+        loaded = portable.import_lines(self._writing(), content, name=name, project=project)
+        self._changed()
+        return loaded
+
+    def stats(self) -> MemoryStats:
+        """How much is remembered, and how well it did."""
+        store = self._reading()
+        by: Counter[tuple[str, str]] = Counter()
+        sums: Counter[str] = Counter()
+        for row in store.sum_by("lessons", ("state", "kind", "scope"), ("count:*", *_COUNTED)):
+            n = _int(row["count:*"])
+            for name in ("state", "kind", "scope"):
+                by[name, str(row[name])] += n
+            sums.update({name: _int(row[name]) for name in _COUNTED})
+        resolutions = store.sum_by("resolutions", (), ("count:*",))
+        return MemoryStats(
+            lessons=sum(n for (name, _), n in by.items() if name == "state"),
+            by_state={state: by["state", state] for state in lessons.STATES},
+            by_kind={kind: n for (name, kind), n in sorted(by.items()) if name == "kind"},
+            by_scope={scope: by["scope", scope] for scope in ("project", "global")},
+            resolutions=sum(_int(row["count:*"]) for row in resolutions),
+            **{name: sums[name] for name in _COUNTED},
+        )
+
+    def load_reviewed(self, project: Path) -> Imported:
+        """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
+        try:
+            is_there = (project / portable.REVIEWED).is_file()
+        except (OSError, ValueError) as error:  # too long a name, or NUL in it
+            raise UsageError(f"the project cannot be looked at ({error.args[-1]}); name its folder") from error
+        loaded = portable.load_reviewed(self._writing(), project)
+        if is_there:
+            self._changed()
+        return loaded
+
+    def _told(self, lesson: Lesson) -> Lesson:
+        self._changed()
+        return lesson

@@ -1,0 +1,64 @@
+"""Hands lessons to agents by every channel but the hooks' own process, under the same coin."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ratchet.gate import effects
+from ratchet.lessons import credit, exposure
+from ratchet.ports import Store
+from ratchet.records import Row
+
+log = logging.getLogger(__name__)
+
+
+def obeyed(
+    store: Store,
+    home: Path,
+    session: str,
+    lesson_ids: Iterable[str],
+    *,
+    channel: str,
+    now: float,
+    append: Callable[[Row], bool],
+) -> list[str]:
+    """Those of the lessons that this session is shown, in order. Each one's Exposure is journalled, shown or not.
+
+    `append` writes one row to the journal and says whether it is safe there; what could not be journalled is not shown,
+    since it could not be measured. Raises OSError when the home cannot be read or written, StoreError.
+    """
+    shown = []
+    for lesson_id in lesson_ids:
+        lesson = store.get("lessons", lesson_id)
+        if lesson is None:
+            continue
+        show, share = exposure.toss(str(home), session, exposure.pattern_of(lesson))
+        row = exposure.row_of(lesson, session, shown=show, share=share, channel=channel, at=now)
+        if append({"r": "exposure", **row}) and show:
+            shown.append(lesson_id)
+    return shown
+
+
+def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_share: float) -> float:
+    """Tell the hooks what they must know before they open the store; return the share that new sessions withhold.
+
+    To be called whenever lessons changed or credit was settled. Hooks survive a stale or missing file: they read the
+    lessons themselves from the store. So a home that cannot be written costs a warning. Raises StoreError.
+    """
+    withheld = effects.withheld_share(credit.pooled(store), share=withheld_share, proven_share=proven_withheld_share)
+    active = store.sum_by("lessons", (), ("count:*",), {"state": "active"})
+    lessons = effects.shrink(credit.by_lesson(store))
+    measured = {lesson_id: each.estimate for lesson_id, each in lessons.items()}
+    usual = effects.difference(credit.pooled(store))
+    try:
+        exposure.publish(
+            str(home),
+            active=int(str(active[0]["count:*"])) if active else 0,
+            withheld=withheld,
+            effects={"": usual[0] if usual else 0.0, **measured},
+        )
+    except OSError as error:
+        log.warning("hooks go on with what they were told before: %s cannot be written (%s)", home, error.strerror)
+    return withheld

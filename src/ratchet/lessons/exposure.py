@@ -1,0 +1,245 @@
+"""Who is shown a lesson: one coin per (root session, pattern), obeyed by every channel, and what is written about it.
+
+The coin needs no coordination: it hashes the home's salt with session and pattern. Only the share has to stick, since
+it falls once lessons are proven; so a session keeps the share of its first toss, in a file of a few bytes. Lean: hook
+processes import this, and `deliver` for all other channels.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ratchet import ids as coin
+from ratchet.digest import hex_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ratchet.records import Row
+
+DEFAULT_WITHHELD = 0.20
+_STATE = "lessons.state"
+_EFFECTS = "lessons.effects"
+_SALT = "salt"
+
+
+class Published:
+    """What hooks must know before they open the store: how many lessons are active (None: unknown, look yourself) and
+    the share of units that new sessions withhold."""
+
+    __slots__ = ("active", "withheld")
+
+    def __init__(self, active: int | None, withheld: float) -> None:
+        self.active = active
+        self.withheld = withheld
+
+
+def published(home: str) -> Published:
+    """What `publish` last said. A file that is missing or damaged is not an answer: `active` is None then."""
+    try:
+        words = small_text(os.path.join(home, "hook", _STATE)).split()
+        if words[0::2] == ["active", "withheld"]:
+            return Published(int(words[1]), min(max(float(words[3]), 0.0), 1.0))
+    except (OSError, ValueError):
+        return Published(None, DEFAULT_WITHHELD)
+    return Published(None, DEFAULT_WITHHELD)
+
+
+def publish(home: str, *, active: int, withheld: float, effects: dict[str, float]) -> None:
+    """Tell the hooks, each file atomically. `effects`: lesson id -> effect against control, "" -> the usual one.
+
+    Raises OSError.
+    """
+    folder = hook_folder(home)
+    said = "".join(f"{effect:.4f} {lesson_id}\n" for lesson_id, effect in sorted(effects.items()))
+    for name, text in ((_EFFECTS, said), (_STATE, f"active {active}\nwithheld {withheld!r}\n")):
+        scratch = os.path.join(folder, f"{name}.{os.getpid()}")
+        write_small(scratch, text)
+        os.replace(scratch, os.path.join(folder, name))
+
+
+def published_effects(home: str) -> dict[str, float]:
+    """Lesson id -> measured effect ("": that of all others); a lost file only costs the order of what is offered."""
+    try:
+        lines = small_text(os.path.join(home, "hook", _EFFECTS), 1_000_000).split("\n")
+        return {line.partition(" ")[2]: float(line.partition(" ")[0]) for line in lines if line}
+    except (OSError, ValueError):
+        return {}
+
+
+def store_path(home: str) -> str:
+    """Where a home keeps what hooks look lessons up in: its store, or the copy of a shared one's lessons."""
+    mirror = mirror_path(home)
+    return mirror if os.path.exists(mirror) else os.path.join(home, "ratchet.db")
+
+
+def mirror_path(home: str) -> str:
+    """Where the lessons of a shared database are copied to."""
+    return os.path.join(home, "hook", "lessons.db")
+
+
+def hook_folder(home: str) -> str:
+    """HOME/hook, made where missing."""
+    folder = os.path.join(home, "hook")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return folder
+
+
+def salt_of(home: str) -> str:
+    """This home's salt: 32 hex digits, made once, whoever comes first. Raises OSError."""
+    path = os.path.join(home, _SALT)
+    try:
+        return small_text(path)
+    except FileNotFoundError:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        return settled_text(path, os.urandom(16).hex())
+
+
+def shown_share(home: str, session: str) -> float:
+    """The probability with which this session's units are shown their lesson, fixed by its first toss.
+
+    Raises OSError.
+    """
+    folder = os.path.join(home, "hook", "sessions")
+    path = os.path.join(folder, hex_of(session)[:24])
+    try:
+        return float(small_text(path))
+    except FileNotFoundError:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return float(settled_text(path, repr(1.0 - published(home).withheld)))
+    except ValueError:  # damaged: fall back on what is in force, the same for all who come now
+        return 1.0 - published(home).withheld
+
+
+def forget_sessions(home: str, *, older_than_s: float = 30 * 86_400) -> None:
+    """Delete the shares of sessions that began long ago. Raises OSError, but for a folder that is not there."""
+    folder = os.path.join(home, "hook", "sessions")
+    if not os.path.isdir(folder):
+        return
+    from time import time
+
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.stat(path).st_mtime < time() - older_than_s:
+            os.unlink(path)
+
+
+def unit_of(session: str, pattern: str) -> str:
+    """The name of a unit: it meets all lessons of its pattern, in all channels, with one arm."""
+    return f"{session}/{pattern}"
+
+
+def pattern_of(lesson: Row) -> str:
+    """What a lesson is about: its pattern, else its signature, else (a person's own note) itself."""
+    return str(lesson.get("pattern") or lesson.get("signature") or lesson.get("id") or "")
+
+
+def toss(home: str, session: str, pattern: str) -> tuple[bool, float]:
+    """(whether this unit is shown its lesson, with which probability). The same whenever and wherever asked."""
+    share = shown_share(home, session)
+    return coin.toss(salt_of(home), session, pattern, share=share), share
+
+
+def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str, at: float, trigger: str = "") -> Row:
+    """The Exposure as it is journalled, before the arm acts. `trigger` is the outcome whose failure asked."""
+    pattern = pattern_of(lesson)
+    row: Row = {
+        "trial": str(lesson.get("id") or ""),
+        "unit": unit_of(session, pattern),
+        "arm": "new" if shown else "control",
+        "share": share,
+        "at": at,
+        "session": session,
+        "pattern": pattern,
+        "channel": channel,
+        "settled": False,
+        "revision": 1,
+    }
+    if trigger:
+        row["trigger"] = trigger
+    return row
+
+
+def concerns(lesson: Row, project: str) -> bool:
+    """Whether a lesson may be shown in a project: global ones, those learnt in this folder, above it (the project's
+    root) or below it (an agent changes its directory), and in another worktree of the same repository. A folder as high
+    as a home is nobody's project."""
+    if lesson.get("scope") == "global":
+        return True
+    projects = lesson.get("projects")
+    return isinstance(projects, list) and any(_same_project(str(known), project) for known in projects)
+
+
+def _same_project(known: str, project: str) -> bool:
+    return _nested(known, project) or (bool(repository_of(known)) and repository_of(known) == repository_of(project))
+
+
+_repositories: dict[str, str] = {}  # folder -> its repository: many lessons share few folders
+
+
+def repository_of(folder: str) -> str:
+    """The main folder of the git repository that a folder or worktree belongs to, "" where there is none. Reads at most
+    one small file, and runs no git."""
+    known = _repositories.get(folder)
+    if known is None:
+        try:
+            known = _found_repository(folder)
+        except (OSError, ValueError):  # unreadable, or no path at all: then it is nobody's worktree
+            known = ""
+        _repositories[folder] = known
+    return known
+
+
+def _found_repository(folder: str) -> str:
+    here = os.path.normpath(folder) if os.path.isabs(folder) else ""
+    while here and here != os.path.dirname(here):
+        mark = os.path.join(here, ".git")
+        if os.path.isdir(mark):
+            return here
+        if os.path.isfile(mark):
+            main, found, _ = small_text(mark, 4096).removeprefix("gitdir:").strip().partition("/.git/worktrees/")
+            return main if found else here
+        here = os.path.dirname(here)
+    return ""
+
+
+def _nested(one: str, other: str) -> bool:
+    one, other = one.rstrip("/"), other.rstrip("/")
+    if one == other:
+        return bool(one)
+    above, below = (one, other) if len(one) < len(other) else (other, one)
+    return below.startswith(above + "/") and not f"{os.environ.get('HOME', '')}/".startswith(above + "/")
+
+
+def settled_text(path: str, text: str) -> str:
+    """What stands in `path`, or `text` if nobody came before: whole from the first moment on, by linking a finished
+    file into place."""
+    scratch = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    write_small(scratch, text + "\n")
+    try:
+        os.link(scratch, path)
+    except FileExistsError:
+        return small_text(path)
+    except OSError:  # a file system without links: the last writer wins, which only a race can tell from the first
+        os.replace(scratch, path)
+        return text
+    finally:
+        if os.path.exists(scratch):
+            os.unlink(scratch)
+    return text
+
+
+def small_text(path: str, limit_bytes: int = 200) -> str:
+    """The stripped text of one of our small files. (Not `open`: a text file loads a codec.)"""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))  # a pipe is not waited for
+    try:
+        return os.read(descriptor, limit_bytes).decode("utf-8", "replace").strip("\n")
+    finally:
+        os.close(descriptor)
+
+
+def write_small(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,229 @@
+"""Learn from histories: read each file on from where it stood, store what it holds, mine what fixed what failed.
+
+A crash between any two steps repeats work and loses none: a file's offset moves in the transaction of its rows, and a
+session stays pending until it was mined at its newest revision.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from ratchet.errors import BackendError
+from ratchet.failures.health import EXCUSED
+from ratchet.failures.intent import intent
+from ratchet.failures.patterns.ingest import Ingested, ingest
+from ratchet.failures.patterns.loops import loops
+from ratchet.lessons.lessons import mine_session
+from ratchet.ports import Progress, Source, Store
+from ratchet.recording.rows import row_of
+from ratchet.records import Json, LessonState, Outcome, Quarantined, Row
+
+STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
+Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
+"""Tells the trials of new outcomes how their units did (`settle_units`)."""
+BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough to show progress and free memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What one run of `learn` added. `failures` are the agents' own; `unflagged` of them were called a success by
+    their source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing;
+    `unread` counts files that could not be read at all."""
+
+    files: int
+    unread: int
+    sessions: int
+    outcomes: int
+    failures: int
+    unflagged: int
+    cascades: int
+    user_denied: int
+    quarantined: tuple[Quarantined, ...]
+    notes: tuple[Quarantined, ...]
+    patterns: int
+    lessons: Mapping[LessonState, int]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts a run as it goes."""
+
+    sessions: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+    outcomes: int = 0
+    failures: int = 0
+    unflagged: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    quarantined: list[Quarantined] = field(default_factory=list)
+    notes: list[Quarantined] = field(default_factory=list)
+
+    def count(self, found: Ingested) -> None:
+        self.outcomes += len(found.new)
+        for row in found.new:
+            failure = row.get("failure")
+            if isinstance(failure, dict):
+                kind = str(failure.get("kind"))
+                self.kinds[kind] += 1
+                if kind not in EXCUSED:
+                    self.failures += 1
+                    self.unflagged += failure.get("flagged") is False
+        self.patterns |= found.patterns
+
+    def learned(self, *, files: int, lessons: Mapping[LessonState, int]) -> Learned:
+        return Learned(
+            files=files,
+            sessions=len(self.sessions),
+            outcomes=self.outcomes,
+            failures=self.failures,
+            unflagged=self.unflagged,
+            cascades=self.kinds["cascade"],
+            user_denied=self.kinds["user_denied"],
+            unread=len({bad.path for bad in self.quarantined if not bad.line}),
+            quarantined=tuple(self.quarantined),
+            notes=tuple(self.notes),
+            patterns=len(self.patterns),
+            lessons={state: lessons.get(state, 0) for state in STATES},
+        )
+
+
+def learn_files(
+    store: Store,
+    files: Sequence[str],
+    source_of: Callable[[str], Source],
+    settle: Settle,
+    progress: Progress,
+) -> Tally:
+    """Store what the files hold. A file that cannot be read costs itself: it is quarantined with its reason. Progress
+    is told in bytes."""
+    tally = Tally()
+    sizes = [_size(path) for path in files]
+    done = 0
+    for path, size in zip(files, sizes, strict=True):
+
+        def at(offset: int, *, before: int = done, size: int = size, path: str = path) -> None:
+            progress(before + min(offset, size), sum(sizes), path)
+
+        at(0)
+        try:
+            read_file(store, path, source_of(path), tally, settle, at)
+        except (OSError, BackendError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)
+        done += size
+    progress(done, done, "")
+    return tally
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # said when it is read
+        return 0
+
+
+def read_file(store: Store, path: str, source: Source, tally: Tally, settle: Settle, at: Callable[[int], None]) -> None:
+    """Store one file from where it stood, a batch a transaction; `at` is told the offset reached."""
+    cursor = store.get("cursors", _key(path)) or {}
+    offset = int(str(cursor.get("offset") or 0))
+    carry_held = cursor.get("carry")
+    carry: Row = dict(carry_held) if isinstance(carry_held, dict) else {}
+    batch: list[Outcome | Quarantined] = []
+    for read in source.read(path, offset, carry):
+        batch.extend(read.items)
+        tally.sessions.update(read.sessions)
+        if read.note:
+            tally.notes.append(Quarantined(path=path, line=0, reason=read.note))
+        offset = read.offset
+        if len(batch) >= BATCH_ROWS:
+            at(offset)
+            _keep(store, path, source, batch, offset, carry, tally, settle)
+            batch = []
+    _keep(store, path, source, batch, offset, carry, tally, settle)
+
+
+def _keep(
+    store: Store,
+    path: str,
+    source: Source,
+    items: Sequence[Outcome | Quarantined],
+    offset: int,
+    carry: Row,
+    tally: Tally,
+    settle: Settle,
+) -> None:
+    rows = [row_of(item) for item in items if isinstance(item, Outcome)]
+    bad = [item for item in items if isinstance(item, Quarantined)]
+    with store.transaction():
+        found = take(store, rows, settle)
+        cursor = store.get("cursors", _key(path)) or {}
+        moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
+        # Another process that reads the same file may move the cursor too: the rows are idempotent either way.
+        store.swap("cursors", _key(path), int(str(cursor.get("revision") or 0)), moved)
+        _quarantine(store, tally, bad, source.name)
+    tally.count(found)
+    tally.sessions.update(str(row["session"]) for row in rows if row.get("session"))
+
+
+def _key(path: str) -> str:
+    """The name of a file's cursor: its path, bytes that are no UTF-8 escaped, since no database takes them."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
+    """Ingest rows, settle the units that they end, and mark their sessions to be searched for resolutions."""
+    with store.transaction():
+        found = ingest(store, [_told_apart(row) for row in rows])
+        settle(store, found.new)
+        grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
+        for session in sorted(grown):
+            held = store.get("sessions", session) or {}
+            revision = int(str(held.get("revision") or 0))
+            store.swap("sessions", session, revision, {"pending": True, "at": time.time()})
+    return found
+
+
+def _told_apart(row: Row) -> Row:
+    """The row with what its step tries, where whoever recorded it named only the tool and its input."""
+    step = row.get("step")
+    if not isinstance(step, dict) or step.get("head") or not step.get("tool"):
+        return row
+    given: Json = step.get("input") or ""
+    if isinstance(given, str) and given.startswith("{"):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):  # cut, or no JSON after all: the words of a command, then
+            given = str(given)
+    head, target = intent(step["tool"], given)
+    return {**row, "step": {**step, "head": head, "target": step.get("target") or target}}
+
+
+def _quarantine(store: Store, tally: Tally, bad: Iterable[Quarantined], source: str) -> None:
+    pieces = list(bad)
+    rows: list[Row] = [
+        {"path": piece.path, "line": piece.line, "reason": piece.reason, "source": source, "at": time.time()}
+        for piece in pieces
+    ]
+    store.insert_new("quarantine", rows)
+    tally.quarantined.extend(pieces)
+
+
+def mine_pending(store: Store, progress: Progress) -> Counter[LessonState]:
+    """Search grown sessions for loops and for what fixed what failed; return the lessons that changed, by state."""
+    changed: dict[str, LessonState] = {}
+    waiting = store.find("sessions", {"pending": True}, order=("at",)).rows
+    for done, held in enumerate(waiting):
+        session = str(held["session"])
+        progress(done, len(waiting), "mining " + session)
+        with store.transaction():
+            rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
+            ingest(store, loops(rows))
+            changed.update(mine_session(store, session).changed)
+            # Fails when the session grew meanwhile: then it stays pending, and mining is idempotent.
+            store.swap("sessions", session, int(str(held["revision"])), {"pending": False, "at": held["at"]})
+    return Counter(changed.values())

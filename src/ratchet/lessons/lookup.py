@@ -1,0 +1,178 @@
+"""Finds lessons in the store as a hook must: read-only, by plain SQL, in a few milliseconds, without the store's code.
+
+Every function gives active lessons that may be shown in the project, best first, as rows of table `lessons` with their
+bodies opened, and raises sqlite3.Error when the store cannot be read. Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ratchet.lessons import exposure
+from ratchet.recording import wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+    from ratchet.records import Json, Row
+else:
+    # The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs.
+    try:
+        import _sqlite3 as sqlite3
+    except ImportError:  # another implementation of Python
+        import sqlite3
+
+BUSY_S = 0.2  # how long a look-up waits for a writer of the store
+OFFERED = 64  # lessons from which a session start chooses: more than fit into its text
+CANDIDATES = 64  # found by their words before they are compared, as in `memory.recall`
+COMMON = 2_000  # lessons that have a word from which on it is too common to ask for
+RANKED = 4_000  # how many (word, lesson) pairs a search may rank: about 6 ms
+# All of `kinds.KINDS`. Telling the kind of a failure costs a hook 10 ms, signing its text for every kind 0.1 ms.
+KINDS = (
+    "rate_limit quota_exhausted overloaded server_error timeout network auth permission user_denied invalid_request "
+    "model_not_found context_overflow content_filter refusal empty_response malformed_output tool_not_found "
+    "tool_arguments tool_error resource_missing command_failed test_failure code_error assertion dependency_missing "
+    "wrong_output loop_detected iteration_limit budget_exceeded context_lost cancelled cascade other"
+)
+_COLUMNS = (
+    *("id", "scope", "signature", "pattern", "kind", "tool", "head", "target"),
+    *("when_text", "text", "tried", "worked", "body"),
+)
+_SELECT = "SELECT " + ", ".join([f"l.{name}" for name in _COLUMNS]) + " FROM lessons l "  # noqa: S608 (constants)
+# Found by index first, then filtered: `+` keeps SQLite from walking all active lessons instead.
+_BY_SIGNATURE = """WHERE +l.state = 'active' AND l.rowid_ IN (
+SELECT rowid_ FROM lessons WHERE signature IN (SELECT value FROM json_each(?1)) UNION
+SELECT rowid_ FROM lessons WHERE pattern IN (
+SELECT pattern FROM signatures WHERE pattern <> '' AND signature IN (SELECT value FROM json_each(?1))))"""
+_BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
+ORDER BY w.rank LIMIT ?"""
+_HOW_MANY = "SELECT count(*) FROM (SELECT 1 FROM lessons_words WHERE lessons_words MATCH ? LIMIT ?)"
+_BY_STEP = "WHERE +l.state = 'active' AND l.tool = ? AND l.head = ?"
+
+
+def matching(home: str, failure: Row, *, project: str) -> list[Row]:
+    """Lessons for a failure: by its signature or that of its pattern, else by similarity above the threshold."""
+    from ratchet.failures.signature import sign, template_of
+
+    template = template_of(str(failure.get("message") or ""))
+    if not template or not os.path.exists(exposure.store_path(home)):
+        return []
+    signatures = wire.written([sign(kind, template) for kind in KINDS.split()])
+    found = _select(home, _BY_SIGNATURE, (signatures,), project)
+    return sorted(found, key=_by_evidence) if found else _similar(home, template, project)
+
+
+def _similar(home: str, template: str, project: str) -> list[Row]:
+    from ratchet.lessons.ranking import order, rank, words
+
+    asked = _telling(home, words(template))
+    near = _select(home, _BY_WORDS, (asked, CANDIDATES), project) if asked else []
+    scored = [(score, near[at]) for score, at in rank(template, [str(row["when_text"] or "") for row in near])]
+    keys = [(score, True, _count(row, "tried"), _count(row, "worked"), str(row["id"])) for score, row in scored]
+    return [scored[at][1] for at in order(keys)]
+
+
+def _telling(home: str, words: list[str]) -> str:
+    """A query for the rarer of the words: ranking costs 1.5 us for each lesson that has one, and a word that most
+    lessons have ranks nothing."""
+    store = _opened(exposure.store_path(home))
+    try:
+        counts = []
+        for word in words:
+            term = f'"{word}"'
+            (count,) = store.execute(_HOW_MANY, (term, COMMON + 1)).fetchone()
+            if count:
+                counts.append((count, term))
+    finally:
+        store.close()
+    chosen: list[str] = []
+    left = RANKED
+    for count, term in sorted(counts):
+        if chosen and (count > COMMON or count > left):
+            break
+        chosen.append(term)
+        left -= count
+    return " OR ".join(chosen)
+
+
+def repeated(home: str, tool: str, tool_input: Json, asked: str, *, project: str) -> list[Row]:
+    """Lessons whose failed step was literally this one: the same tool and command, parameters aside."""
+    from ratchet.failures.intent import intent
+    from ratchet.failures.signature import mask
+
+    head, _ = intent(tool, tool_input)
+    masked = ""
+    same = []
+    for lesson in _select(home, _BY_STEP, (tool, head), project):
+        failed = lesson.get("failed")
+        if isinstance(failed, str) and failed:
+            masked = masked or mask(asked)
+            if mask(failed) == masked:
+                same.append(lesson)
+    return sorted(same, key=_by_evidence)
+
+
+def top(home: str, project: str) -> list[Row]:
+    """What a session in this project should know from its start: measured effect first, then how often it worked."""
+    clauses = ["l.scope = 'global'"]
+    values: list[str] = []
+    folder = project.rstrip("/")
+    while folder and folder != os.environ.get("HOME"):
+        # As it stands in a body: this folder and those below it, then each folder above it.
+        name = wire.written_in_ascii(folder)
+        clauses.append("instr(l.body, ?) > 0")
+        values.append(name[:-1] if not values else name)
+        folder = os.path.dirname(folder).rstrip("/")
+    where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
+    lessons = _select(home, where, tuple(values), project)
+    effects = exposure.published_effects(home)
+    usual = effects.get("", 0.0)
+    lessons.sort(key=lambda lesson: -effects.get(str(lesson["id"]), usual))
+    return lessons
+
+
+def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -> list[Row]:
+    rows: list[Row] = []
+    store = _opened(exposure.store_path(home))
+    try:
+        for held in store.execute(_SELECT + rest, values):
+            row: Row = dict(zip(_COLUMNS, held, strict=True))
+            body = row.pop("body")
+            opened = wire.read(body) if isinstance(body, str) else {}
+            lesson = {**opened, **row} if isinstance(opened, dict) else row
+            if exposure.concerns(lesson, project):
+                rows.append(lesson)
+    finally:
+        store.close()
+    return rows
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    """For reading only. In a folder that may not be written there is no room for the log's index: the file is then read
+    as it stands, which is right while no log lies beside it. What is no file is not opened: SQLite would wait for the
+    other end of a pipe."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise sqlite3.OperationalError(f"{path} is no regular file")
+    escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        store = sqlite3.connect(f"file:{escaped}?{mode}", uri=True, timeout=BUSY_S, isolation_level=None)
+        try:
+            store.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            store.close()
+            if "immutable" in mode or "locked" in str(error) or os.path.exists(path + "-wal"):
+                raise
+        else:
+            return store
+    raise AssertionError("the second mode either returns or raises")
+
+
+def _by_evidence(lesson: Row) -> tuple[int, int, str]:
+    return -_count(lesson, "worked"), -_count(lesson, "tried"), str(lesson["id"])
+
+
+def _count(row: Row, name: str) -> int:
+    value = row.get(name)
+    return value if isinstance(value, int) else 0

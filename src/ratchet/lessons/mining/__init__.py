@@ -1,0 +1,1 @@
+"""Find in finished sessions what fixed what had failed."""

@@ -1,0 +1,282 @@
+"""What made the difference between a shell command that failed and the one that worked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ratchet.failures.kinds.kind import is_transient
+from ratchet.failures.programs import TEST_RUNNERS
+from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
+from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
+from ratchet.lessons.mining.similar import missing_program
+
+_CODE_KINDS = frozenset(("test_failure", "code_error", "assertion", "wrong_output"))
+_AGAIN_CHARS = 60  # of the command to run again; a longer one is named by its head
+_MISSING_PATH = re.compile(
+    r"no such file|not found|cannot find|could not find|can't find|does not exist|ENOENT|not a git repository"
+    r"|no rule to make|missing script|not a directory|did not match any|no tests? (?:ran|found)|outside",
+    re.IGNORECASE,
+)
+_CD_FAILED = re.compile(r"(?:^|[\s:])cd:|can't cd to", re.MULTILINE)
+_INSTALLS = re.compile(
+    r"^(?:(?:pip|gem|brew|apt|apt-get|dnf|yum|conda|composer|bundle|npm|pnpm|yarn|bun|poetry|pdm|playwright|asdf|mise"
+    r"|pre-commit|cargo|go|uv pip) install|(?:npm|pnpm|bun) i|npm ci|yarn|(?:yarn|pnpm|bun|poetry|pdm|cargo|uv|apk) add"
+    r"|uv sync|mix deps\.get|mix local\.\w+|go mod (?:tidy|download)|go get|cargo fetch|rustup [\w ]+|dotnet restore"
+    r"|corepack \w+)$"
+)
+# Commands that only ask, check or tidy up: that one ran between a failure and its cure says nothing.
+_ASKS = re.compile(
+    r"^(?:git (?:status|log|diff|show|branch|ls-files|ls-tree|rev-parse|remote|blame|describe|reflog|tag|grep"
+    r"|check-ignore|cat-file)|docker (?:ps|logs|inspect|images|info)|kubectl (?:get|describe|logs)|npm (?:ls|view|list"
+    r"|outdated|audit)|pip (?:show|list|freeze|index)|gh [\w-]+ (?:view|list|status|checks|diff)|gh api|curl|wget|http"
+    r"|(?:python|node|ruby)(?: -[ce]?)?|ping|go (?:vet|list|doc|env|version)|cargo (?:check|tree|clippy)|tsc|time"
+    r"|brew (?:list|info)|systemctl status|bd [\w-]+|mix (?:help|dialyzer|credo|xref|compile)|ruff(?: check)?"
+    r"|mypy|eslint|golangci-lint run)$"
+)
+_SERVICES = re.compile(r"\b(?:up|start|serve|server|daemon|restart|launch|boot)\b")
+_NOT_RUNNING = re.compile(
+    r"connection refused|ECONNREFUSED|not running|daemon running|could not connect", re.IGNORECASE
+)
+_MAKERS = re.compile(r"\b(?:build|compile|generate|codegen|bundle|setup|init|bootstrap)\b")
+_MIGRATES = re.compile(r"\bmigrate\b|\bdb:(?:create|setup)|ecto\.(?:create|setup)|\bcreatedb\b")
+_NO_TABLE = re.compile(r"does not exist|no such table|pending migration|unknown database", re.IGNORECASE)
+_FORMATS = re.compile(r"\b(?:format|fmt|gofmt|rustfmt|prettier|black|isort)\b")
+_UNFORMATTED = re.compile(r"not (?:properly )?formatted|would reformat|formatting|code style issues", re.IGNORECASE)
+_FREES = re.compile(r"\b(?:stop|kill|pkill|killall|fuser|down|rm)\b")
+_TAKEN = re.compile(r"already (?:allocated|in use|running|bound)|EADDRINUSE|address (?:already )?in use", re.IGNORECASE)
+_PORT = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
+# Subcommands whose name is a plain word in any message.
+_PLAIN_WORDS = frozenset("install test build start check list show help file code init open info status".split())  # noqa: SIM905
+_TOKEN = re.compile(r"[\w./:@-]{3,}")
+
+
+def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Piece, *, stand_in: bool) -> Remedy:
+    """Why the simple command `piece` of `worked` did what `failed` could not. What the error itself names counts before
+    what merely happened; where several things changed and none is named, there is no advice."""
+    was = failed.piece
+    if was is None:
+        return evidence("unclear", worked.input)
+    if stand_in:
+        missing = missing_program(failed)
+        was = next((each for each in failed.pieces if missing and each.words[0] == missing), was)
+        return _instead(failed, was, piece, rule="stand_in")
+    edits = [call for call in between if call.ok and call.writes]
+    acts = _acts(failed, worked, between, piece)
+    hinted = [act for act in acts if _hinted(failed, act)]
+    if hinted:
+        return _first(failed, hinted)
+    led = _led_in(failed, worked, between, piece)
+    changed = was.plain != piece.plain
+    made = [act for act in acts if _makes(act, piece)]
+    if made and changed and not edits:
+        return _led(failed, was, piece, made)
+    left_out = [word for word in was.operands if word not in piece.operands]
+    if left_out and was.options == piece.options and set(piece.operands) < set(was.operands):
+        return _left_out(was, piece, left_out)
+    if _CD_FAILED.search(failed.message) and not edits:
+        return _folder_kept(failed, was, piece, led)
+    if led and not edits and (_MISSING_PATH.search(failed.message) or led[0].words[0] != "cd"):
+        return _led(failed, was, piece, led)
+    if changed and (_named_change(failed, was, piece) or (not edits and not acts and failed.kind not in _CODE_KINDS)):
+        return _instead(failed, was, piece)
+    if edits:
+        return _edited(edits)
+    return _by_circumstance(failed, worked, was, acts, changed=changed)
+
+
+def _by_circumstance(failed: Call, worked: Call, was: Piece, acts: Sequence[Piece], *, changed: bool) -> Remedy:
+    """Where neither the command nor the code changed for a reason that shows: what had run before it, its folder, or
+    time."""
+    related = [act for act in acts if likely(failed, act)]
+    if len(related) == 1 and not changed:
+        return _first(failed, related)
+    if acts or changed:
+        return evidence("unclear", worked.input)
+    dropped = any(each.words[0] == "cd" and each.plain not in _plains(worked) for each in failed.pieces)
+    if dropped and _MISSING_PATH.search(failed.message):
+        return _stayed(failed, was)
+    # A shell that was stopped by its agent's time limit was given a longer one, which no input shows.
+    if is_transient(failed.kind, failed.message) and not failed.message.startswith("Command timed out"):
+        text = "Run it again as it stands: this failure passes by itself."
+        return Remedy(rule="retry", text=text, do=worked.input, reusable=True)
+    return evidence("unclear", worked.input)
+
+
+def _plains(call: Call) -> set[str]:
+    return {piece.plain for piece in call.pieces}
+
+
+def _acts(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> list[Piece]:
+    """Commands that changed something on the way: those run between, and those put before the command itself."""
+    known = _plains(failed)
+    found: list[Piece] = []
+    for call in between:
+        if call.shell:
+            # Of a chain that failed, all but the command it was for may well have run.
+            ran = call.pieces if call.ok else [each for each in call.pieces if each is not call.piece]
+            found += [each for each in ran if each.plain not in known]
+    for each in worked.pieces:
+        if each is piece:
+            break
+        if each.plain not in known:
+            found.append(each)
+    unique = {each.plain: each for each in found}
+    return [
+        each
+        for each in unique.values()
+        if each.noise == 0 and each.head != piece.head and each.head not in TEST_RUNNERS and not _ASKS.match(each.head)
+    ]
+
+
+def _led_in(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> list[Piece]:
+    """Scene-setting commands new before the one that worked: another folder, an activated environment, a variable."""
+    known = _plains(failed)
+    pieces = [each for call in between if call.ok and call.shell and len(call.pieces) == 1 for each in call.pieces]
+    for each in worked.pieces:
+        if each is piece:
+            break
+        pieces.append(each)
+    return [each for each in pieces if each.words[0] in ("cd", "source", ".", "export") and each.plain not in known]
+
+
+def _makes(act: Piece, piece: Piece) -> bool:
+    """Whether the command made the folder out of which `piece` is run: a virtual environment."""
+    program = piece.words[0].removeprefix("./")
+    return any(len(word) > 2 and program.startswith(word.removeprefix("./") + "/") for word in act.operands)
+
+
+def _hinted(failed: Call, act: Piece) -> bool:
+    """Whether the error itself tells to run this, or it installs what the error misses."""
+    message = failed.message
+    if " " in act.head and re.search(rf"(?<![\w-]){re.escape(act.head)}(?![\w-])", message):
+        return True
+    if act.plain in message or _asked_for(failed, act):
+        return True
+    if _FORMATS.search(act.head) and _UNFORMATTED.search(message):
+        return True
+    if _INSTALLS.match(act.head) is None:
+        return False
+    if failed.kind in ("dependency_missing", "tool_not_found"):
+        return True
+    return any(word in message for word in act.operands if len(word) > 2) or "install" in message
+
+
+def _asked_for(failed: Call, act: Piece) -> bool:
+    """Whether the error asks in plain words for this subcommand of git, or of the very program that failed, or for this
+    program: "commit or stash them", "run Prettier with --write"."""
+    program, _, sub = act.head.rpartition(" ")
+    related = program and (program == "git" or program == failed.head.split(" ")[0])
+    word = sub if related or not program else ""
+    if len(word) < 4 or word in _PLAIN_WORDS:
+        return False
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", failed.message, re.IGNORECASE) is not None
+
+
+def likely(failed: Call, act: Piece) -> bool:
+    """Whether the command has to do with the failure: they speak of the same thing, or it made what was not there."""
+    message = failed.message[:2000]
+    if _SERVICES.search(act.line) and (failed.kind == "network" or _NOT_RUNNING.search(message)):
+        return True
+    if failed.kind in ("dependency_missing", "resource_missing", "tool_not_found") and _MAKERS.search(act.head):
+        return True
+    if _MIGRATES.search(act.line) and _NO_TABLE.search(message):
+        return True
+    if "kill" in act.head and set(_PORT.findall(act.line)).intersection(_PORT.findall(message)):
+        return True
+    if _FREES.search(act.line) and _TAKEN.search(message):
+        return True
+    said = {word.rstrip(".,:").removeprefix("./") for word in _TOKEN.findall(message)}
+    said.update(word.removeprefix("./") for word in (failed.piece.words if failed.piece else ()))
+    return any(len(word) > 2 and word.removeprefix("./") in said for word in act.operands)
+
+
+def _named_change(failed: Call, was: Piece, piece: Piece) -> bool:
+    """Whether the error speaks of what was changed in the command."""
+    lost = [word for word in was.words if word not in piece.words]
+    new = [word for word in piece.words if word not in was.words]
+    return any(
+        len(word) > 1 and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", failed.message) for word in (*lost, *new)
+    )
+
+
+def _bound(failed: Call) -> list[Binding]:
+    command = failed.piece.raw if failed.piece else ""
+    return bindings(failed.message, command, failed.target if failed.head in TEST_RUNNERS else "", failed.project)
+
+
+def _form(raw: str, bound: Sequence[Binding]) -> str:
+    return generalise(without_prose(raw), bound)
+
+
+def _instead(failed: Call, was: Piece, piece: Piece, rule: Rule = "instead") -> Remedy:
+    bound = _bound(failed)
+    if rule == "stand_in":
+        known = {value for value, _ in bound}
+        bound += [(word, "argument") for word in was.operands if word in piece.operands and word not in known]
+    new, old = _form(piece.raw, bound), _form(was.raw, bound)
+    if new == old:
+        # Only what the placeholders stand for differs: the advice is the value that worked.
+        new, old = without_prose(piece.raw), without_prose(was.raw)
+    text = f"Run `{new}` instead of `{old}`."
+    if rule == "stand_in" and missing_program(failed):
+        text = f"`{was.words[0]}` is not available here: run `{new}` instead of `{old}`."
+    if len(text) > ADVICE_CHARS:
+        text = f"Run `{new}`."
+    reusable = not is_code(new) and new != old
+    return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable, form=new)
+
+
+def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:
+    names = {"file" if "/" in word or "." in word else "name" for word in words}
+    named = " and ".join(f"`<{name}>`" for name in sorted(names))
+    text = f"Leave out the {named} that the error names: run `{was.head}` on the rest."
+    return Remedy(rule="instead", text=text, do=piece.exact, reusable=len(words) <= 2)
+
+
+def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
+    bound = _bound(failed)
+    steps = " && ".join(dict.fromkeys(_form(act.line, bound) for act in acts[-3:]))
+    again = _form(failed.piece.raw, bound) if failed.piece else ""
+    if not again or len(again) > _AGAIN_CHARS or is_code(again) or "<message>" in again:
+        again = failed.head
+    text = f"Run `{steps}` first, then `{again}` again."
+    do = " && ".join(act.line for act in acts[-3:])
+    return Remedy(rule="first", text=text, do=do, reusable=not is_code(steps), form=steps)
+
+
+def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
+    bound = _bound(failed)
+    known = {value for value, _ in bound}
+    if _INSTALLS.match(was.head):
+        bound += [(word, "package") for word in was.operands if word in piece.operands and word not in known]
+    do = " && ".join([*(each.exact for each in led[-2:]), piece.exact])
+    new = " && ".join(_form(raw, bound) for raw in (*(each.raw for each in led[-2:]), piece.raw))
+    text = f"Run `{new}` instead of `{_form(was.raw, bound)}` alone."
+    return Remedy(rule="instead", text=text, do=do, reusable=not is_code(new), form=new)
+
+
+def _folder_kept(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
+    """The `cd` itself failed: it was relative to a folder that the shell had left, or was in already."""
+    if led and led[-1].words[0] == "cd":
+        return replace(
+            _led(failed, was, piece, led[-1:]), text="Use an absolute path in `cd`: the shell keeps its folder."
+        )
+    text = "Leave out the `cd`: the shell keeps its folder and is there already."
+    return Remedy(rule="instead", text=text, do=piece.exact, reusable=True)
+
+
+def _stayed(failed: Call, was: Piece) -> Remedy:
+    text = f"Run `{_form(was.raw, _bound(failed))}` from the project's folder, not after a `cd`."
+    return Remedy(rule="instead", text=text, do=was.exact, reusable=not is_code(was.raw))
+
+
+def _edited(edits: Sequence[Call]) -> Remedy:
+    """A change of code fixed it: kept as evidence; a lesson only when the same short change is seen again."""
+    last = edits[-1]
+    name = last.target.rpartition("/")[2]
+    change = last.change if len(edits) == 1 and len(last.change) <= ADVICE_CHARS // 2 else ""
+    text = f"Edit `{name}`:\n{change}" if change else f"Edit `{name}`."
+    return Remedy(rule="edit", text=text, do=change or name, reusable=False)

@@ -1,0 +1,166 @@
+"""Whether a later call of an agent tries the same thing as one that failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
+from ratchet.lessons.mining.calls import Call, Piece, same_path
+
+_WORDS = re.compile(r"\w{2,}")
+# Two writings of one thing share this much of their words. Measured on the real histories: what was meant as the same
+# command again shares 0.7 and more, other uses of one program under 0.5.
+_ALIKE = 0.6
+# Kinds of failure after which another program may do the job: this one is not here, or may not.
+_REPLACEABLE = frozenset(("tool_not_found", "dependency_missing", "permission"))
+_A_FOLDER = re.compile(r"EISDIR|[Ii]s a directory")
+_MISSING_PROGRAM = re.compile(
+    r"command not found: (\S+)|(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found", re.MULTILINE
+)
+
+
+def retries(failed: Call, later: Call) -> Piece | bool:
+    """Whether `later` tries what `failed` tried; for a shell the simple command in which it does."""
+    if failed.shell != later.shell:
+        return False
+    if failed.shell:
+        return next((piece for piece in reversed(later.pieces) if _same_try(failed, piece)), False)
+    if failed.head in ("edit", "write"):
+        return later.head in ("edit", "write") and same_path(failed.target, later.target)
+    if failed.head == "read":
+        return later.head == "read" and same_path(failed.target, later.target)
+    return failed.tool == later.tool and _same_fields(failed, later)
+
+
+def moved(failed: Call, later: Call) -> bool:
+    """Whether `later` reads the file that `failed` looked for in the wrong place: one that the error names, or one of
+    the same name elsewhere."""
+    if failed.head != "read" or later.head != "read" or not later.target or same_path(failed.target, later.target):
+        return False
+    name = _basename(later.target)
+    return (
+        name == _basename(failed.target) or f"Did you mean {name}" in failed.message or later.target in failed.message
+    )
+
+
+def stands_in(failed: Call, later: Call) -> Piece | bool:
+    """Whether `later` does by another program or tool what `failed` could not: on the same operands, after a failure
+    that means "not here" or "not like this"."""
+    if not later.ok:
+        return False
+    if failed.head == "read" and failed.target and later.head not in ("read", "edit", "write"):
+        if failed.kind == "context_overflow":
+            return failed.target in later.input
+        if _A_FOLDER.search(failed.message):
+            return later.head in ("ls", "glob", "find", "tree") and failed.target in later.input
+    if not (failed.shell and later.shell) or failed.kind not in _REPLACEABLE:
+        return False
+    missing = missing_program(failed)
+    lost = next((piece for piece in failed.pieces if missing and piece.words[0] == missing), failed.piece)
+    if lost is None:
+        return False
+    # What it was to work on, or the script that could not be run itself.
+    wanted = {word for word in (*lost.operands, lost.words[0]) if len(word) > 2 and ("/" in word or "." in word[1:])}
+    for piece in later.pieces:
+        named = wanted.intersection(piece.operands) or (lost.operands and set(lost.operands) <= set(piece.operands))
+        if piece.words[0] != lost.words[0] and named:
+            return piece
+    return False
+
+
+def missing_program(call: Call) -> str:
+    """The program that the failing shell could not find, "" when that is not what failed."""
+    found = _MISSING_PROGRAM.search(call.message[:2000])
+    return (found.group(1) or found.group(2)).rstrip(":,.") if found else ""
+
+
+def _same_try(failed: Call, piece: Piece) -> bool:
+    mine = failed.piece
+    if mine is None:
+        return False
+    if piece.head != mine.head:
+        return _as_module(mine, piece)
+    if mine.head in TEST_RUNNERS:
+        return covers_test(piece.target, mine.target)
+    if mine.head.split(" ")[0] in INTERPRETERS and not mine.target:
+        return alike(mine.raw, piece.raw)
+    return mine.target == piece.target and _same_operands(failed, mine, piece)
+
+
+def _as_module(script: Piece, piece: Piece) -> bool:
+    """Whether a script of Python's was run as the module that it is."""
+    if script.words[0][:6] != "python" or "-m" not in piece.words[:-1] or script.target[-3:] != ".py":
+        return False
+    module = piece.words[piece.words.index("-m") + 1]
+    return same_path(module.replace(".", "/") + ".py", script.target)
+
+
+def covers_test(ran: str, wanted: str) -> bool:
+    """Whether running `ran` (a test, file or folder; "" is all) runs `wanted` too."""
+    if not ran or ran == wanted:
+        return True
+    return bool(wanted) and (
+        wanted.startswith((ran.rstrip("/") + "/", ran + "::", ran + ":")) or same_path(ran, wanted)
+    )
+
+
+def _same_operands(failed: Call, mine: Piece, piece: Piece) -> bool:
+    """Whether two uses of one command head are about the same thing, seen from what they are given."""
+    was, now = mine.operands, piece.operands
+    if was == now:
+        return True
+    lost = [word for word in was if word not in now]
+    new = [word for word in now if word not in was]
+    if not lost:
+        # Something was added: of a look-up that makes another question.
+        return mine.noise == 0 and (" " in mine.head or bool(was))
+    if not new:
+        return all(_named(word, failed.message) for word in lost)
+    if len(lost) == len(new) and all(
+        names(failed.message, after) or _basename(before) == _basename(after)
+        for before, after in zip(lost, new, strict=True)
+    ):
+        return True
+    return mine.noise == 0 and share(mine.words, piece.words) >= _ALIKE + 0.1
+
+
+def names(message: str, value: str) -> bool:
+    """Whether a message names this very value, not a longer one that begins or ends with it."""
+    return bool(value) and re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/:-])", message) is not None
+
+
+def _named(word: str, message: str) -> bool:
+    """Whether an error message speaks of `word`, or of a folder above it."""
+    if word in message:
+        return True
+    parts = word.rstrip("/").split("/")
+    return any("/".join(parts[:count]) in message for count in range(2, len(parts)))
+
+
+def _same_fields(failed: Call, later: Call) -> bool:
+    """Whether two calls of one tool share their main input: the longest text of the first, or most fields."""
+    mine, other = failed.fields, later.fields
+    if not mine or not other:
+        return bool(failed.input) and failed.input == later.input
+    texts = [(len(value), name) for name, value in mine.items() if isinstance(value, str)]
+    if texts:
+        name = max(texts)[1]
+        value, after = mine[name], other.get(name)
+        return isinstance(value, str) and isinstance(after, str) and (value == after or alike(value, after))
+    return 2 * sum(other.get(name) == value for name, value in mine.items()) > len(mine)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two texts share most of their words."""
+    return share(_WORDS.findall(one[:4000]), _WORDS.findall(other[:4000])) >= _ALIKE
+
+
+def share(one: Iterable[str], other: Iterable[str]) -> float:
+    """Jaccard's index of two bags taken as sets: 1 the same, 0 nothing in common."""
+    a, b = set(one), set(other)
+    return len(a & b) / len(a | b) if a or b else 1.0
+
+
+def _basename(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]

@@ -1,0 +1,193 @@
+"""Answers a failure with what is remembered about it, or says that nothing is.
+
+First the very signature, or its pattern: a look-up each. Then lessons that share words with the text (at most
+`CANDIDATES`, by BM25), compared in full by `lessons.ranking`. What is not similar enough is not returned: an agent that
+is handed the advice for another failure is worse off than one that is handed none.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from ratchet.failures.excerpt import error_lines
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.redaction.text import redact
+from ratchet.failures.signature import TEXT_LIMIT, sign, template_of
+from ratchet.lessons.exposure import concerns
+from ratchet.lessons.ranking import order, rank, words
+from ratchet.ports import Store, Where
+from ratchet.records import Json, Lesson, LessonState, Row, Scope
+
+CANDIDATES = 64  # eight held all that was found among 10,000 lessons; many lessons of one wording need more
+_OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
+
+_NAMES = 8
+_QUOTED = re.compile(r"(['\"`])([\w.@\-]{1,60})\1")
+
+Match = Literal["exact", "pattern", "similar"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One recalled lesson. `match` is "exact" (the same signature), "pattern" (another signature of the same pattern),
+    both with score 1, or "similar"; `score` in [0, 1] is the similarity."""
+
+    lesson: Lesson
+    match: Match
+    score: float
+
+    @property
+    def text(self) -> str:
+        """The advice, verbatim."""
+        return self.lesson.text
+
+    @property
+    def id(self) -> str:
+        return self.lesson.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """Lessons, best first. `abstained` says that nothing known is similar enough; with `searched` = 0 because there is
+    nothing to search. `searched` counts the lessons of the store in the states asked for."""
+
+    lessons: tuple[Found, ...]
+    searched: int
+    elapsed_ms: float
+
+    @property
+    def abstained(self) -> bool:
+        return not self.lessons
+
+
+def recall(
+    store: Store,
+    text: str,
+    *,
+    limit: int = 5,
+    project: str | None = None,
+    states: tuple[LessonState, ...] = ("active", "candidate"),
+) -> Recalled:
+    """The lessons for this error text, traceback, tool output or question; best first, at most `limit`.
+
+    `project` (a folder) leaves out what was learnt elsewhere and is not global; None searches every project, which is
+    for a person asking their own store. Lessons quarantined or retired never come back unless `states` asks for them.
+    Exact matches come first, then those of the pattern, then bands of similarity; inside each, evidence decides, never
+    age. Raises StoreError when the store cannot be read: that is no answer, unlike an empty one.
+    """
+    started = time.perf_counter()
+    wanted = max(0, limit)
+    said = redact(_ends(text))  # as everything stored was, so that signatures agree
+    template = template_of(said)
+    allowed: Where = {"state": ("in", list(states))}
+    searched = _count(store, allowed)
+    found: dict[str, Found] = {}
+    if searched and template and wanted:
+        signature = sign(kind_of(said), template)
+        found |= _new(found, _exact(store, signature, allowed, project, said))
+        if len(found) < wanted:
+            found |= _new(found, _of_pattern(store, signature, allowed, project))
+        if len(found) < wanted:
+            found |= _new(found, _similar(store, template, allowed, project))
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return Recalled(lessons=tuple(found.values())[:wanted], searched=searched, elapsed_ms=elapsed_ms)
+
+
+def quoted_names(text: str) -> list[str]:
+    """The single words that an error text quotes (a module, a key, a branch), which its signature leaves out; kept as
+    `names` with a lesson, they tell apart what shares a signature."""
+    quoted = _QUOTED.findall(error_lines(text))
+    return list(dict.fromkeys([name for _, name in quoted if not name.isdigit()]))[:_NAMES]
+
+
+def lesson_of(row: Row) -> Lesson:
+    """The lesson that a row of the table `lessons` holds."""
+
+    def said(name: str) -> str:
+        return str(row.get(name) or "")
+
+    def number(name: str) -> int:
+        return int(cast(int, row.get(name) or 0))
+
+    def several(name: str) -> tuple[str, ...]:
+        return tuple(map(str, cast("list[Json]", row.get(name) or [])))
+
+    return Lesson(
+        id=said("id"),
+        text=said("text"),
+        state=cast(LessonState, said("state")),
+        scope=cast(Scope, said("scope")),
+        signature=said("signature"),
+        kind=said("kind"),
+        tried=number("tried"),
+        worked=number("worked"),
+        when=said("when_text"),
+        example=said("example"),
+        tool=said("tool"),
+        head=said("head"),
+        target=said("target"),
+        projects=several("projects"),
+        reason=said("reason"),
+        evidence=several("evidence"),
+        provenance=said("provenance"),
+        revision=number("revision"),
+    )
+
+
+def _ends(text: str) -> str:
+    """What `template_of` looks at; more need not be redacted."""
+    half = TEXT_LIMIT // 2
+    return text if len(text) <= TEXT_LIMIT else f"{text[:half]}\n{text[-half:]}"
+
+
+def _count(store: Store, where: Where) -> int:
+    counted = store.sum_by("lessons", [], ["count:*"], where)
+    return int(cast(int, counted[0]["count:*"])) if counted else 0
+
+
+def _new(found: Collection[str], more: Iterable[Found]) -> dict[str, Found]:
+    return {each.id: each for each in more if each.id not in found}
+
+
+def _exact(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[Found]:
+    rows = store.find("lessons", {**where, "signature": signature}).rows
+    found = _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project)])
+    if len(found) > 1:
+        # A signature masks quoted names, so lessons for two missing modules share it: those that name others come last.
+        asked = set(quoted_names(text))
+        told = {str(row["id"]): set(map(str, cast("list[Json]", row.get("names") or []))) for row in rows}
+        found.sort(key=lambda each: bool(asked and told[each.id]) and not asked & told[each.id])
+    return found
+
+
+def _of_pattern(store: Store, signature: str, where: Where, project: str | None) -> list[Found]:
+    """Lessons for other signatures that analysis, or a person, holds to be the same failure."""
+    held = store.get("signatures", signature)
+    pattern = held.get("pattern") if held else None
+    if not pattern:
+        return []
+    rows = store.find("lessons", {**where, "pattern": pattern}).rows
+    return _ordered([Found(lesson=lesson, match="pattern", score=1.0) for lesson in _of_project(rows, project)])
+
+
+def _similar(store: Store, template: str, where: Where, project: str | None) -> list[Found]:
+    wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS
+    rows = store.match("lessons", words(template), where, limit=wanted)
+    lessons = _of_project(rows, project)[:CANDIDATES]
+    advice = [f"{lesson.head} {lesson.text}" for lesson in lessons]
+    hits = rank(template, [lesson.when for lesson in lessons], advice=advice)
+    return _ordered([Found(lesson=lessons[position], match="similar", score=score) for score, position in hits])
+
+
+def _of_project(rows: Iterable[Row], project: str | None) -> list[Lesson]:
+    """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones."""
+    return [lesson_of(row) for row in rows if project is None or concerns(row, project)]
+
+
+def _ordered(found: list[Found]) -> list[Found]:
+    keys = [(f.score, f.lesson.state == "active", f.lesson.tried, f.lesson.worked, f.id) for f in found]
+    return [found[position] for position in order(keys)]

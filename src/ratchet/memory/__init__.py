@@ -1,1 +1,0 @@
-"""What was learnt: resolutions mined from history, lessons made of them, and recall at the next failure."""

@@ -1,0 +1,1 @@
+"""A run becomes an outcome: in code, through hooks, out of histories (`sources`), by OTLP."""

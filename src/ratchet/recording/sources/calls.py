@@ -1,0 +1,150 @@
+"""Turns an agent's tool call and its result into an Outcome: the same for every history that holds tool calls.
+
+An open call is a Row, since it waits in a source's carry for a result that a growing file has not got yet. Its texts
+are redacted when it opens: the carry is stored too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ratchet import ids as coin
+from ratchet.failures import intent
+from ratchet.failures import tool_call as toolcall
+from ratchet.failures.unflagged import says_failure
+from ratchet.recording.sources import fields
+from ratchet.records import Failure, Json, Outcome, Row, Step
+
+# These exit with 1 to say "nothing found" or "they differ": an answer, not a failure (their manual pages).
+_ANSWERS_BY_EXIT = frozenset(
+    ("grep", "egrep", "fgrep", "rg", "ag", "ack", "git grep", "diff", "git diff", "cmp", "test", "[")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came back from a call. `failed` is the source's own flag (None: it has none); a result that is not to be
+    `judged` by what it says is one whose failures are outcomes of their own."""
+
+    text: str
+    failed: bool | None = None
+    at: float | None = None
+    duration_s: float | None = None
+    exit_code: int | None = None
+    status: int | None = None
+    kind: str = ""
+    type: str = ""
+    judged: bool = True
+    says_failed: bool = False  # no flag, but the source's own way to word an error
+
+
+def step_of(tool: str, tool_input: Json) -> Step:
+    """What a call of a tool does, its texts redacted and capped."""
+    head, target = intent.intent(tool, tool_input)
+    return Step(
+        tool=toolcall.whole_text(tool)[:200],
+        head=toolcall.safe(head, 200),
+        target=toolcall.safe(target, 500),
+        input=toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
+        change=toolcall.safe(toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
+    )
+
+
+def opened(
+    tool: str,
+    tool_input: Json,
+    *,
+    at: float | None,
+    model: str = "",
+    project: str = "",
+    thread: str = "",
+) -> Row:
+    """A call that waits for its result."""
+    step = step_of(tool, tool_input)
+    call: Row = {"tool": step.tool, "head": step.head, "target": step.target, "input": step.input}
+    if step.change:
+        call["change"] = step.change
+    if at is not None:
+        call["at"] = at
+    for name, value in (("model", model), ("project", project), ("thread", thread)):
+        if value:
+            call[name] = value
+    return call
+
+
+def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tokens: int | None = None) -> Outcome:
+    """The Outcome of a call with its result. `key` is the source's own name of the call (see `coin.outcome_id`)."""
+    tool = fields.text(call.get("tool")) or "unknown"
+    head = fields.text(call.get("head"))
+    began = fields.number(call.get("at"))
+    started_at = began if began is not None else result.at
+    duration_s = result.duration_s
+    if duration_s is None and began is not None and result.at is not None:
+        duration_s = max(0.0, result.at - began)
+    failure = failure_of(result, tool=tool, head=head)
+    return Outcome(
+        id=coin.outcome_id(agent, session, key),
+        agent=agent,
+        task=tool,
+        ok=failure is None,
+        started_at=started_at or 0.0,
+        duration_s=duration_s,
+        tokens=tokens or None,
+        model=fields.text(call.get("model")),
+        source=agent,
+        session=session,
+        thread=fields.text(call.get("thread")),
+        project=fields.text(call.get("project")),
+        failure=failure,
+        step=Step(
+            tool=tool,
+            head=head,
+            target=fields.text(call.get("target")),
+            input=fields.text(call.get("input")),
+            change=fields.text(call.get("change")),
+        ),
+        context={} if failure else {"result": toolcall.result_mark(result.text)},
+    )
+
+
+def model_failure(
+    message: str, *, agent: str, session: str, key: str, at: float, status: int | None = None, **where: str
+) -> Outcome:
+    """A call of the model that failed: task "model". `where` may hold thread, project, model and the failure's type."""
+    return Outcome(
+        id=coin.outcome_id(agent, session, f"model:{key}"),
+        agent=agent,
+        task="model",
+        ok=False,
+        started_at=at,
+        model=where.get("model", ""),
+        source=agent,
+        session=session,
+        thread=where.get("thread", ""),
+        project=where.get("project", ""),
+        failure=Failure(
+            message=toolcall.safe(message, toolcall.MESSAGE_CHARS), status=status, type=where.get("type", "")
+        ),
+    )
+
+
+def failure_of(result: Result, *, tool: str = "", head: str = "") -> Failure | None:
+    """What went wrong, by the source's flag, by an exit code, or by what the text says; None when nothing did."""
+    text = toolcall.untagged(result.text)
+    kind = result.kind or toolcall.certain_kind(text)
+    failed = result.failed
+    if failed is None and result.exit_code and not (result.exit_code == 1 and head in _ANSWERS_BY_EXIT):
+        failed = True
+    flagged = bool(failed)
+    if not flagged and not kind and not result.says_failed and text is result.text:
+        judged = toolcall.ends(text, toolcall.JUDGED_CHARS)
+        if not result.judged or not says_failure(judged, tool=tool, head=head):
+            return None
+    return Failure(
+        message=toolcall.message_text(text),
+        kind=kind,
+        type=result.type,
+        status=result.status,
+        exit_code=result.exit_code or None,
+        flagged=flagged,
+    )

@@ -1,0 +1,139 @@
+"""Finds the histories below the paths that a person names, and in the usual homes when they name none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ratchet.errors import BackendError, UsageError
+from ratchet.ports import Source
+from ratchet.recording.sources import claimed_by
+from ratchet.recording.sources.lines import peek
+from ratchet.recording.sources.textlog import NAME as LOG
+from ratchet.records import Quarantined
+
+# Trees of other people's files: nobody keeps a history there, and they are large.
+_PASSED_BY = frozenset(
+    (".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".processed", ".rejected")
+)
+# A file so named was meant as a history: when nothing reads it, that is an error and not a file beside the others.
+_MEANT = (".jsonl", ".ndjson", ".traj", ".log", ".jsonl.gz", ".jsonl.zst", ".log.gz")
+# Prose and source code quote tracebacks without being logs.
+_QUOTING = (".md", ".rst", ".adoc", ".html", ".py", ".js", ".ts", ".go", ".rs", ".java", ".rb", ".csv", ".tsv", ".json")
+
+
+@dataclass(slots=True)
+class Found:
+    """Files to read, in a stable order; those left aside with the reason; those that could not be looked at."""
+
+    files: list[str] = field(default_factory=list)
+    skipped: list[Quarantined] = field(default_factory=list)
+    quarantined: list[Quarantined] = field(default_factory=list)
+
+
+def usual_homes(environ: Mapping[str, str]) -> list[str]:
+    """Where Claude Code and Codex keep their histories, those of them that exist."""
+    user = environ.get("HOME") or str(Path("~").expanduser())
+    claude = environ.get("CLAUDE_CONFIG_DIR")
+    codex = environ.get("CODEX_HOME") or f"{user}/.codex"
+    places = [
+        f"{user}/.claude/projects",
+        f"{user}/.config/claude/projects",
+        f"{codex}/sessions",
+        f"{codex}/archived_sessions",
+    ]
+    if claude:
+        places.insert(0, f"{claude}/projects")
+    return [place for place in dict.fromkeys(places) if Path(place).is_dir()]
+
+
+def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> Found:
+    """The histories below `paths`. A file that is named itself is always among them; below a folder, what is clearly
+    no history (empty, binary, prose, settings) is left aside.
+
+    Raises UsageError for a path that does not exist.
+    """
+    asked = tuple(plugins)
+    found = Found()
+    met: set[tuple[int, int]] = set()
+    for path in paths:
+        if not os.path.lexists(path):
+            raise UsageError(f"no such file or folder: {path}")
+        if Path(path).is_dir():
+            _below(path, asked, met, found)
+        elif _is_new(path, met, found):
+            if Path(path).is_file():
+                found.files.append(path)
+            else:  # a pipe or a device may have no end
+                found.quarantined.append(Quarantined(path=path, line=0, reason="no regular file"))
+    return found
+
+
+def _is_new(path: str, met: set[tuple[int, int]], found: Found) -> bool:
+    """Whether a file or folder has not been met under another name (links may form a circle)."""
+    try:
+        about = Path(path).stat()
+    except OSError as error:
+        found.quarantined.append(Quarantined(path=path, line=0, reason=_why(error)))
+        return False
+    key = (about.st_dev, about.st_ino)
+    new = key not in met
+    met.add(key)
+    return new
+
+
+def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], found: Found) -> None:
+    folders = [top]
+    while folders:
+        folder = folders.pop()
+        if not _is_new(folder, met, found):
+            continue
+        inner: list[str] = []
+        for entry in _entries(folder, found):
+            if _is_folder(entry):
+                if entry.name not in _PASSED_BY:
+                    inner.append(entry.path)
+            elif _is_new(entry.path, met, found):
+                _sort_in(entry.path, plugins, found)
+        folders += reversed(inner)
+
+
+def _entries(folder: str, found: Found) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as listed:
+            yield from sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        found.quarantined.append(Quarantined(path=folder, line=0, reason=_why(error)))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself, or into a folder that is closed: what is wrong is told where it is looked at
+        return False
+
+
+def _sort_in(path: str, plugins: tuple[Source, ...], found: Found) -> None:
+    """Put a file met on the way among those to read, or aside."""
+    if not Path(path).is_file():  # a socket, a pipe: opening one may wait for ever
+        return
+    try:
+        head = peek(path)
+    except (OSError, BackendError) as error:
+        found.quarantined.append(Quarantined(path=path, line=0, reason=_why(error)))
+        return
+    source = claimed_by(head, plugins)
+    name = path.lower()
+    if source is not None and not (source.name == LOG and name.endswith(_QUOTING)):
+        found.files.append(path)
+    elif head.strip() and name.endswith(_MEANT):
+        found.files.append(path)  # reading it names what is wrong with it
+    else:
+        reason = "empty" if not head.strip() else "no history"
+        found.skipped.append(Quarantined(path=path, line=0, reason=reason))
+
+
+def _why(error: OSError | BackendError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

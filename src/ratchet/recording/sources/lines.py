@@ -1,0 +1,208 @@
+"""Reads files of JSON lines byte for byte: what is good is kept, what is bad costs itself and is named.
+
+A line ends at a line feed only (texts hold raw U+2028 and U+2029). Several objects on one line are read one after
+another. A last line without its line feed is consumed once it parses whole; until then a later read meets it again.
+Files may be compressed (gzip, zstandard); offsets count the bytes of the plain text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ratchet.recording.sources.unpacked import damage_of, open_plain
+from ratchet.records import Json, Row
+
+HEAD_BYTES = 65536  # what a source sees of a file to decide whether it is its own
+_HEADS = 4  # how many times as much is looked at where lines are broken
+_LINE_LIMIT_BYTES = 256 << 20  # real lines reach 20 MB; one beyond this is no line of a history, and would fill memory
+_IDENTITY_BYTES = 4096  # enough to tell a file from the one that replaced it: the first line holds a session's id
+_BOM = b"\xef\xbb\xbf"
+_decode = json.JSONDecoder().raw_decode
+# An escaped backslash, a pair of surrogates, or half of one.
+_HEX2 = "[0-9a-fA-F]{2}"
+_SURROGATES = re.compile(rf"\\\\|\\u[dD][89abAB]{_HEX2}\\u[dD][c-fC-F]{_HEX2}|\\u[dD][89a-fA-F]{_HEX2}")
+_NOT_BLANK = re.compile(r"[^ \t\r\n]")
+_LONE_CHARS = 6  # `\ud83d`
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: the objects on it, and why the rest of it could not be read ("" when all was)."""
+
+    number: int  # from 1
+    objects: list[Row]
+    reason: str
+    offset: int  # byte up to which the file is consumed, this line included
+
+
+def peek(path: str) -> bytes:
+    """The first 64 kB of the plain file, and on to the end of the line that they cut; more where all of that is broken
+    lines of JSON, since those say nothing of the ones behind them. Raises OSError, BackendError."""
+    head = b""
+    with open_plain(path) as file:
+        for _ in range(_HEADS):
+            piece = file.read(HEAD_BYTES)
+            head += piece
+            if len(piece) < HEAD_BYTES:
+                break
+            head += file.readline(_LINE_LIMIT_BYTES)
+            if not head.lstrip().startswith(b"{") or objects_in(head):
+                break
+    return head
+
+
+@lru_cache(maxsize=1)  # every source is asked about the same head
+def objects_in(head: bytes) -> tuple[Row, ...]:
+    """The objects on the first 64 readable lines of a head: what `Source.claims` looks at."""
+    found: list[Row] = []
+    for raw in head.split(b"\n"):
+        if len(found) >= 64:
+            break
+        found += decode(raw)[0]
+    return tuple(found)
+
+
+def storable(text: str) -> str:
+    """JSON text whose halves of characters (a tool cut one in two) are marked as lost: no store takes them."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return text
+    return _SURROGATES.sub(lambda found: "\\ufffd" if len(found[0]) == _LONE_CHARS else found[0], text)
+
+
+def decode(raw: bytes) -> tuple[list[Row], str]:
+    """(the objects on one line, why the rest of it cannot be read)."""
+    found: list[Row] = []
+    try:
+        text = storable(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return found, f"not UTF-8 (byte {error.start + 1} of the line)"
+    reason = ""
+    at = 0
+    while not reason:
+        at = _skip_blank(text, at)
+        if at == len(text):
+            break
+        try:
+            value, at = _decode(text, at)
+        except json.JSONDecodeError as error:
+            reason = _broken(text, error, len(found))
+        except RecursionError:
+            reason = "nested too deeply to be read"
+        except ValueError as error:  # a number of more than 4,300 digits
+            reason = f"a value cannot be read ({error})"
+        else:
+            if isinstance(value, dict):
+                found.append(value)
+            else:
+                reason = f"not an object but {_named(value)}"
+    return found, reason
+
+
+def _skip_blank(text: str, at: int) -> int:
+    found = _NOT_BLANK.search(text, at)
+    return len(text) if found is None else found.start()
+
+
+def _broken(text: str, error: json.JSONDecodeError, before: int) -> str:
+    if "\0" in text:
+        return "holds NUL bytes (the file was not written out before a crash)"
+    start = f"after {before} good object(s): " if before else ""
+    return f"{start}not valid JSON ({error.msg.removesuffix(' at')} at character {error.pos + 1})"
+
+
+def _named(value: Json) -> str:
+    return "a list" if isinstance(value, list) else "null" if value is None else f"a {type(value).__name__}"
+
+
+def start_of(file: io.BufferedReader, offset: int, carry: Row) -> int:
+    """Where to continue: `offset`, or 0 (with an emptied `carry`) when the file was replaced or cut since."""
+    head = file.read(_IDENTITY_BYTES)
+    if offset:
+        length = carry.get("head_bytes")
+        known = carry.get("head")
+        same = isinstance(length, int) and _digest(head[:length]) == known
+        if not same or file.seek(offset - 1) != offset - 1 or not file.read(1):
+            carry.clear()
+            offset = 0
+    if not offset:
+        carry["head_bytes"] = len(head)
+        carry["head"] = _digest(head)
+    file.seek(offset)
+    return offset
+
+
+def _digest(head: bytes) -> str:
+    return hashlib.sha256(head).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """One line's bytes, the line feed included where it has one; or why nothing behind `end` can be read."""
+
+    number: int  # from 1
+    data: bytes
+    end: int  # byte behind it
+    damage: str = ""
+
+
+def raw_lines(path: str, offset: int, carry: Row) -> Iterator[Raw]:
+    """The bytes of each line from `offset` on. Raises OSError, BackendError when the file cannot be opened.
+
+    `carry` keeps what the next read needs: the count of whole `lines`, and what the file begins with (`first` is the
+    hash of its first line, the same however far the file has grown). While a line is out, it stands for the file up to
+    the end of that line.
+    """
+    with open_plain(path) as file:
+        end = start_of(file, offset, carry)
+        done = carry.get("lines")
+        number = done if isinstance(done, int) else 0
+        while True:
+            data, damage = _next_raw(file)
+            if damage:
+                yield Raw(number + 1, b"", end, damage)
+            if damage or not data:
+                return
+            bare = data
+            if end == 0:
+                bare = data.removeprefix(_BOM)
+                carry["first"] = _digest(bare.rstrip(b"\r\n"))
+            end += len(data)
+            if data.endswith(b"\n"):
+                carry["lines"] = number + 1
+            yield Raw(number + 1, bare, end)
+            number += 1
+
+
+def lines_of(path: str, offset: int, carry: Row) -> Iterator[Line]:
+    """The objects of each line from `offset` on, blank lines left out. See `raw_lines`."""
+    consumed = offset
+    for raw in raw_lines(path, offset, carry):
+        if raw.damage:
+            yield Line(raw.number, [], raw.damage, consumed)
+            return
+        objects, reason = decode(raw.data)
+        if reason and not raw.data.endswith(b"\n"):
+            consumed = raw.end - len(raw.data)
+            reason = f"cut off at the end of the file; read again once it grows ({reason})"
+            yield Line(raw.number, [], reason, consumed)
+            continue
+        consumed = raw.end
+        if objects or reason:
+            yield Line(raw.number, objects, reason, consumed)
+
+
+def _next_raw(file: io.BufferedReader) -> tuple[bytes, str]:
+    """(the next line with its line feed, why nothing more can be read)."""
+    try:
+        raw = file.readline(_LINE_LIMIT_BYTES)
+    except OSError as error:
+        return b"", f"cannot be read from here on ({error.strerror})"
+    if len(raw) == _LINE_LIMIT_BYTES and not raw.endswith(b"\n"):
+        return b"", f"a line of more than {_LINE_LIMIT_BYTES >> 20} MB; nothing behind it was read"
+    return raw, "" if raw else damage_of(file)

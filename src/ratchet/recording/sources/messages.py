@@ -1,0 +1,328 @@
+"""Conversations with tool calls, as JSON lines or as one document, in any of the common shapes (see
+`message_shapes`): Gemini CLI, Qwen Code, Copilot CLI, pi, opencode, OpenHands, SWE-agent, tau-bench, and every agent
+that keeps its messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ratchet.ports import Read
+from ratchet.recording.sources import calls, fields
+from ratchet.recording.sources.document import is_document, read_document, whole_document
+from ratchet.recording.sources.lines import objects_in, peek
+from ratchet.recording.sources.message_shapes import Closes, Opens, events_of
+from ratchet.recording.sources.reading import Item, moment, read_records, table, tally
+from ratchet.records import Json, Outcome, Row
+
+NAME = "messages"
+# Where a document keeps its conversation. SWE-agent's steps come before its history: both tell the same.
+_HOLDERS = (
+    "trajectory",
+    "traj",
+    "messages",
+    "history",
+    "conversation",
+    "events",
+    "contents",
+    "transcript",
+    "simulations",
+)
+_SESSION = ("sessionId", "session_id", "conversation_id", "thread_id", "id")
+# A task is tried many times, by many models: its name and how a try began name the try.
+_TASK = ("instance_id", "task_id")
+_BEGINNING = 6  # messages or events; the first ones are the same in every try
+_IN_DOCUMENT = re.compile(
+    rb'"(?:role|toolCalls|tool_calls|trajectory|traj|observation|projectHash)"\s*:|"kind"\s*:\s*"\w+Event"|"type"\s*:\s*"gemini"'
+)
+_COPILOT = ("session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete")
+_ROLES = frozenset(("assistant", "user", "system", "tool", "function", "toolResult", "model", "developer"))
+
+
+class Messages:
+    """The Source of conversations."""
+
+    name = NAME
+
+    def claims(self, head: bytes) -> bool:
+        """Whether the first records are messages, or a document holds some."""
+        if is_document(head):
+            if _IN_DOCUMENT.search(head) is None:
+                return False
+            document = whole_document(head)
+            records = document if isinstance(document, list) else [document]
+            return document is None or any(
+                _speaks(item) or (isinstance(item, dict) and _is_own(item)) for item in records
+            )
+        return any(_is_own(record) for record in objects_in(head))
+
+    def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
+        """See `ports.Source`. A document, or a line that holds a whole conversation, is a session of its own."""
+        conversations = _Conversations(path, carry)
+        if is_document(peek(path)):
+            return read_document(path, carry, conversations.take_document, name=NAME)
+        return read_records(path, offset, carry, conversations.take, name=NAME)
+
+
+def _is_own(record: Row) -> bool:
+    role = record.get("role")
+    if isinstance(role, str):
+        return role in _ROLES and not {"content", "tool_calls", "parts", "toolCalls"}.isdisjoint(record)
+    inner = record.get("message")
+    if isinstance(inner, dict) and "role" in inner and ("parts" in inner or record.get("type") == "message"):
+        return True
+    if isinstance(record.get("data"), dict) and record.get("type") in _COPILOT:
+        return True
+    if record.get("type") == "session" and "cwd" in record:  # pi's header
+        return True
+    if record.get("type") == "gemini" or ("sessionId" in record and "projectHash" in record):
+        return True
+    if isinstance(record.get("kind"), str) and str(record["kind"]).endswith("Event") and "source" in record:
+        return True
+    if record.get("source") in ("agent", "user", "environment") and ("action" in record or "observation" in record):
+        return True
+    return bool(_holder(record)) or _is_langchain(record)
+
+
+def _is_langchain(record: Row) -> bool:
+    return record.get("type") in ("ai", "human") and ("content" in record or isinstance(record.get("data"), dict))
+
+
+class _Conversations:
+    """Reads the conversations of one file; its whole memory is the carry."""
+
+    def __init__(self, path: str, carry: Row) -> None:
+        self._path = path
+        self._carry = carry
+
+    def take_document(self, document: Json) -> list[Item] | None:
+        """The steps of all conversations in a document."""
+        if isinstance(document, dict):
+            return self._whole(document) if _holder(document) else self.take(document, 0)
+        records = document if isinstance(document, list) else []
+        if any(isinstance(item, dict) and _holder(item) and "role" not in item for item in records):
+            return [step for item in fields.rows(records) for step in self._whole(item) or ()]
+        return self._steps(records, {})
+
+    def take(self, record: Row, _line: int) -> list[Item] | None:
+        """What one line teaches: a message, a session's header, or a whole conversation."""
+        if _holder(record) and "role" not in record and not isinstance(record.get("message"), dict):
+            return self._whole(record, _digest(record))
+        if record.get("type") == "session" or ("sessionId" in record and "projectHash" in record):
+            self._carry["session"] = fields.text(fields.first(record, ("sessionId", "id")))
+            self._carry["project"] = fields.text(record.get("cwd"))
+            self._carry["agent"] = "pi" if record.get("type") == "session" else "gemini-cli"
+            return []
+        return self._step(record)
+
+    def _whole(self, document: Row, unnamed: str = "") -> list[Item] | None:
+        """A conversation that is whole: its calls end with it. `unnamed` is its session when it names none."""
+        holder = _holder(document)
+        if not holder:
+            return None
+        named = fields.first(document, _SESSION)
+        held = document[holder]
+        listed: list[Json] = held if isinstance(held, list) else []
+        task = None if named else fields.first(document, _TASK)
+        if isinstance(task, str | int):
+            named = f"{task}-{_digest(listed[:_BEGINNING])}"
+        trial = document.get("trial")
+        about: Row = {
+            "agent": _agent_of(document, holder),
+            "session": str(named) if isinstance(named, str | int) else unnamed,
+            "model": fields.text(fields.first(document, ("model", "model_name"))),
+            "fenced": holder in ("history", "messages") and _acts_in_fences(document, holder),
+        }
+        if trial is not None and about["session"]:
+            about["session"] = f"{about['session']}-{trial}"
+        if holder == "simulations":
+            return [step for each in fields.rows(held) for step in self._whole(each) or ()]
+        return self._steps(listed, about)
+
+    def _steps(self, records: list[Json], about: Row) -> list[Item] | None:
+        """The steps of one conversation, of messages or of pairs of them (OpenHands' oldest way)."""
+        for name in ("open", "agent", "session", "model", "fenced", "used", "calls"):
+            self._carry.pop(name, None)
+        self._carry.update(about)
+        flat = [part for item in records for part in (item if isinstance(item, list) else [item])]
+        if not self._carry.get("session"):
+            self._carry["session"] = f"{Path(self._path).stem}-{_digest(flat[:3])}"
+        found: list[Item] = []
+        known = False
+        for record in fields.rows(flat):
+            steps = self._step(record)
+            known = known or steps is not None
+            found += steps or ()
+        return found if known else None
+
+    def _step(self, record: Row) -> list[Item] | None:
+        if record.get("is_demo") is True:  # SWE-agent's worked example, which nobody ran
+            return []
+        events = events_of(record, fenced=self._carry.get("fenced") is True)
+        if events is None:
+            return None
+        if not self._carry.get("agent"):
+            self._carry["agent"] = _agent_of(record, "")
+        for name, value in (("session", _session_of(record)), ("project", record.get("cwd"))):
+            if value and isinstance(value, str) and not self._carry.get(name):
+                self._carry[name] = value
+        inner = fields.row(record.get("message")) or record
+        model = fields.text(fields.first(inner, ("model", "modelId")))
+        if model:
+            self._carry["model"] = model
+        self._spend(fields.row(fields.first(inner, ("usage", "tokens"))), fields.text(record.get("id")))
+        at = moment(fields.instant(fields.first(record, ("timestamp", "created_at"))), self._path, self._carry)
+        items: list[Item] = self._model_failure(record, inner, at)
+        for event in events:
+            if isinstance(event, Opens):
+                self._open(event, at)
+            else:
+                items += self._close(event, at)
+        return items
+
+    def _spend(self, usage: Row, message: str) -> None:
+        """Count a message's tokens once: some agents write it down again when its calls have ended."""
+        total = fields.whole(fields.first(usage, ("totalTokens", "total_tokens", "total")))
+        if total is None:
+            total = sum(fields.whole(usage.get(of)) or 0 for of in ("input_tokens", "output_tokens"))
+        spent = table(self._carry, "spent")
+        before = tally(spent, message) if message else 0
+        if total and message:
+            spent[message] = total
+        self._carry["waiting"] = tally(self._carry, "waiting") + max(0, total - before)
+
+    def _model_failure(self, record: Row, inner: Row, at: float) -> list[Item]:
+        """A call of the model that failed: Gemini CLI writes an error among the messages, pi a reason to stop."""
+        said = fields.text(inner.get("errorMessage")) if inner.get("stopReason") == "error" else ""
+        if record.get("type") == "error":
+            said = fields.blocks_text(record.get("content"))
+        if not said:
+            return []
+        key = fields.text(record.get("id")) or _digest([said, at])
+        agent, session = self._whose()
+        return [calls.model_failure(said, agent=agent, session=session, key=key, at=at)]
+
+    def _whose(self) -> tuple[str, str]:
+        """(agent, session) of the conversation at hand."""
+        session = fields.text(self._carry.get("session")) or self._own_session()
+        table(self._carry, "sessions")[session] = True
+        return fields.text(self._carry.get("agent")) or NAME, session
+
+    def _open(self, event: Opens, at: float) -> Row:
+        self._carry["calls"] = tally(self._carry, "calls") + 1
+        key = event.key or f"#{self._carry['calls']}"
+        call = calls.opened(
+            event.tool,
+            event.input,
+            at=event.at if event.at is not None else at,
+            model=fields.text(self._carry.get("model")),
+            project=fields.text(self._carry.get("project")),
+        )
+        call["key"] = f"{key}:{self._carry['calls']}" if len(key) < 12 else key  # short keys begin anew in each turn
+        table(self._carry, "open")[key] = call
+        return call
+
+    def _close(self, event: Closes, at: float) -> list[Outcome]:
+        if event.call is not None:
+            self._open(event.call, at)
+        opened = table(self._carry, "open")
+        key = event.key or next(iter(opened), "")
+        call = fields.row(opened.pop(key, None))
+        if not call and not event.key:
+            return []  # a word of the user's, which answers no call
+        result = event.result
+        if not call:
+            call = self._open(Opens(event.key, "", None), at)
+            opened.pop(event.key, None)
+        if result.at is None and event.call is None:
+            result = replace(result, at=at)
+        waiting = tally(self._carry, "waiting")
+        self._carry["waiting"] = 0
+        agent, session = self._whose()
+        name = self._name(fields.text(call.get("key")) or key, call, result)
+        if agent == "tau-bench":
+            name += ":"  # its runs share a cache of answers, ids included: only the session tells them apart
+        return [calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)]
+
+    def _name(self, key: str, call: Row, result: calls.Result) -> str:
+        """The call's key; with a number when another call had it before (some models answer with the same id twice)."""
+        held = _digest([call.get("tool"), call.get("input"), result.text])
+        used = table(self._carry, "used")
+        name, number = key, 1
+        while used.setdefault(name, held) != held:
+            number += 1
+            name = f"{key}:{number}"
+        return name
+
+    def _own_session(self) -> str:
+        """A session for lines that name none. The file's name is part of it: many conversations begin with the same
+        words. (Calls with a provider's unique id are known again under any name.)"""
+        session = f"{Path(self._path).stem}-{self._carry.get('first')}"
+        self._carry["session"] = session
+        return session
+
+
+def _holder(document: Row) -> str:
+    """The field that holds a document's conversation; "" when none does."""
+    for name in _HOLDERS:
+        held = document.get(name)
+        if isinstance(held, list) and (name == "simulations" or any(_speaks(item) for item in held)):
+            return name
+    return ""
+
+
+def _speaks(item: Json) -> bool:
+    """Whether an item of a list is part of a conversation: a message, an event, or a pair of them."""
+    if isinstance(item, list):
+        return any(isinstance(part, dict) and _speaks(part) for part in item)
+    if not isinstance(item, dict):
+        return False
+    if not {"role", "toolCalls", "tool_calls", "observation"}.isdisjoint(item) or {"action", "args"} <= item.keys():
+        return True
+    inner = fields.row(item.get("message")) or fields.row(item.get("info"))
+    return "role" in inner or item.get("type") == "gemini" or fields.text(item.get("kind")).endswith("Event")
+
+
+def _agent_of(document: Row, holder: str) -> str:
+    """Whose conversation it is, by the fields that only this agent writes."""
+    named = fields.text(fields.first(document, ("agent", "agent_name")))
+    if holder in ("traj", "simulations"):
+        return "tau-bench"
+    if holder == "trajectory" or "environment" in document or "trajectory_format" in document:
+        return "swe-agent"
+    if "projectHash" in document or document.get("type") == "gemini":
+        return "gemini-cli"
+    if isinstance(document.get("data"), dict) and document.get("type") in _COPILOT:
+        return "copilot-cli"
+    if "parts" in fields.row(document.get("message")):
+        return "qwen-code"
+    if "toolCallId" in fields.row(document.get("message")) or document.get("type") == "message":
+        return "pi"
+    if document.get("source") in ("agent", "user", "environment") or holder == "history":
+        inner = fields.rows(document.get(holder)) if holder else []
+        if not inner or any("source" in item or "observation" in item for item in inner):
+            return "openhands"
+        return "swe-agent"
+    return named[:100] or NAME
+
+
+def _session_of(record: Row) -> Json:
+    """The session that a message itself names (Qwen Code), or that an event opens (Copilot CLI)."""
+    return record.get("sessionId") or fields.row(record.get("data")).get("sessionId")
+
+
+def _acts_in_fences(document: Row, holder: str) -> bool:
+    """Whether the agent has no tool calls and writes its commands into code fences."""
+    held = fields.rows(document.get(holder))
+    marked = any("action" in item or "message_type" in item for item in held) or "trajectory_format" in document
+    called = any(item.get("tool_calls") or item.get("role") in ("tool", "function") for item in held)
+    return not called and (marked or "info" in document)
+
+
+def _digest(held: Json) -> str:
+    return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:16]

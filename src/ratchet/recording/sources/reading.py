@@ -1,0 +1,77 @@
+"""The loop that every source of JSON lines shares: line by line, what each record teaches, and a word when none did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from ratchet.ports import Read
+from ratchet.recording.sources import fields
+from ratchet.recording.sources.lines import lines_of
+from ratchet.records import Outcome, Quarantined, Row
+
+Item = Outcome | Quarantined
+Take = Callable[[Row, int], Iterable[Item] | None]
+"""What one record (with its line number) holds; None when it is no record of this format."""
+
+_TICK_S = 0.001  # apart enough to keep the order of records that bear no time
+
+
+def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -> Iterator[Read]:
+    """A Read per line that holds anything, and a last one at the end of the file.
+
+    `carry` counts what was met: `known` records of the format, `steps` among them that became outcomes.
+    """
+    for line in lines_of(path, offset, carry):
+        items: list[Item] = []
+        for record in line.objects:
+            found = take(record, line.number)
+            if found is None:
+                continue
+            count(carry, "known")
+            items += found
+        count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
+        if line.reason:
+            count(carry, "bad")
+            items.append(Quarantined(path=path, line=line.number, reason=line.reason))
+        offset = line.offset
+        if items:
+            yield Read(items=tuple(items), offset=offset)
+    yield last_read(path, offset, carry, name=name)
+
+
+def last_read(path: str, offset: int, carry: Row, *, name: str) -> Read:
+    """The Read that ends a file: an error when nothing in it was understood, a note when it taught nothing."""
+    known, steps, bad = (tally(carry, of) for of in ("known", "steps", "bad"))
+    if known == 0 and bad == 0 and Path(path).stat().st_size:
+        reason = f"read as {name}, but no record in it is one that {name} writes, so nothing was learnt from it"
+        return Read(items=(Quarantined(path=path, line=0, reason=reason),), offset=offset)
+    note = f"{known} records of {name}, none of them a finished step" if known and not steps else ""
+    return Read(items=(), offset=offset, sessions=tuple(table(carry, "sessions")), note=note)
+
+
+def count(carry: Row, name: str, by: int = 1) -> None:
+    """Add to a tally in the carry."""
+    carry[name] = tally(carry, name) + by
+
+
+def tally(carry: Row, name: str) -> int:
+    """A tally of the carry, 0 when it was never added to."""
+    return fields.whole(carry.get(name)) or 0
+
+
+def table(carry: Row, name: str) -> Row:
+    """An object of the carry, put there when it is absent."""
+    found = carry.get(name)
+    if not isinstance(found, dict):
+        found = carry[name] = {}
+    return found
+
+
+def moment(at: float | None, path: str, carry: Row) -> float:
+    """A record's time. One without a time follows the record before it; the first of all, the file's own time."""
+    if at is None:
+        before = fields.number(carry.get("at"))
+        at = (Path(path).stat().st_mtime if before is None else before) + _TICK_S
+    carry["at"] = at
+    return at

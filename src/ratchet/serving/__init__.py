@@ -1,0 +1,1 @@
+"""Ratchet over HTTP and MCP, with its pages and its workers."""

@@ -1,0 +1,182 @@
+"""Who may do what: a token with scopes on every route, checked before anything else looks at the request."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Asked
+
+from ratchet.errors import BackendError
+from ratchet.serving.api.problems import RETRY_S, Problem
+from ratchet.store.tokens import SCOPES, Scope, Token, TokenBook, hash_of
+
+log = logging.getLogger(__name__)
+
+COOKIE = "ratchet_token"
+"""Where a browser keeps its token once it has logged in: EventSource cannot send headers."""
+OPEN_PATHS = ("/openapi.json", "/docs", "/login", "/ui/login", "/favicon.ico")
+OPEN_FOLDERS = ("/static/", "/ui/static/")
+"""What is served to everybody: the description, and what a login page needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks. Without any token on this server that is anybody on this machine, with all scopes."""
+
+    name: str = "anybody"
+    scopes: frozenset[Scope] = frozenset(SCOPES)
+
+
+@dataclass(slots=True)
+class Access:
+    """Knows the tokens. `given` is the one of the command line, which counts for this run only.
+
+    Looked up at each request, so that a revoked token is refused at once; while the store is down those last seen
+    count, since recording goes on then.
+    """
+
+    book: TokenBook
+    given: str = ""
+    guarded: bool = False
+    """Nobody gets in without a token, though there be none: others than this machine reach the server, or it has asked
+    for one. Who revokes the last token means to shut somebody out, not to let everybody in."""
+    _seen: list[Token] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def tokens(self) -> list[Token]:
+        """Every token that counts now. Raises BackendError while none could be read yet."""
+        try:
+            found = self.book.counting()
+        except BackendError:
+            with self._lock:
+                if self._seen is None:
+                    raise
+                found = self._seen
+            log.warning("tokens.stale", extra={"why": "the store is down"})
+        else:
+            with self._lock:
+                self._seen = found
+        if self.given:
+            found = [Token(name="--token", scopes=SCOPES, hash=hash_of(self.given)), *found]
+        return found
+
+    def caller(self, secret: str | None) -> Caller | None:
+        """Who sent this; None for a missing or wrong token."""
+        counting = self.tokens()
+        if counting:
+            self.guarded = True
+        elif not self.guarded:
+            return Caller()
+        wanted = hash_of(secret) if secret else ""
+        for each in counting:
+            if hmac.compare_digest(each.hash, wanted):
+                return Caller(name=each.name, scopes=frozenset(each.scopes))
+        return None
+
+
+class Doorkeeper:
+    """ASGI middleware: nobody gets past without a token where there are tokens. The scope is each route's own matter
+    (`Needs`); a mounted app asks `caller_of`."""
+
+    def __init__(self, app: ASGIApp, access: Access, paced: Callable[[ASGIApp], ASGIApp] = lambda app: app) -> None:
+        self._app = app
+        self._access = access
+        self._refuse = paced(_refuse)  # whoever tries out tokens has no more tries a second than others have requests
+
+    async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        path = str(scope["path"])
+        secret = secret_of(Headers(scope=scope))
+        try:
+            caller = await run_in_threadpool(self._access.caller, secret)
+        except BackendError as error:
+            problem = Problem(
+                503,
+                "backend",
+                f"the tokens cannot be read, so nobody is let in: {error}",
+                "Wait and try again; `ratchet doctor` on the server says what is broken.",
+                {"Retry-After": str(RETRY_S)},
+            )
+            if not is_open(path):
+                await problem.response(path)(scope, receive, send)
+                return
+            caller = None
+        if caller is None and not is_open(path):
+            await self._refuse(scope, receive, send)
+            return
+        scope.setdefault("state", {})["caller"] = caller
+        await self._app(scope, receive, send)
+
+
+async def _refuse(scope: Asked, receive: Receive, send: Send) -> None:
+    await _unknown(secret_of(Headers(scope=scope))).response(str(scope["path"]))(scope, receive, send)
+
+
+def _unknown(secret: str | None) -> Problem:
+    said = "this token is not known, or was revoked" if secret else "this server asks for a token"
+    return Problem(
+        401,
+        "unauthorized",
+        said,
+        "Send `Authorization: Bearer TOKEN`; `ratchet token add NAME --scope read` on the server makes one.",
+        {"WWW-Authenticate": 'Bearer realm="ratchet"'},
+    )
+
+
+def is_open(path: str) -> bool:
+    """Whether a path is served to everybody."""
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
+
+
+def secret_of(headers: Headers) -> str | None:
+    """The token of a request: its Authorization header, else the cookie of a browser that has logged in."""
+    if len(headers.getlist("authorization")) > 1:
+        return ""  # who stands between may have looked at the other one
+    kind, _, value = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and value.strip():
+        return value.strip()
+    if kind:
+        return ""  # another scheme: no token, and no cookie in its place
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE)
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, for what is not open to everybody."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    assert caller is not None, "behind the Doorkeeper every request has a caller"
+    return caller
+
+
+class Needs:
+    """Route dependency: the caller has one of these scopes."""
+
+    def __init__(self, *scopes: Scope) -> None:
+        self.scopes = scopes
+
+    def __call__(self, request: Request) -> Caller:
+        caller = caller_of(request)
+        check_scopes(caller, *self.scopes)
+        return caller
+
+
+def check_scopes(caller: Caller, *scopes: Scope) -> None:
+    """Raise the Problem of a caller who has none of these scopes."""
+    if not caller.scopes.intersection(scopes):
+        wanted = " or ".join(scopes)
+        raise Problem(
+            403,
+            "scope",
+            f"token {caller.name} lacks the scope {wanted}",
+            f"Use a token with it: ratchet token add NAME --scope {scopes[0]}",
+        )

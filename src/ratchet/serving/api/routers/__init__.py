@@ -1,0 +1,42 @@
+"""One router a noun; each only translates operations of the runtime."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from ratchet.serving.api.routers import (
+    bench,
+    events,
+    evolve,
+    health,
+    lessons,
+    memories,
+    metrics,
+    otlp,
+    outcomes,
+    patterns,
+    proposals,
+    settings,
+    tasks,
+    trials,
+    webhook,
+)
+
+ROUTERS: tuple[APIRouter, ...] = (
+    outcomes.router,
+    otlp.router,
+    webhook.router,
+    health.router,
+    patterns.router,
+    lessons.router,
+    memories.router,
+    trials.router,
+    proposals.router,
+    settings.router,
+    tasks.router,
+    bench.router,
+    evolve.router,
+    events.router,
+    metrics.router,
+)
+"""All of them, in the order of the OpenAPI document."""

@@ -1,0 +1,57 @@
+"""How agents were evolved: runs, and the archive of each. They are started from the command line."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from ratchet.serving.api import runoutputs
+from ratchet.serving.api.access import Needs
+from ratchet.serving.api.answers import tagged
+from ratchet.serving.api.pages import Cursor, Limit, paged
+from ratchet.serving.api.problems import said
+from ratchet.serving.api.serving import Operations
+from ratchet.serving.shapes import bench as benchshapes
+from ratchet.serving.shapes import evolving as evolveshapes
+from ratchet.serving.shapes.tasks import redacted
+
+router = APIRouter(prefix="/v1/evolve", tags=["evolve"], dependencies=[Depends(Needs("read"))])
+
+
+@router.get("", response_model=runoutputs.EvolutionPage)
+def evolutions(request: Request, runtime: Operations, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    """Runs, newest first."""
+    found = runtime.evolutions.list()
+    page = paged(found, lambda each: each.id, evolveshapes.evolution, limit=limit, cursor=cursor)
+    return tagged(request, redacted(page))
+
+
+@router.get("/{run_id}", response_model=runoutputs.EvolutionDetail, responses=said(404))
+def evolution(run_id: str, request: Request, runtime: Operations) -> Response:
+    """One run with its archive: every version that was proposed, its diff, its evidence, and what became of it."""
+    book = runtime.evolutions
+    return tagged(request, redacted(evolveshapes.detail(book.show(run_id), book.candidates(run_id))))
+
+
+@router.get("/{run_id}/tree", response_model=runoutputs.EvolutionTree, responses=said(404))
+def tree(run_id: str, request: Request, runtime: Operations) -> Response:
+    """Each version with those that came from it."""
+    book = runtime.evolutions
+    return tagged(request, redacted(evolveshapes.tree(book.show(run_id), book.candidates(run_id))))
+
+
+@router.get("/{run_id}/evaluations", response_model=runoutputs.EvaluationPage, responses=said(404))
+def evaluations(
+    run_id: str, request: Request, runtime: Operations, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """Every evaluation that the run paid for."""
+    book = runtime.evolutions
+    found = book.evaluations(book.show(run_id).id)
+    page = paged(
+        found,
+        lambda each: f"{each.candidate} {each.task} {each.seed}",
+        benchshapes.evaluation,
+        limit=limit,
+        cursor=cursor,
+    )
+    return tagged(request, redacted(page))

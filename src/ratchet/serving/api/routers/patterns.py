@@ -1,0 +1,54 @@
+"""What keeps failing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from ratchet.serving.api import looks, outputs
+from ratchet.serving.api.access import Needs
+from ratchet.serving.api.answers import answer, tagged
+from ratchet.serving.api.pages import Cursor, Limit, paged
+from ratchet.serving.api.problems import said
+from ratchet.serving.api.serving import Operations, Shared
+from ratchet.serving.shapes import core as shapes
+
+router = APIRouter(prefix="/v1/patterns", tags=["patterns"])
+READS = Depends(Needs("read"))
+WRITES = Depends(Needs("write"))
+
+
+@router.get("", response_model=outputs.PatternPage, dependencies=[READS])
+def patterns(
+    request: Request,
+    held: Shared,
+    agent: str | None = None,
+    kind: str | None = None,
+    excused: Annotated[bool, Query(description="Cascades and refusals by a person, too.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """What keeps failing: what recurs first, each with the lessons about it."""
+    found = looks.patterns(held, agent=agent, kind=kind, excused=excused)
+    return tagged(request, paged(found, lambda each: each.id, shapes.pattern, limit=limit, cursor=cursor))
+
+
+@router.get("/{pattern_id}", response_model=outputs.PatternDetail, dependencies=[READS], responses=said(404))
+def pattern(pattern_id: str, request: Request, runtime: Operations) -> Response:
+    """One pattern: its signatures, examples (redacted), lessons, and what it comes together with."""
+    return tagged(request, shapes.pattern_detail(runtime.pattern(pattern_id)))
+
+
+class Split(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    signature: str = Field(min_length=1, max_length=200, description="One of the pattern's signatures.")
+
+
+@router.post("/{pattern_id}/split", response_model=outputs.Moved, dependencies=[WRITES], responses=said(404, 409))
+def split(pattern_id: str, asked: Split, runtime: Operations) -> Response:
+    """Undo a merge: the signature gets a pattern of its own, and keeps it."""
+    return answer({"pattern": runtime.split(pattern_id, asked.signature)})

@@ -1,0 +1,18 @@
+"""The pages of a server, under `/` and `/ui`: drawn from the same operations, without a build step."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from ratchet.serving.api.ui import agents, episodes, lessons, login, overview, patterns, trials
+
+ROUTERS: tuple[APIRouter, ...] = (
+    overview.router,
+    patterns.router,
+    lessons.router,
+    trials.router,
+    episodes.router,
+    agents.router,
+    login.router,
+)
+"""All of them; none is in the OpenAPI document, since they are for eyes."""

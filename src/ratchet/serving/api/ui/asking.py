@@ -1,0 +1,64 @@
+"""What every page shares: who may see it, forms, and long lists a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
+from urllib.parse import parse_qs, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from ratchet.serving.api.access import Needs
+from ratchet.serving.api.problems import Problem
+
+T = TypeVar("T")
+ROWS = 100
+"""Rows of one part of a list: what a browser draws at once."""
+_FORM_BYTES = 16_384
+READS = Depends(Needs("read"))
+WRITES = Depends(Needs("write"))
+RUNS = Depends(Needs("run"))
+Start = Annotated[int, Query(alias="from", ge=0, le=10_000_000)]
+
+
+def router() -> APIRouter:
+    """Routes for eyes: not in the OpenAPI document."""
+    return APIRouter(include_in_schema=False)
+
+
+def part(request: Request, found: Sequence[T], start: int) -> tuple[Sequence[T], str]:
+    """The rows of this part, and the address of the next one ("" for none)."""
+    rows = found[start : start + ROWS]
+    return rows, following(request, "from", str(start + ROWS)) if start + ROWS < len(found) else ""
+
+
+def following(request: Request, named: str, place: str) -> str:
+    """The address of the part of this list that begins at a place."""
+    asked = [(name, value) for name, value in request.query_params.multi_items() if name != named]
+    return f"{request.url.path}?{urlencode([*asked, (named, place)])}"
+
+
+def here(request: Request) -> str:
+    """The address of this page, as it was asked for."""
+    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+
+
+async def form(request: Request) -> dict[str, str]:
+    """The fields of a form, the first of each name. Raises Problem for a body that is no form."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await request.body()
+    if body and kind != "application/x-www-form-urlencoded":
+        raise Problem(415, "media-type", f"a form is due, not {kind[:80] or 'nothing'}", "Use the page's own form.")
+    if len(body) > _FORM_BYTES:
+        raise Problem(413, "too-large", "this form is too large", "Use the page's own form.")
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50)
+    except ValueError as error:
+        raise Problem(422, "invalid", f"this form cannot be read: {error}", "Use the page's own form.") from error
+    return {name: values[0] for name, values in fields.items()}
+
+
+def back(address: str) -> Response:
+    """Go and see what became of it."""
+    return RedirectResponse(address, 303)

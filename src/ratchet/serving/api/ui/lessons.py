@@ -1,0 +1,56 @@
+"""What was learnt, with its evidence and its effect against control."""
+
+from __future__ import annotations
+
+from typing import cast, get_args
+
+from fastapi import Request
+from starlette.responses import Response
+
+from ratchet.records import LessonState
+from ratchet.serving.api.serving import Operations
+from ratchet.serving.api.ui import asking
+from ratchet.serving.api.ui.asking import READS, WRITES, Start, back, here, part
+from ratchet.serving.api.ui.rendering import drawn
+
+router = asking.router()
+STATES: tuple[LessonState, ...] = get_args(LessonState)
+
+
+@router.get("/ui/lessons", dependencies=[READS])
+def lessons(request: Request, runtime: Operations, q: str = "", state: str = "", start: Start = 0) -> Response:
+    """All lessons that fit a filter, active ones first."""
+    found = runtime.lessons.list(state=cast("LessonState", state) if state else None)
+    words = q.lower().split()
+    if words:
+        found = [each for each in found if all(word in f"{each.text} {each.when}".lower() for word in words)]
+    rows, following = part(request, found, start)
+    return drawn(
+        request,
+        "lessons.html",
+        rows=rows,
+        next=following,
+        total=len(found),
+        here=here(request),
+        states=STATES,
+        asked={"q": q, "state": state},
+    )
+
+
+@router.get("/ui/lessons/{lesson_id}", dependencies=[READS])
+def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
+    """One lesson whole."""
+    held = runtime.lessons.show(lesson_id)
+    return drawn(request, "lesson.html", held=held, effect=runtime.lessons.effect(lesson_id))
+
+
+@router.post("/ui/lessons/{lesson_id}/approve", dependencies=[WRITES])
+def approve(lesson_id: str, runtime: Operations) -> Response:
+    """From now on agents are handed it."""
+    return back(f"/ui/lessons/{runtime.lessons.approve(lesson_id).id}")
+
+
+@router.post("/ui/lessons/{lesson_id}/retire", dependencies=[WRITES])
+def retire(lesson_id: str, runtime: Operations) -> Response:
+    """Hand it to nobody any more."""
+    return back(f"/ui/lessons/{runtime.lessons.retire(lesson_id).id}")

@@ -1,0 +1,65 @@
+"""Changes on trial with both arms and their evidence, and what is proposed."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import Response
+
+from ratchet.serving.api.serving import Operations
+from ratchet.serving.api.ui import asking, charts
+from ratchet.serving.api.ui.asking import READS, WRITES, Start, back, here, part
+from ratchet.serving.api.ui.rendering import drawn
+
+router = asking.router()
+
+
+@router.get("/ui/trials", dependencies=[READS])
+def trials(request: Request, runtime: Operations, start: Start = 0) -> Response:
+    """All trials, newest first."""
+    found = runtime.trials.list()
+    rows, following = part(request, found, start)
+    return drawn(request, "trials.html", rows=rows, next=following, total=len(found), here=here(request))
+
+
+@router.get("/ui/trials/{trial_id}", dependencies=[READS])
+def trial(trial_id: str, request: Request, runtime: Operations) -> Response:
+    """One trial as it stands."""
+    found = runtime.trials.show(trial_id)
+    return drawn(
+        request,
+        "trial.html",
+        held=found.trial,
+        old=found.trial.edit.get("before") or {},
+        said=found.evidence,
+        events=found.events,
+        chart=charts.evidence(found.evidence.curve, found.evidence.threshold),
+        here=here(request),
+    )
+
+
+@router.post("/ui/trials/{trial_id}/stop", dependencies=[WRITES])
+def stop(trial_id: str, runtime: Operations) -> Response:
+    """End it at once: the old values stay."""
+    return back(f"/ui/trials/{runtime.trials.stop(trial_id, reason='stopped on the page').id}")
+
+
+@router.get("/ui/proposals", dependencies=[READS])
+def proposals(request: Request, runtime: Operations, start: Start = 0) -> Response:
+    """What was thought of, newest first."""
+    found = runtime.proposals.list()
+    rows, following = part(request, found, start)
+    return drawn(request, "proposals.html", rows=rows, next=following, total=len(found), here=here(request))
+
+
+@router.post("/ui/proposals/{proposal_id}/approve", dependencies=[WRITES])
+def approve(proposal_id: str, runtime: Operations) -> Response:
+    """Start it as a trial."""
+    held = runtime.proposals.approve(proposal_id)
+    return back(f"/ui/trials/{held.trial}" if held.trial else "/ui/proposals")
+
+
+@router.post("/ui/proposals/{proposal_id}/reject", dependencies=[WRITES])
+def reject(proposal_id: str, runtime: Operations) -> Response:
+    """Never propose it again."""
+    runtime.proposals.reject(proposal_id, reason="rejected on the page")
+    return back("/ui/proposals")

@@ -1,0 +1,108 @@
+"""Healing as tools: a task is queued, and asked about until it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from ratchet.failures.redaction.text import redact
+from ratchet.healing.episode import Budget
+from ratchet.healing.models.quoting import quoted
+from ratchet.healing.project_check import argv_of
+from ratchet.healing.queue.book import TaskDetail
+from ratchet.healing.queue.rows import Work
+from ratchet.runtime import Runtime
+from ratchet.serving.api import runoutputs as shared
+from ratchet.serving.mcp import outputs
+from ratchet.serving.mcp.answers import answer, told
+from ratchet.serving.shapes import tasks as taskshapes
+from ratchet.serving.shapes.core import Shape
+
+TaskId = Annotated[str, Field(description="As run_task gives it.", min_length=1, max_length=100)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where tasks may be started, who starts them, and who is told that there is one."""
+
+    allowed: Callable[[str], str] = lambda folder: folder
+    """The folder, or a RatchetError that says why not."""
+    by: str = "mcp"
+    wake: Callable[[], None] = lambda: None
+
+
+class TaskTools:
+    """The tools over the task queue of one runtime."""
+
+    def __init__(self, runtime: Runtime, place: Place) -> None:
+        self._runtime = runtime
+        self._place = place
+
+    @told
+    def run_task(
+        self,
+        dir: Annotated[str, Field(description="The project, absolute. It is copied, never changed.", min_length=1)],
+        instruction: Annotated[str, Field(description="What is wanted, in words.", max_length=20_000)] = "",
+        check: Annotated[
+            str, Field(description="The command that fails now and shall pass; empty: the project's own check.")
+        ] = "",
+        solver: str = "auto",
+        attempts: Annotated[int, Field(ge=1, le=100)] = 5,
+        budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0,
+        budget_usd: Annotated[float, Field(ge=0, le=1_000)] = 1.0,
+    ) -> Annotated[CallToolResult, shared.Task]:
+        """Heal a project in a sandbox until its check passes. Returns at once: ask task_status for what becomes of it.
+        The result is a diff; nothing in the folder changes."""
+        work = Work(
+            folder=self._place.allowed(dir),
+            instruction=instruction,
+            check=argv_of(check) if check.strip() else (),
+            solver=solver,
+            budget=Budget(attempts=attempts, seconds=budget_s, usd=budget_usd),
+        )
+        task = self._runtime.tasks.add(work, by=self._place.by)
+        self._place.wake()
+        return answer(f"Queued as {task.id}; ask task_status for it.", taskshapes.queued(task))
+
+    @told
+    def task_status(self, id: TaskId) -> Annotated[CallToolResult, shared.TaskDetail]:
+        """Where a task stands: its attempts with cause, fix and cost, and the diff once its check passes."""
+        return _told(self._runtime.tasks.show(id))
+
+    @told
+    def checkpoints(self, id: TaskId) -> Annotated[CallToolResult, outputs.Checkpoints]:
+        """The ways back of a task: 0 are the files as they were copied, then those after each attempt."""
+        found = [taskshapes.checkpoint(each) for each in self._runtime.tasks.checkpoints(id)]
+        return answer(
+            "\n".join(f"{each['id']}: {each['state']}" for each in found) or "It has not begun.",
+            {"checkpoints": [*found]},
+        )
+
+    @told
+    def restore(
+        self, id: TaskId, checkpoint: Annotated[int, Field(ge=0, le=1_000_000)]
+    ) -> Annotated[CallToolResult, shared.TaskDetail]:
+        """Take a task back to the files after an attempt, also one that has ended."""
+        return _told(self._runtime.tasks.restore(id, to=checkpoint))
+
+
+def _told(found: TaskDetail) -> CallToolResult:
+    shape = taskshapes.detail(found)
+    return answer(_status(found, shape), shape)
+
+
+def _status(found: TaskDetail, shape: Shape) -> str:
+    lines = [f"{shape['status']} {shape['reason']}".strip()]
+    if found.episode is not None:
+        lines += [
+            f"attempt {each.n}: {each.status}" + (f"; fix: {each.fix}" if each.fix else "")
+            for each in found.episode.attempts
+        ]
+    text = redact("\n".join(lines))
+    result = shape["result"]
+    diff = result.get("diff") if isinstance(result, dict) else ""
+    return f"{quoted(text)}\n{quoted(str(diff))}" if diff else quoted(text)

@@ -1,0 +1,156 @@
+"""What an agent may do: each tool translates one operation of the `Runtime`.
+
+Texts that tools return are data from earlier runs, fenced as such where they are prose.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from ratchet.errors import UsageError
+from ratchet.failures.redaction.text import clean
+from ratchet.healing.models.quoting import quoted
+from ratchet.lessons.fence import fence
+from ratchet.records import Json, Lesson, Row
+from ratchet.runtime import Runtime
+from ratchet.sandbox.command import Command, Limits, View
+from ratchet.serving.api import outputs as shared
+from ratchet.serving.mcp import outputs
+from ratchet.serving.mcp.answers import answer, told
+from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes import healing as healshapes
+
+_PROSE_CHARS = 8_000
+
+
+class Tools:
+    """The tools over one runtime, which the caller closes. `allowed` is the folder that it is given, where commands may
+    work in it, or raises a RatchetError."""
+
+    def __init__(self, runtime: Runtime, allowed: Callable[[str], str]) -> None:
+        self._runtime = runtime
+        self._allowed = allowed
+
+    @told
+    def search_memory(
+        self,
+        query: Annotated[str, Field(description="The error's text, as it came.", min_length=1)],
+        limit: Annotated[int, Field(ge=1, le=50)] = 5,
+        project: Annotated[str, Field(description="The project's folder, absolute; empty searches all.")] = "",
+    ) -> Annotated[CallToolResult, shared.Recalled]:
+        """What is known to have fixed an error like this one, best first; nothing rather than a guess."""
+        if not self._runtime.exists:
+            self._runtime.init()
+        found = self._runtime.recall(query, limit=limit, project=project or None)
+        if found.abstained:
+            return answer(
+                f"Nothing known is similar enough ({found.searched} lessons searched).", shapes.recalled(found)
+            )
+        return answer(fenced([each.lesson for each in found.lessons]), shapes.recalled(found))
+
+    @told
+    def get_lesson(
+        self, id: Annotated[str, Field(description="As search_memory gives it.")]
+    ) -> Annotated[CallToolResult, shared.Lesson]:
+        """One lesson whole: when it applies, what to do, with its evidence."""
+        found = self._runtime.lessons.show(id)
+        return answer(fenced([found]), shapes.lesson(found))
+
+    @told
+    def record_outcome(
+        self,
+        agent: Annotated[str, Field(min_length=1, max_length=200, description="Who ran it.")],
+        task: Annotated[str, Field(description="What was run: a tool, a step, a job.")] = "",
+        ok: Annotated[
+            bool | None, Field(description="Whether it worked; without it, an error says it did not.")
+        ] = None,
+        error: Annotated[str, Field(description="The error's text, as it came; empty for none.")] = "",
+        session: str = "",
+        id: Annotated[str, Field(description="A key of yours: the same twice is one outcome.")] = "",
+        duration_s: Annotated[float | None, Field(ge=0)] = None,
+        cost_usd: Annotated[float | None, Field(ge=0)] = None,
+        tokens: Annotated[int | None, Field(ge=0)] = None,
+    ) -> Annotated[CallToolResult, outputs.Recorded]:
+        """Record one finished run, so that failures are grouped and what fixes them is learnt."""
+        given: dict[str, Any] = {"task": task, "error": error, "session": session, "id": id}
+        given = {name: value for name, value in given.items() if value}
+        numbers = {"ok": ok, "duration_s": duration_s, "cost_usd": cost_usd, "tokens": tokens}
+        given |= {name: value for name, value in numbers.items() if value is not None}
+        recorded = self._runtime.record(agent, **given, source="mcp")
+        held = self._runtime.outcome(recorded)
+        failure = held.failure
+        fields: dict[str, Json] = {
+            "id": held.id,
+            "ok": held.ok,
+            "kind": failure.kind if failure else "",
+            "signature": failure.signature if failure else "",
+        }
+        return answer(f"Recorded {held.id}" + (f" as {failure.kind}." if failure else "."), fields)
+
+    @told
+    def list_patterns(
+        self,
+        agent: str = "",
+        kind: Annotated[str, Field(description="A kind of failure, such as rate_limit or test_failure.")] = "",
+        limit: Annotated[int, Field(ge=1, le=200)] = 20,
+    ) -> Annotated[CallToolResult, outputs.Patterns]:
+        """What keeps failing, what costs most first, with what is known to fix it."""
+        found = self._runtime.patterns(agent=agent or None, kind=kind or None, limit=limit)
+        lines = [f"{each.count}x {each.kind}: {each.template[:200]}  ({each.id}, {each.trend})" for each in found]
+        fields: dict[str, Json] = {
+            "patterns": [shapes.pattern(each) for each in found],
+            "total": self._runtime.pattern_count(),
+        }
+        return answer(quoted("\n".join(lines)) if lines else "Nothing keeps failing.", fields)
+
+    @told
+    def get_health(
+        self,
+    ) -> Annotated[CallToolResult, shared.Health]:
+        """How well each agent does lately, from 0 to 1."""
+        found = self._runtime.health()
+        lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]
+        return answer("\n".join(lines) or "No outcomes yet.", shapes.health(found))
+
+    @told
+    def run_sandboxed(
+        self,
+        argv: Annotated[list[str], Field(min_length=1, description="The command and its arguments; no shell.")],
+        folder: Annotated[
+            str, Field(description="The working folder, absolute, changed in place; empty: an empty one, thrown away.")
+        ] = "",
+        stdin: str = "",
+        wall_s: Annotated[float, Field(gt=0, le=600)] = 60.0,
+        memory_mb: Annotated[int, Field(ge=16, le=8192)] = 1024,
+    ) -> Annotated[CallToolResult, outputs.Ran]:
+        """Run a command without network, where it reaches nothing but its folder; then nothing of it is left."""
+        if folder and not (Path(self._allowed(folder)).is_absolute() and os.path.isdir(folder)):  # noqa: PTH112  (never raises)
+            raise UsageError(f"{folder!r} is no folder here: give an absolute path, or none")
+        with tempfile.TemporaryDirectory() as empty:
+            limits = Limits(wall_s=wall_s, cpu_s=wall_s, memory_mb=memory_mb)
+            command = Command(
+                argv=tuple(argv), view=View(folder=Path(folder or empty)), limits=limits, stdin=stdin.encode()
+            )
+            fields = {
+                name: _clean(value) for name, value in healshapes.ran(self._runtime.sandboxes.run(command)).items()
+            }
+        ended = f"killed: {fields['killed']}" if fields["killed"] else f"exit code {fields['exit_code']}"
+        return answer(quoted(f"{ended}\n{fields['stdout']}{fields['stderr']}"), fields)
+
+
+def fenced(lessons: Sequence[Lesson]) -> str:
+    """Lessons as prose that says what it is; those that read as an instruction are left out of it."""
+    rows: list[Row] = [asdict(each) for each in lessons]
+    return fence(rows, _PROSE_CHARS) or "What is known reads as an instruction, so it is shown as data only."
+
+
+def _clean(value: Json) -> Json:
+    return clean(value, 100_000) if isinstance(value, str) else value

@@ -1,0 +1,130 @@
+"""What a hook and `import ratchet` may load: start-up is the product."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ratchet
+from ratchet.failures.kinds.kind import KINDS
+from ratchet.lessons.lookup import KINDS as SIGNED_KINDS
+from ratchet.records import Row
+from ratchet.store.sqlite import SqliteStore
+
+SOURCE = str(Path(ratchet.__file__).parent.parent)
+LEAN = {
+    "digest",
+    "failures",
+    "failures.excerpt",
+    "failures.intent",
+    "failures.kinds",
+    "failures.kinds.kind",
+    "failures.kinds.phrases_specific",
+    "failures.kinds.structure",
+    "failures.programs",
+    "failures.redaction",
+    "failures.redaction.commands",
+    "failures.redaction.forms",
+    "failures.redaction.lines",
+    "failures.redaction.named",
+    "failures.redaction.text",
+    "failures.runner_reports",
+    "failures.signature",
+    "failures.tool_call",
+    "failures.tracebacks",
+    "failures.unflagged",
+    "hookpath",
+    "ids",
+    "integrations",
+    "integrations.detached",
+    "lessons",
+    "lessons.exposure",
+    "lessons.fence",
+    "lessons.lookup",
+    "lessons.ranking",
+    "lessons.ranking_containment",
+    "lessons.ranking_words",
+    "lessons.reviewed",
+    "recording",
+    "recording.journal",
+    "recording.wire",
+}
+# `json` needs `re`, and `re` needs `enum`: what Python's own modules load cannot be helped. Ours add none of these.
+BARRED = {
+    "dataclasses", "typing", "logging", "pathlib", "inspect", "datetime", "hashlib", "_hashlib", "sqlite3",
+    "subprocess", "importlib.metadata", "tomllib", "click", "rich", "site",
+}  # fmt: skip
+
+
+def loaded(code: str, stdin: bytes = b"") -> set[str]:
+    """Names of the modules that a bare interpreter has loaded after `code`."""
+    script = f"import sys;sys.path.insert(0,{SOURCE!r});{code}\nimport json;print(json.dumps(sorted(sys.modules)))"
+    bare = [sys.executable, "-I", "-S", "-c", script]
+    done = subprocess.run(bare, input=stdin, capture_output=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_importing_ratchet_loads_nothing_else() -> None:
+    assert loaded("import ratchet") - loaded("") == {"ratchet", "__future__"}
+
+
+def test_a_session_start_without_lessons_loads_neither_json_nor_sqlite(tmp_path: Path) -> None:
+    code = f"from ratchet.hookpath import main;main(['SessionStart','--home',{str(tmp_path)!r}]);names=set(sys.modules)"
+    bare = [sys.executable, "-I", "-S", "-c", f"import sys;sys.path.insert(0,{SOURCE!r});{code};print(*names)"]
+    done = subprocess.run(bare, input=b"{}", capture_output=True, check=True, text=False)
+    names = set(done.stdout.decode().split())
+    assert not names & (BARRED | {"json", "re", "enum", "_sqlite3", "collections"})
+    ours = {name for name in names if name.startswith("ratchet")}
+    assert ours == {
+        "ratchet",
+        "ratchet.hookpath",
+        "ratchet.lessons",
+        "ratchet.lessons.exposure",
+        "ratchet.ids",
+        "ratchet.digest",
+    }
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "PreToolUse", "PostToolUseFailure"])
+def test_an_event_with_lessons_loads_lean_modules_only(tmp_path: Path, event: str) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    row: Row = {
+        "id": "l",
+        "state": "active",
+        "scope": "global",
+        "text": "x",
+        "tried": 2,
+        "worked": 2,
+        "when_text": "fatal: no upstream branch here",
+        "tool": "Bash",
+        "head": "git push",
+        "failed": "git push",
+    }
+    store.insert_new("lessons", [row])
+    store.close()
+    payload = {
+        "session_id": "s",
+        "cwd": "/p",
+        "tool_name": "Bash",
+        "tool_input": {"command": "git push"},
+        "tool_use_id": "toolu_01ABCDEFGHIJKLMNOPQRSTUV",
+        "error": "fatal: no upstream branch here now",
+    }
+    code = f"from ratchet.hookpath import main;main([{event!r},'--home',{str(tmp_path)!r}])"
+    names = loaded(code, json.dumps(payload).encode())
+    assert not names & BARRED
+    assert {name.removeprefix("ratchet.") for name in names if name.startswith("ratchet.")} <= LEAN
+    assert "ratchet.failures.kinds.kind" not in names
+
+
+@pytest.mark.parametrize("module", sorted(LEAN))
+def test_a_lean_module_loads_nothing_slow(module: str) -> None:
+    assert not loaded(f"import ratchet.{module}") & BARRED
+
+
+def test_a_hook_signs_for_every_kind() -> None:
+    assert sorted(SIGNED_KINDS.split()) == sorted(KINDS)

@@ -1,0 +1,245 @@
+"""A loop is the same call again and again with nothing new in between, also where each call succeeds."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratchet.failures.intent import intent
+from ratchet.failures.patterns.health import health
+from ratchet.failures.patterns.ingest import DERIVED, ingest
+from ratchet.failures.patterns.loops import PAUSE_S, SAME_RESULT, TRANSIENT, UNSURE, loops
+from ratchet.failures.patterns.patterns import patterns
+from ratchet.failures.tool_call import result_mark
+from ratchet.records import Json, Row
+from ratchet.testing.stores import open_store
+
+Steps = list[Row]
+
+
+class Session:
+    """Writes down what an agent does, a minute a call."""
+
+    def __init__(self) -> None:
+        self.rows: Steps = []
+        self._numbers = count()
+
+    def bash(self, command: str, brought: str | None = "same", *, error: str = "", kind: str = "") -> None:
+        head, target = intent("Bash", {"command": command})
+        self.call("Bash", command, brought, error=error, kind=kind, head=head, target=target)
+
+    def read(self, path: str, brought: str | None = "same") -> None:
+        self.call("Read", '{"file_path":"' + path + '"}', brought, head="read", target=path)
+
+    def edit(self, path: str, *, error: str = "") -> None:
+        self.call("Edit", '{"file_path":"' + path + '"}', None, error=error, head="edit", target=path, change="+ x")
+
+    def call(
+        self, tool: str, asked: str, brought: str | None = None, *, error: str = "", kind: str = "", **step: Json
+    ) -> None:
+        number = next(self._numbers)
+        row: Row = {
+            "id": f"o{number:03d}",
+            "agent": "claude-code",
+            "ok": not error,
+            "started_at": 60.0 * number,
+            "duration_s": 2.0,
+            "tokens": 10,
+            "session": "s",
+            "step": {"tool": tool, "input": asked, **step},
+        }
+        if error:
+            row["failure"] = {"message": error, "kind": kind or "command_failed"}
+        elif brought is not None:
+            row["context"] = {"result": result_mark(brought)}
+        self.rows.append(row)
+
+    @property
+    def found(self) -> list[tuple[str, int]]:
+        return [(str(row["task"]), len(calls_of(row))) for row in loops(self.rows)]
+
+
+def calls_of(row: Row) -> list[Json]:
+    context = row["context"]
+    assert isinstance(context, dict)
+    calls = context["calls"]
+    assert isinstance(calls, list)
+    return calls
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session()
+
+
+def test_the_same_successful_call_three_times_is_a_loop(session: Session) -> None:
+    for _ in range(SAME_RESULT):
+        session.bash("pytest -q tests")
+    (row,) = loops(session.rows)
+    failure = row["failure"]
+    assert isinstance(failure, dict)
+    assert failure["kind"] == "loop_detected"
+    assert failure["flagged"] is False
+    assert (row["ok"], row["source"], row["task"], row["session"]) == (False, DERIVED, "Bash", "s")
+    assert calls_of(row) == ["o000", "o001", "o002"]
+    assert (row["started_at"], row["duration_s"], row["tokens"]) == (120.0, 4.0, 20)
+
+
+def test_twice_is_none(session: Session) -> None:
+    session.bash("pytest -q tests")
+    session.bash("pytest -q tests")
+    assert session.found == []
+
+
+def test_the_same_failing_call_is_a_loop(session: Session) -> None:
+    for _ in range(3):
+        session.bash("npm run build", error="error TS2345: no")
+    assert session.found == [("Bash", 3)]
+
+
+def test_what_trims_the_output_or_talks_to_people_makes_no_other_call(session: Session) -> None:
+    for command in ("mise run lint", "mise run lint 2>&1 | head -50", "mise  run lint 2>&1 | tail -20"):
+        session.bash(command)
+    for words in ("Look at it", "Look again", "Once more"):
+        session.call("Search", '{"query":"x","description":"' + words + '"}', "same")
+    assert session.found == [("Bash", 3), ("Search", 3)]
+
+
+def test_nearly_the_same_call_with_the_same_result_is_a_loop(session: Session) -> None:
+    for flag in ("-n", "-rn", "-rin", "-rl"):
+        session.bash(f"grep {flag} 'def main' src/app/main.py src/app/cli.py src/app/run.py src/app/serve.py")
+    assert session.found == [("Bash", UNSURE)]
+
+
+def test_reading_on_in_a_file_is_no_loop(session: Session) -> None:
+    for offset in range(8):
+        asked = '{"file_path":"/srv/app/main.py","limit":200,"offset":' + str(offset * 200) + "}"
+        session.call("Read", asked, f"part {'abcdefgh'[offset]}", head="read", target="/srv/app/main.py")
+    assert session.found == []
+
+
+def test_different_files_are_different_calls(session: Session) -> None:
+    for name in "abcdefgh":
+        session.read(f"/srv/app/{name}.py", "empty")
+    assert session.found == []
+
+
+def test_an_edit_in_between_ends_a_run_and_a_failed_one_does_not(session: Session) -> None:
+    for _ in range(4):
+        session.bash("pytest -q tests")
+        session.edit("/srv/app.py")
+    assert session.found == []
+    for _ in range(3):
+        session.bash("pytest -q tests")
+        session.edit("/srv/app.py", error="old_string not found")
+    assert ("Bash", 3) in session.found
+
+
+@pytest.mark.parametrize(
+    "command", ["git commit -m x", "pip install y", "sed -i s/a/b/ f.py", "echo x > f.txt", "make generate"]
+)
+def test_a_command_that_changes_things_in_between_ends_a_run(session: Session, command: str) -> None:
+    session.bash("pytest -q tests")
+    session.bash("pytest -q tests")
+    session.bash(command, "changed")
+    session.bash("pytest -q tests")
+    assert session.found == []
+
+
+@pytest.mark.parametrize("command", ["git status", "ls -la", "cat app.py", "grep -n x app.py 2>&1 | head"])
+def test_looking_around_in_between_changes_nothing(session: Session, command: str) -> None:
+    for number in range(3):
+        session.bash("pytest -q tests")
+        session.bash(f"{command} {number}", f"seen {number}")
+        session.read(f"/srv/{number}.py", "text")
+    assert session.found == [("Bash", 3)]
+
+
+def test_going_round_in_several_steps_is_a_loop(session: Session) -> None:
+    for _ in range(5):
+        session.call("browser_open", "http://a", "page", head="browser_open")
+        session.call("browser_click", "login", "denied", head="browser_click")
+    assert {tool for tool, _ in session.found} == {"browser_open", "browser_click"}
+
+
+def test_polling_with_changing_results_is_no_loop(session: Session) -> None:
+    for number in range(8):
+        session.bash("gh run view 17", f"step {number} of 8 done")
+    assert session.found == []
+
+
+def test_results_that_differ_only_in_their_timing_are_the_same(session: Session) -> None:
+    for number in range(3):
+        session.bash("pytest -q", f"5 passed in 0.{number}2s at 10:0{number}:11")
+    assert session.found == [("Bash", 3)]
+
+
+def test_without_knowing_the_results_it_takes_one_more(session: Session) -> None:
+    for _ in range(UNSURE - 1):
+        session.bash("pytest -q", None)
+    assert session.found == []
+    session.bash("pytest -q", None)
+    assert session.found == [("Bash", UNSURE)]
+
+
+def test_retrying_what_may_pass_by_itself_is_right_up_to_a_point(session: Session) -> None:
+    for _ in range(TRANSIENT - 1):
+        session.bash("curl x", error="429 Too Many Requests", kind="rate_limit")
+    assert session.found == []
+    session.bash("curl x", error="429 Too Many Requests", kind="rate_limit")
+    assert session.found == [("Bash", TRANSIENT)]
+
+
+def test_refused_steps_waiting_and_notes_are_no_loops(session: Session) -> None:
+    for _ in range(6):
+        session.bash("rm -rf build", error="The user doesn't want to proceed", kind="user_denied")
+        session.call("TodoWrite", "{}", "ok")
+        session.call("BashOutput", '{"id":1}', "running")
+        session.bash("sleep 5", "")
+    assert session.found == []
+
+
+def test_a_long_pause_starts_anew(session: Session) -> None:
+    for _ in range(4):
+        session.bash("pytest -q tests")
+    for number, row in enumerate(session.rows):
+        row["started_at"] = number * (PAUSE_S + 1)
+    assert session.found == []
+
+
+def test_subagents_are_searched_apart(session: Session) -> None:
+    for thread in ("", "x", "y"):
+        session.bash("pytest -q tests")
+        session.rows[-1]["thread"] = thread
+    assert session.found == []
+
+
+def test_outcomes_without_a_step_are_passed_over() -> None:
+    assert loops([{"id": "o1", "agent": "a", "ok": True, "started_at": 1.0, "session": "s"}] * 5) == []
+
+
+@given(st.permutations(range(9)))
+def test_the_order_of_arrival_does_not_matter(order: list[int]) -> None:
+    session = Session()
+    for number in range(9):
+        session.bash("pytest -q tests" if number % 2 else f"git show {number}", "same" if number % 2 else str(number))
+    assert loops([session.rows[number] for number in order]) == loops(session.rows)
+
+
+def test_a_loop_is_stored_once_as_a_pattern_and_leaves_health_alone(session: Session, tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for _ in range(3):
+        session.bash("pytest -q tests")
+    ingest(store, session.rows)
+    ingest(store, loops(session.rows))
+    session.bash("pytest -q tests")  # the session goes on: the loop is the same one
+    ingest(store, session.rows)
+    ingest(store, loops(session.rows))
+    (found,) = patterns(store, now=1000.0)
+    assert (found.kind, found.count, found.wasted_s) == ("loop_detected", 1, 4.0)
+    assert health(store).score == 1.0
+    store.close()

@@ -1,0 +1,339 @@
+"""Repair without a model: templates, suspicion, order and memory, and the choice among patches that pass."""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import signal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratchet.healing.episode import Memo
+from ratchet.healing.solvers.repair import files_of, remembered, shuffled
+from ratchet.healing.solvers.repairing.child import Job, TimeUp
+from ratchet.healing.solvers.repairing.choosing import chosen, keeping
+from ratchet.healing.solvers.repairing.differing import changed
+from ratchet.healing.solvers.repairing.marks import mark
+from ratchet.healing.solvers.repairing.ordering import ranked
+from ratchet.healing.solvers.repairing.program import Edit, Program, applied
+from ratchet.healing.solvers.repairing.recollection import Remembered, foretold, form_of, trust
+from ratchet.healing.solvers.repairing.search import DOUBTFUL, Patch
+from ratchet.healing.solvers.repairing.spectrum import suspicion
+from ratchet.healing.solvers.repairing.templates import FAMILIES, edits
+from ratchet.records import Json
+
+SOURCE = b'''"""Doc."""
+from collections import deque
+
+
+def walk(graph, start, seen=[]):
+    """Names, nearest first."""
+    queue = deque([start])  # where to go
+    done = []
+    while True:
+        node = queue.popleft()
+        if (node not in done  # a comment within
+                and node != "end"):
+            done.append(node)
+        for each in graph[node][1:]:
+            queue.append(each)
+    return done
+'''
+
+
+def edits_of(source: bytes) -> tuple[Program, list[Edit]]:
+    program = Program("walk.py", source)
+    return program, list(edits(program, lambda _lines: True))
+
+
+def texts_of(source: str) -> set[str]:
+    program, found = edits_of(source.encode())
+    return {applied(program.text, (edit,)) for edit in found}
+
+
+def test_nearly_all_edits_are_python_and_all_leave_the_rest_of_the_text_alone() -> None:
+    program, found = edits_of(SOURCE)
+    broken = 0
+    for edit in found:
+        text = applied(program.text, (edit,))
+        assert text.startswith(program.text[: edit.start])
+        assert text.endswith(program.text[edit.end :])
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            broken += 1
+    assert len(found) > 500
+    assert broken < 0.02 * len(found)
+
+
+def test_comments_stay_where_only_an_operator_changes() -> None:
+    _, found = edits_of(SOURCE)
+    operators = [edit for edit in found if edit.family in ("comparison", "boolean")]
+    assert {edit.before for edit in operators} >= {"not in", "and", "!="}
+    assert all("#" not in edit.before for edit in operators)
+
+
+def test_windows_line_ends_and_a_declared_encoding_survive() -> None:
+    text = "# -*- coding: latin-1 -*-\r\ndef f(größe, x):\r\n    y = 'é'\r\n    return größe < x\r\n"
+    program = Program("f.py", text.encode("latin-1"))
+    found = [edit for edit in edits(program, lambda _lines: True) if edit.family in ("comparison", "stepping")]
+    assert any(edit.before == "<" for edit in found)
+    for edit in found:
+        changed_text = program.encoded((edit,)).decode("latin-1")
+        assert "\n" not in changed_text.replace("\r\n", "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("def f(a, b):\n    return a - b\n", "def f(a, b):\n    return b - a\n"),
+        ("def f(a):\n    return a[0:3]\n", "def f(a):\n    return a[0:3 + 1]\n"),
+        ("def f(a):\n    for x in a:\n        g(x)\n", "def f(a):\n    for x in list(a):\n        g(x)\n"),
+        ("def f(a):\n    while True:\n        a.pop()\n", "def f(a):\n    while a:\n        a.pop()\n"),
+        ("def f(a):\n    yield f(a)\n", "def f(a):\n    yield from f(a)\n"),
+        ("def f(a=[]):\n    return a\n", "def f(a=None):\n    if a is None:\n        a = []\n    return a\n"),
+        ("def f():\n    n = 0\n    def g():\n        n = n + 1\n    return g\n",
+         "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n = n + 1\n    return g\n"),
+        ("def f(a):\n    a.update(1)\n", "def f(a):\n    a = 1\n"),
+        ("def f(n):\n    if n.next is None:\n        return 1\n",
+         "def f(n):\n    if n is None or n.next is None:\n        return 1\n"),
+        ("def f(a, b):\n    m = a\n    m = a + b\n", "def f(a, b):\n    m = a\n    m = max(m, a + b)\n"),
+        ("def f(a):\n    x = math.pi\n", "import math\ndef f(a):\n    x = math.pi\n"),
+        ("def f(a):\n    for x in a:\n        y = x\n        return y\n",
+         "def f(a):\n    for x in a:\n        y = x\n    return y\n"),
+        ("def f(a):\n    try:\n        g()\n    except KeyError:\n        pass\n",
+         "def f(a):\n    try:\n        g()\n    except (KeyError, IndexError):\n        pass\n"),
+        ("def f(a):\n    if len(a) == 0:\n        return a\n", "def f(a):\n    if len(a) <= 1:\n        return a\n"),
+        ("def f(a, b, c):\n    return max(a, b + c)\n", "def f(a, b, c):\n    return max(b, a + c)\n"),
+        ("def f(a, b):\n    for k in b:\n        a[k] = b[k]\n",
+         "def f(a, b):\n    for k in b:\n        a[k] = f(a[k], b[k])\n"),
+        ("def f(a, s):\n    if a[0] not in s:\n        g(a)\n",
+         "def f(a, s):\n    if a[0] not in s:\n        s.add(a[0])\n        g(a)\n"),
+        ("def f(a):\n    if a[0] == 1:\n        f(a)\n",
+         "def f(a):\n    if a[0] == 1:\n        a[0] = 0\n        f(a)\n"),
+        ("def f(a):\n    yield a\n    f(a)\n", "def f(a):\n    yield a\n    yield from f(a)\n"),
+        ("def f(a):\n    if a.n:\n        a = a.n\n", "def f(a):\n    while a.n:\n        a = a.n\n"),
+        ("def f(a):\n    b = [0] * 10\n    return b[a // 3]\n",
+         "def f(a):\n    b = [0] * 10\n    return b[a // 3 % 10]\n"),
+        ("def f(s, a):\n    return s.slots[s.at + a] or len(s.slots)\n",
+         "def f(s, a):\n    return s.slots[(s.at + a) % len(s.slots)] or len(s.slots)\n"),
+        ("def f(a):\n    m, n = 0, 1\n", "def f(a):\n    m, n = 0, float('inf')\n"),
+        ("def f(n, k):\n    return f(n - 1, k) + 1\n", "def f(n, k):\n    return f(n - 1, k) + k\n"),
+        ("def f(t, i, j):\n    return t[j][i - 1]\n", "def f(t, i, j):\n    return t[i - 1][j]\n"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_its_class_is_one_edit_away(wrong: str, right: str) -> None:
+    assert ast.dump(ast.parse(right)) in {_dump(text) for text in texts_of(wrong)}
+
+
+def _dump(text: str) -> str:
+    try:
+        return ast.dump(ast.parse(text))
+    except SyntaxError:
+        return ""
+
+
+def test_a_signature_turned_round_is_possible_but_doubted_and_arguments_of_a_call_are_not() -> None:
+    found = edits_of(b"def f(a, b):\n    return g(a, b)\n")[1]
+    swaps = {each.family: each.before for each in found if each.before == "a, b"}
+    assert {"parameter_swap", "argument_swap"} <= set(swaps)
+    assert "parameter_swap" in DOUBTFUL
+    assert "argument_swap" not in DOUBTFUL
+
+
+def test_there_are_at_least_as_many_families_as_the_field_knows() -> None:
+    assert len(FAMILIES) >= 23
+
+
+def test_the_line_that_only_failing_tests_run_is_the_most_suspect() -> None:
+    lines = {"good": {("a.py", 1), ("a.py", 2)}, "bad": {("a.py", 1), ("a.py", 3)}, "": {("a.py", 9)}}
+    found = suspicion(lines, {"bad"})
+    assert max(found, key=lambda place: found[place]) == ("a.py", 3)
+    assert found["a.py", 1] == found["a.py", 9] < 1
+    assert ("a.py", 2) not in found
+
+
+def test_where_an_exception_arose_is_more_suspect_than_its_neighbours() -> None:
+    found = suspicion({"bad": {("a.py", 1), ("a.py", 2)}}, {"bad"}, [("a.py", 2)])
+    assert found["a.py", 2] > found["a.py", 1]
+
+
+def order_of(memory: list[Remembered], seed: int = 0) -> list[str]:
+    _, found = edits_of(SOURCE)
+    places = {("/p/walk.py", line): 1.0 for line in range(1, 30)}
+    return [each.edit.shape for each in ranked(found, places, memory, root="/p", seed=seed)]
+
+
+def test_the_order_is_that_of_the_seed() -> None:
+    assert order_of([], seed=3) == order_of([], seed=3)
+    assert order_of([], seed=3) != order_of([], seed=4)
+
+
+def test_what_keeps_working_comes_first() -> None:
+    shape = "True => v"
+    paying = [Remembered("replacement", shape, 0.001, 0.05)] * 3
+    assert order_of(paying).index(shape) < order_of([]).index(shape)
+
+
+def test_a_memory_that_foretold_worse_than_nothing_is_silent() -> None:
+    wrong = [Remembered("replacement", "True => v", 0.05, 0.001)] * 3
+    assert trust(wrong) == 0.0
+    assert order_of(wrong) == order_of([])
+
+
+def test_no_single_success_decides_about_memory() -> None:
+    paid, cost = Remembered("f", "s", 1e-9, 1.0), Remembered("f", "s", 1.0, 1e-9)
+    assert 0.5 < trust([paid]) < 0.9
+    assert trust([paid] * 9) == 0.9
+    assert 0 < trust([cost]) < trust([cost, paid]) < trust([]) < trust([paid, cost])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("v => len(v)", "v[v] => len(v[v])"),
+        ("v => v - 1", "len(v) => len(v) - 1"),
+        ("v < v => v <= v", "< => <="),
+        ("sorted(v) => v", "sorted(v.v) => v.v"),
+        ("v => v", "v.v => v.v"),
+    ],
+)
+def test_the_form_of_an_edit_is_what_it_does_whatever_it_does_it_to(one: str, other: str) -> None:
+    assert form_of(one) == form_of(other)
+    assert form_of("v => v + 1") != form_of("v => v - 1")
+
+
+def shares(memory: list[Remembered], family: str) -> float:
+    _, found = edits_of(SOURCE)
+    said = foretold(found, [1 / len(found)] * len(found), memory)
+    assert sum(said) == pytest.approx(1)
+    return sum(share for edit, share in zip(found, said, strict=True) if edit.family == family)
+
+
+def test_memories_that_agree_say_more_than_as_many_that_do_not() -> None:
+    agree = [Remembered("comparison", "< => <=", 0.01, 0.02)] * 4
+    differ = [Remembered(name, "", 0.01, 0.02) for name in ("comparison", "negation", "variable", "growing")]
+    none, one = shares([], "comparison"), shares(agree[:1], "comparison")
+    assert none < one < shares(differ, "comparison") + one < shares(agree, "comparison") + one
+    assert shares(agree, "comparison") > 1.5 * shares(differ, "comparison")
+
+
+def test_a_place_that_recurs_counts_more_than_another() -> None:
+    _, found = edits_of(b"def f(n):\n    for i in range(n):\n        print(n)\n    return n\n")
+    ones = [edit for edit in found if edit.family == "off_by_one" and edit.before == "n" and edit.text == "n + 1"]
+    assert {edit.site for edit in ones} == {"call range", "call print", "return"}
+    held = Remembered("off_by_one", "v => v + 1", 0.01, 0.02, "call range")
+    said = foretold(ones, [1 / 3] * 3, [held])
+    assert max(zip(said, ones, strict=True), key=lambda each: each[0])[1].site == "call range"
+
+
+@given(st.lists(st.tuples(st.floats(1e-9, 1), st.floats(1e-9, 1)), max_size=40))
+def test_the_plain_order_always_keeps_a_tenth(shares: list[tuple[float, float]]) -> None:
+    assert 0.0 <= trust([Remembered("f", "s", plain, foretold) for plain, foretold in shares]) <= 0.9
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40)
+def test_changed_inputs_keep_their_types_and_their_seed(seed: int) -> None:
+    given_values = [3, "text", [1, 2], (4, "x"), 2.5, True]
+    one, other = changed(list(given_values), seed), changed(list(given_values), seed)
+    assert one == other
+    assert [type(each) for each in one] == [type(each) for each in given_values]
+
+
+def patch(name: str, *, plain: float = 0.01, text: str = "x") -> Patch:
+    held = {"path": "a.py", "function": name, "family": "f", "shape": name, "before": "y", "text": text}
+    return Patch(files={"a.py": name.encode()}, marks=(held,), found_at=1, plain=plain, size=len(text))
+
+
+def test_patches_that_answer_alike_are_one_opinion() -> None:
+    answers = {"one": ["a"] * 20, "two": ["a"] * 20, "odd": ["b"] * 20}
+    patches = [patch("odd", plain=0.013), patch("one"), patch("two")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["c"] * 20)
+    assert [each.marks[0]["function"] for each in best] == ["one", "two", "odd"]
+
+
+def test_a_patch_that_keeps_other_answers_is_preferred() -> None:
+    answers = {"keeps": ["a"] * 19 + ["b"], "changes": ["z"] * 20}
+    patches = [patch("changes"), patch("keeps")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["a"] * 20)
+    assert best[0].marks[0]["function"] == "keeps"
+    assert keeping(["a", "a"], ["a", "!x"]) == 0.0
+    assert keeping(["!x"], ["a"]) == 0.0
+
+
+def memo(signature: str, shape: str, at: float) -> Memo:
+    held: Json = {"path": "a.py", "function": "f", "family": "comparison", "shape": shape, "before": "<", "text": "<="}
+    note: dict[str, Json] = {"marks": [held], "plain": 0.01, "foretold": 0.02, "key": shape}
+    return Memo(solver="repair", signature=signature, kind="test_failure", task="t", note=note, at=at)
+
+
+def test_the_same_failure_is_remembered_as_it_is_and_others_by_class() -> None:
+    told = remembered([memo("v1:a", "< => <=", 1.0), memo("v1:b", "+ => -", 2.0)], "v1:a")
+    assert [marks[0]["shape"] for marks in told["exact"]] == ["< => <="]  # type: ignore[index, union-attr, call-overload]
+    assert [each["shape"] for each in told["memory"]] == ["+ => -", "< => <="]  # type: ignore[index, union-attr, call-overload]
+
+
+def test_the_placebo_tells_every_success_of_another_class() -> None:
+    memos = [memo(f"v1:{i}", shape, float(i)) for i, shape in enumerate(["a => b", "c => d", "e => f", "a => b"])]
+    told = shuffled(memos)
+    assert len(told) == len(memos)
+    names = {str(each["family"]) for each in remembered(told, "")["memory"]}  # type: ignore[index, union-attr, call-overload]
+    assert names
+    assert names <= set(FAMILIES) - {"comparison"}
+    assert remembered(told, "v1:0")["memory"] != remembered(memos, "v1:0")["memory"]
+
+
+def test_one_failure_that_comes_back_counts_once() -> None:
+    again = [memo("v1:a", "< => <=", float(i)) for i in range(5)]
+    assert len(remembered(again, "v1:b")["memory"]) == 1  # type: ignore[arg-type]
+
+
+class Chain:
+    """Shows its address, as most objects do."""
+
+    def __init__(self, value: int, rest: Chain | None = None) -> None:
+        self.value, self.rest = value, rest
+
+
+def test_objects_are_changed_by_their_fields() -> None:
+    seen = set()
+    for seed in range(1, 60):
+        (chain,) = changed([Chain(1, Chain(2))], seed)
+        seen.add((chain.value, chain.rest.value))
+    assert {a for a, _ in seen} > {1}
+    assert {b for _, b in seen} > {2}
+
+
+def test_a_patch_from_inside_can_only_name_python_files_of_the_project() -> None:
+    assert files_of({"files": {"a/b.py": b"x".hex()}}) == {"a/b.py": b"x"}
+    for path in ("../a.py", "/etc/a.py", "a.pth", "x/../../a.py"):
+        assert files_of({"files": {path: b"x".hex()}}) == {}
+    assert files_of({"files": {"a.py": "zz"}}) == {}
+
+
+def test_an_edit_is_remembered_by_what_finds_it_again() -> None:
+    _, found = edits_of(SOURCE)
+    one = random.Random(1).choice(found)
+    held = mark(one)
+    assert (held["function"], held["before"], held["text"]) == (one.function, one.before, one.text)
+
+
+def test_where_very_many_tests_never_end_the_later_ones_and_those_known_for_it_have_less_time() -> None:
+    def seconds(name: str) -> float:
+        job.begin(name)
+        left = signal.getitimer(signal.ITIMER_PROF)[0]
+        job.end(name, False, TimeUp())
+        return left
+
+    with open(os.devnull, "wb") as out:
+        job = Job(out=out.fileno(), each_s=80.0, endless=frozenset({"known"}))
+        assert 70 < seconds("first") < 90
+        assert 10 < seconds("known") < 30
+        assert min(seconds(f"t{n}") for n in range(6)) > 70
+        assert 10 < seconds("ninth") < 30
+        assert seconds("known") < 10
+    assert signal.getitimer(signal.ITIMER_PROF) == signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -1,0 +1,213 @@
+"""A failure meets what is remembered about it, or hears that nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.errors import StoreError
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.signature import sign, template_of
+from ratchet.lessons.lessons import add
+from ratchet.lessons.recall import Recalled, lesson_of, quoted_names, recall
+from ratchet.ports import Store
+from ratchet.records import Json, Row
+from ratchet.testing.stores import open_store
+
+UPSTREAM = """fatal: The current branch main has no upstream branch.
+To push the current branch and set the remote as upstream, use
+
+    git push --set-upstream origin main
+
+To have this happen automatically for branches without a tracking
+upstream, see 'push.autoSetupRemote' in 'git help config'."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path)
+    yield opened
+    opened.close()
+
+
+def remember(store: Store, name: str, when: str, **fields: Json) -> None:
+    template = template_of(when)
+    row: Row = {
+        "id": name,
+        "state": "active",
+        "scope": "global",
+        "signature": sign(kind_of(when), template),
+        "kind": kind_of(when),
+        "when_text": template,
+        "text": f"do {name}",
+        "tried": 0,
+        "worked": 0,
+        "created_at": 0.0,
+        "revision": 1,
+    }
+    store.insert_new("lessons", [{**row, **fields}])
+
+
+def know(store: Store, text: str, *, pattern: str) -> None:
+    template = template_of(text)
+    signature = sign(kind_of(text), template)
+    store.insert_new("signatures", [{"signature": signature, "template": template, "pattern": pattern, "revision": 1}])
+
+
+def names(found: Recalled) -> list[str]:
+    return [each.id for each in found.lessons]
+
+
+def test_the_same_failure_with_other_parameters_is_an_exact_match(store: Store) -> None:
+    remember(store, "port", "Error: listen EADDRINUSE: address already in use 127.0.0.1:3000")
+    found = recall(store, "Error: listen EADDRINUSE: address already in use 10.0.0.7:8081")
+    assert [(each.id, each.match, each.score) for each in found.lessons] == [("port", "exact", 1.0)]
+    assert not found.abstained
+    assert found.searched == 1
+    assert found.elapsed_ms > 0
+
+
+def test_a_failure_that_tells_a_secret_finds_what_was_remembered_without_it(store: Store) -> None:
+    add(
+        store,
+        when="login of ann@example.org with password=hunter2secretZ9 refused",
+        do="ask for access",
+        state="active",
+    )
+    found = recall(store, "login of bo@example.com with password=Tr0ub4dor99zz refused")
+    assert [(each.text, each.match) for each in found.lessons] == [("ask for access", "exact")]
+
+
+def test_a_persons_short_form_finds_the_whole_error(store: Store) -> None:
+    remember(store, "upstream", UPSTREAM, text="git push --set-upstream origin <branch>")
+    remember(store, "repository", "fatal: not a git repository (or any of the parent directories): .git")
+    for asked in (
+        "fatal: The current branch feature-x has no upstream branch.",
+        "git push fails: current branch has no upstream branch",
+        UPSTREAM.replace("main", "fix/login"),
+    ):
+        assert names(recall(store, asked)) == ["upstream"]
+
+
+def test_a_remembered_line_is_found_in_the_output_of_a_whole_build(store: Store) -> None:
+    remember(store, "types", "error TS2339: Property 'email' does not exist on type 'Account'.")
+    steps = [f"[{i}/150] building package {i} done in {i * 3} ms" for i in range(150)]
+    failure = "src/user.ts(88,17): error TS2339: Property 'name' does not exist on type 'User'."
+    assert names(recall(store, "\n".join([*steps, failure, "error Command failed with exit code 2."]))) == ["types"]
+
+
+def test_it_abstains_when_nothing_known_is_similar_enough(store: Store) -> None:
+    remember(store, "start", "Failed to start the volume manager: device is busy")
+    found = recall(store, "Failed to stop the volume manager: device is busy")
+    assert found.abstained
+    assert found.lessons == ()
+    assert found.searched == 1
+
+
+def test_an_empty_store_abstains_with_nothing_searched(store: Store) -> None:
+    found = recall(store, "anything at all")
+    assert found.abstained
+    assert found.searched == 0
+
+
+def test_a_store_that_cannot_be_read_is_an_error_and_no_empty_answer(store: Store) -> None:
+    store.close()
+    with pytest.raises(StoreError):
+        recall(store, "anything at all")
+
+
+@pytest.mark.parametrize("text", ["", "   \n", "1234", "\x00", "?!", "<num>", "\ud800 broken", "語" * 3000])
+def test_a_text_without_words_is_answered_too(store: Store, text: str) -> None:
+    remember(store, "upstream", UPSTREAM)
+    assert recall(store, text).abstained
+
+
+@pytest.mark.parametrize("state", ["quarantined", "retired"])
+def test_quarantined_and_retired_lessons_never_come_back(store: Store, state: str) -> None:
+    remember(store, "bad", UPSTREAM, state=state, pattern="p1")
+    know(store, UPSTREAM, pattern="p1")
+    found = recall(store, UPSTREAM)
+    assert found.abstained
+    assert found.searched == 0
+
+
+def test_candidates_can_be_left_out(store: Store) -> None:
+    remember(store, "guess", UPSTREAM, state="candidate")
+    assert names(recall(store, UPSTREAM)) == ["guess"]
+    assert recall(store, UPSTREAM, states=("active",)).abstained
+
+
+def test_evidence_orders_equal_matches_and_age_does_not(store: Store) -> None:
+    remember(store, "new", UPSTREAM, tried=1, worked=1, created_at=9e9, updated_at=9e9)
+    remember(store, "proven", UPSTREAM, tried=9, worked=8)
+    remember(store, "poor", UPSTREAM, tried=9, worked=1, created_at=9e9, updated_at=9e9)
+    assert names(recall(store, UPSTREAM)) == ["proven", "new", "poor"]
+
+
+def test_an_exact_match_comes_before_a_similar_one_with_more_evidence(store: Store) -> None:
+    remember(store, "similar", "fatal: The current branch topic has no upstream branch.", tried=50, worked=50)
+    remember(store, "exact", UPSTREAM)
+    found = recall(store, UPSTREAM)
+    assert [(each.id, each.match) for each in found.lessons] == [("exact", "exact"), ("similar", "similar")]
+
+
+def test_lessons_of_the_same_pattern_come_after_the_exact_ones(store: Store) -> None:
+    remember(store, "exact", UPSTREAM, pattern="p1")
+    remember(store, "sibling", "something that reads quite different", pattern="p1")
+    know(store, UPSTREAM, pattern="p1")
+    assert [(each.id, each.match) for each in recall(store, UPSTREAM).lessons] == [
+        ("exact", "exact"),
+        ("sibling", "pattern"),
+    ]
+
+
+def test_of_lessons_with_one_signature_those_that_name_the_same_come_first(store: Store) -> None:
+    for module in ("requests", "yaml", "numpy"):
+        when = f"ModuleNotFoundError: No module named '{module}'"
+        remember(store, module, when, names=[*quoted_names(when)], tried=9, worked=len(module))
+    assert names(recall(store, "ModuleNotFoundError: No module named 'yaml'"))[0] == "yaml"
+    assert names(recall(store, "ModuleNotFoundError: No module named 'attrs'")) == ["requests", "numpy", "yaml"]
+
+
+def test_at_most_as_many_as_asked_come_back(store: Store) -> None:
+    for number in range(9):
+        remember(store, f"l{number}", UPSTREAM)
+    assert names(recall(store, UPSTREAM, limit=3)) == ["l0", "l1", "l2"]
+    assert recall(store, UPSTREAM, limit=0).lessons == ()
+
+
+def test_a_project_sees_its_own_lessons_and_global_ones_only(store: Store) -> None:
+    remember(store, "own", UPSTREAM, scope="project", projects=["/home/ann/shop"])
+    remember(store, "others", UPSTREAM, scope="project", projects=["/home/ann/api"])
+    remember(store, "all", UPSTREAM)
+    assert names(recall(store, UPSTREAM, project="/home/ann/shop")) == ["all", "own"]
+    assert names(recall(store, UPSTREAM)) == ["all", "others", "own"]
+
+
+def test_a_project_is_its_folders_below_and_above_too(store: Store) -> None:
+    remember(store, "root", UPSTREAM, scope="project", projects=["/srv/shop"])
+    assert names(recall(store, UPSTREAM, project="/srv/shop/web")) == ["root"]
+    assert recall(store, UPSTREAM, project="/srv/shopping").abstained
+
+
+def test_lessons_of_many_other_projects_do_not_hide_ones_own(store: Store) -> None:
+    for number in range(100):
+        remember(store, f"other{number}", UPSTREAM, scope="project", projects=[f"/p{number}"])
+    remember(store, "own", UPSTREAM + "\nexit status 128", scope="project", projects=["/mine"])
+    assert names(recall(store, UPSTREAM, project="/mine")) == ["own"]
+
+
+def test_the_advice_comes_back_verbatim(store: Store) -> None:
+    advice = "git push --set-upstream origin <branch>\n\t# “exactly” so "
+    remember(store, "upstream", UPSTREAM, text=advice, evidence=["o1", "o2"], provenance="mined", example="git push")
+    found = recall(store, UPSTREAM).lessons[0]
+    assert found.text == advice
+    assert found.lesson.evidence == ("o1", "o2")
+    assert (found.lesson.provenance, found.lesson.example, found.lesson.revision) == ("mined", "git push", 1)
+
+
+def test_a_bare_row_makes_a_lesson() -> None:
+    lesson = lesson_of({"id": "x", "state": "candidate", "scope": "project", "tried": None})
+    assert (lesson.id, lesson.tried, lesson.projects, lesson.text) == ("x", 0, (), "")

@@ -1,0 +1,140 @@
+"""Finding histories below what a person names, and deciding who reads each."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ratchet.errors import BackendError, UsageError
+from ratchet.recording.sources import SOURCES, source_for
+from ratchet.recording.sources.find import find, usual_homes
+from ratchet.recording.sources.lines import peek
+from support.histories import claude, codex, lines
+
+TALK = claude("user", 1, message={"role": "user", "content": "hi"})
+
+
+def test_folders_are_walked_in_a_stable_order_and_what_is_no_history_is_left_aside(tmp_path: Path) -> None:
+    (tmp_path / "b" / "inner").mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "node_modules").mkdir()
+    for place in ("b/inner/two.jsonl", "b/one.jsonl", ".git/x.jsonl", "node_modules/y.jsonl"):
+        lines(tmp_path / place, [TALK])
+    (tmp_path / "LICENSE").write_text("MIT License\n\nPermission is hereby granted\n")
+    (tmp_path / "README.md").write_text("# x\n```\nTraceback (most recent call last):\n  File x\n```\n")
+    (tmp_path / "package.json").write_text(json.dumps({"name": "shop", "version": "1"}, indent=2))
+    (tmp_path / "users.json").write_text(json.dumps({"users": [{"role": "admin", "status": 1}]}, indent=2))
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": {"error": "x", "status": "ok"}}, indent=2))
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "app.log").write_text("2026-02-01 10:00:00 ERROR x\n")
+    found = find([str(tmp_path)])
+    assert [os.path.relpath(path, tmp_path) for path in found.files] == ["app.log", "b/one.jsonl", "b/inner/two.jsonl"]
+    assert len(found.skipped) == 7
+    assert not found.quarantined
+
+
+def test_a_file_meant_as_a_history_is_never_left_aside_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "broken.jsonl").write_text("{not json at all\n")
+    (tmp_path / "odd.jsonl").write_text('{"name": "x"}\n')
+    found = find([str(tmp_path)])
+    assert len(found.files) == 2
+    with pytest.raises(BackendError, match="not a whole JSON document"):
+        source_for(found.files[0])
+    (tmp_path / "notes.txt").write_text("once upon a time\n")
+    with pytest.raises(BackendError, match="no history that Ratchet reads"):
+        source_for(str(tmp_path / "notes.txt"))
+    assert source_for(found.files[1]).name == "jsonl"
+
+
+def test_links_in_a_circle_and_double_names_are_met_once(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    path = lines(inner / "a.jsonl", [TALK])
+    (inner / "up").symlink_to(tmp_path)
+    (tmp_path / "same.jsonl").symlink_to(path)
+    (tmp_path / "dead.jsonl").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "itself.jsonl").symlink_to("itself.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    found = find([str(tmp_path), str(inner), str(path)])
+    assert len(found.files) == 1
+    assert [Path(piece.path).name for piece in found.quarantined] == ["dead.jsonl", "itself.jsonl"]
+
+
+def test_a_path_that_is_not_there_is_the_callers_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file or folder"):
+        find([str(tmp_path / "nowhere")])
+
+
+def test_a_named_file_is_always_read(tmp_path: Path) -> None:
+    plain = tmp_path / "notes.txt"
+    plain.write_text("nothing here\n")
+    assert find([str(plain)]).files == [str(plain)]
+
+
+def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert [piece.reason for piece in find([str(tmp_path)]).quarantined] == ["Permission denied"]
+
+
+def test_the_usual_homes_follow_the_settings_of_each_agent(tmp_path: Path) -> None:
+    for place in (
+        ".claude/projects",
+        ".codex/sessions",
+        ".codex/archived_sessions",
+        "elsewhere/projects",
+        "cx/sessions",
+    ):
+        (tmp_path / place).mkdir(parents=True)
+    assert usual_homes({"HOME": str(tmp_path)}) == [
+        str(tmp_path / place) for place in (".claude/projects", ".codex/sessions", ".codex/archived_sessions")
+    ]
+    moved = {
+        "HOME": str(tmp_path),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere"),
+        "CODEX_HOME": str(tmp_path / "cx"),
+    }
+    assert usual_homes(moved) == [
+        str(tmp_path / place) for place in ("elsewhere/projects", ".claude/projects", "cx/sessions")
+    ]
+
+
+def test_each_format_is_claimed_by_its_own_source(tmp_path: Path) -> None:
+    samples = {
+        "claude-code": json.dumps(TALK),
+        "codex": json.dumps(codex("session_meta", {"id": "x"}, 0)),
+        "otlp": '{"resourceSpans": []}',
+        "messages": '{"role": "user", "content": "hi"}',
+        "jsonl": '{"task": "x", "success": false}',
+        "log": "2026-02-01 10:00:00 ERROR x",
+    }
+    for name, text in samples.items():
+        head = text.encode() + b"\n"
+        assert next(source.name for source in SOURCES if source.claims(head)) == name
+
+
+def test_a_bad_first_line_does_not_hide_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"type": "user", "mess\n' + json.dumps(TALK).encode() + b"\n")
+    assert source_for(str(path)).name == "claude-code"
+    path.write_bytes(b'\xef\xbb\xbf{"task": "x", "suc\n{"task": "x", "success": true}\n')
+    assert source_for(str(path)).name == "jsonl"
+
+
+def test_a_first_line_longer_than_the_head_is_seen_whole(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl", [claude("user", 1, message={"role": "user", "content": "x" * 3_000_000})])
+    assert len(peek(str(path))) > 3_000_000
+    assert source_for(str(path)).name == "claude-code"
+
+
+def test_a_pipe_that_is_named_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    found = find([str(tmp_path / "pipe.jsonl")])
+    assert not found.files
+    assert [bad.reason for bad in found.quarantined] == ["no regular file"]

@@ -1,0 +1,163 @@
+"""OTLP traces: spans that mean something, in every naming, and every failing span."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ratchet.recording.sources.lines import peek
+from ratchet.recording.sources.otlp import Otlp
+from ratchet.records import Json, Outcome, Row
+from support.histories import lines, read
+
+SOURCE = Otlp()
+NANO = 1_769_940_000_000_000_000
+
+
+def pair(key: str, value: Json) -> Row:
+    if isinstance(value, bool):
+        return {"key": key, "value": {"boolValue": value}}
+    if isinstance(value, int):
+        return {"key": key, "value": {"intValue": str(value)}}
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def span(own: str, attributes: Row, **more: Json) -> Row:
+    return {
+        "traceId": "5b8efff798038103d269b633813fc60c",
+        "spanId": own,
+        "name": "a span",
+        "startTimeUnixNano": str(NANO),
+        "endTimeUnixNano": str(NANO + 1_500_000_000),
+        "attributes": [pair(key, value) for key, value in attributes.items()],
+        **more,
+    }
+
+
+def request(*spans: Row, resource: Row | None = None) -> Row:
+    about: Json = [pair(key, value) for key, value in {"service.name": "shop", **(resource or {})}.items()]
+    return {"resourceSpans": [{"resource": {"attributes": about}, "scopeSpans": [{"scope": {}, "spans": list(spans)}]}]}
+
+
+def outcomes(tmp_path: Path, *spans: Row, resource: Row | None = None) -> list[Outcome]:
+    return read(SOURCE, lines(tmp_path / "t.jsonl", [request(*spans, resource=resource)])).outcomes
+
+
+EXCEPTION: Json = [
+    {
+        "name": "exception",
+        "attributes": [
+            pair("exception.type", "openai.RateLimitError"),
+            pair("exception.message", "slow down"),
+            pair("exception.stacktrace", "Traceback (most recent call last):\n  x\nopenai.RateLimitError: slow down"),
+        ],
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "tokens"),
+    [
+        (
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.request.model": "m",
+                "gen_ai.usage.input_tokens": 7,
+                "gen_ai.usage.output_tokens": 5,
+            },
+            12,
+        ),
+        ({"gen_ai.request.model": "m", "gen_ai.usage.prompt_tokens": 7, "gen_ai.usage.completion_tokens": 5}, 12),
+        (
+            {
+                "openinference.span.kind": "LLM",
+                "llm.model_name": "m",
+                "llm.token_count.total": 12,
+                "llm.token_count.prompt": 7,
+            },
+            12,
+        ),
+        ({"traceloop.span.kind": "llm", "gen_ai.response.model": "m", "llm.usage.total_tokens": 12}, 12),
+        ({"gen_ai.operation.name": "invoke_agent", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 7}, None),
+    ],
+)
+def test_each_naming_of_a_models_call_is_understood(tmp_path: Path, attributes: Row, tokens: int | None) -> None:
+    (found,) = outcomes(tmp_path, span("00f067aa0ba902b7", attributes))
+    assert (found.ok, found.model, found.tokens, found.agent) == (True, "m", tokens, "shop")
+    assert (found.started_at, found.duration_s) == (1769940000.0, 1.5)
+    assert found.session == "5b8efff798038103d269b633813fc60c"
+
+
+def test_an_exception_event_tells_type_and_traceback(tmp_path: Path) -> None:
+    attributes: Row = {"gen_ai.operation.name": "chat", "http.response.status_code": 429, "session.id": "s-1"}
+    (found,) = outcomes(tmp_path, span("00f067aa0ba902b7", attributes, status={"code": 2}, events=EXCEPTION))
+    assert found.failure is not None
+    assert (found.failure.type, found.failure.status, found.session) == ("openai.RateLimitError", 429, "s-1")
+    assert found.failure.message.startswith("Traceback")
+
+
+@pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR"])
+def test_a_failing_span_is_never_dropped(tmp_path: Path, code: Json) -> None:
+    plain = span("a1", {"db.system": "postgres"}, status={"code": code, "message": "deadlock detected"})
+    quiet = span("a2", {"db.system": "postgres"})
+    (found,) = outcomes(tmp_path, plain, quiet)
+    assert found.failure is not None
+    assert found.failure.message == "deadlock detected"
+
+
+def test_an_exception_that_the_span_handled_is_no_failure(tmp_path: Path) -> None:
+    handled = span("a1", {"gen_ai.operation.name": "chat"}, status={"code": 1}, events=EXCEPTION)
+    unsaid = span("a2", {"gen_ai.operation.name": "chat"}, status={}, events=EXCEPTION)
+    assert [found.ok for found in outcomes(tmp_path, handled, unsaid)] == [True, False]
+
+
+def test_a_tools_span_is_a_step_and_judged_by_its_result(tmp_path: Path) -> None:
+    attributes: Row = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "bash",
+        "gen_ai.tool.call.arguments": '{"command": "git push"}',
+        "gen_ai.tool.call.result": "fatal: The current branch x has no upstream branch.",
+        "gen_ai.agent.name": "coder",
+    }
+    (found,) = outcomes(tmp_path, span("a1", attributes), resource={"session.id": "s-9"})
+    assert found.step is not None
+    assert (found.agent, found.task, found.step.head, found.session) == ("coder", "bash", "git push", "s-9")
+    assert found.failure is not None
+    assert not found.failure.flagged
+
+
+def test_a_span_counts_once_wherever_it_is_met(tmp_path: Path) -> None:
+    one = request(span("a1", {"gen_ai.operation.name": "chat"}))
+    path = lines(tmp_path / "a.jsonl", [one, one])
+    document = tmp_path / "b.json"
+    document.write_text(json.dumps(one, indent=2))
+    assert SOURCE.claims(peek(str(document)))
+    assert len({*read(SOURCE, path).ids, *read(SOURCE, document).ids}) == 1
+
+
+def test_odd_spans_break_nothing(tmp_path: Path) -> None:
+    odd: list[Json] = [
+        {
+            "resourceSpans": [
+                None,
+                {"scopeSpans": [{"spans": [5, {}, {"spanId": "a", "attributes": {"llm.x": 1}, "status": 7}]}]},
+            ]
+        },
+        {"resourceSpans": "no"},
+        {"resourceLogs": []},
+        {
+            "resource_spans": [
+                {"scope_spans": [{"spans": [{"span_id": "b", "trace_id": "t", "attributes": [{"key": "gen_ai.x"}]}]}]}
+            ]
+        },
+    ]
+    taught = read(SOURCE, lines(tmp_path / "t.jsonl", odd))
+    assert len(taught.outcomes) == 2
+    assert ["spanId" in piece.reason for piece in taught.bad] == [True]
+
+
+def test_a_trace_without_spans_of_interest_says_so(tmp_path: Path) -> None:
+    assert read(SOURCE, lines(tmp_path / "t.jsonl", [request(span("a1", {"http.route": "/"}))])).note
+    assert read(SOURCE, lines(tmp_path / "u.jsonl", [{"resourceSpans": 5}])).bad
