@@ -1,4 +1,4 @@
-"""The Python surface: `Ratchet`, and `record` and `watch` over a default instance."""
+"""The Python surface, in one file since it is one interface: `Ratchet`, and the same over a default home."""
 
 from __future__ import annotations
 

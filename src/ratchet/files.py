@@ -1,4 +1,4 @@
-"""Files read and replaced whole: compare-and-swap on their content, links followed, mode and owner kept."""
+"""Replace files whole, by compare-and-swap on their content; hold a lock that ends with its process."""
 
 from __future__ import annotations
 
@@ -104,3 +104,18 @@ def _write(real: Path, text: str) -> None:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+@contextlib.contextmanager
+def claimed(lock: Path, what: str) -> Iterator[None]:
+    """Hold a lock file, which is made where it is missing, in a folder that is there. Raises Conflict naming `what`
+    while another process, or another thread of this one, holds it."""
+    opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Conflict(f"another process works on {what}; wait for it, or end it there") from error
+        yield
+    finally:
+        os.close(opened)

@@ -17,7 +17,6 @@ from ratchet.store.sqlite import SqliteStore
 
 SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
-    "digest",
     "failures",
     "failures.excerpt",
     "failures.intent",
@@ -85,7 +84,6 @@ def test_a_session_start_without_lessons_loads_neither_json_nor_sqlite(tmp_path:
         "ratchet.lessons",
         "ratchet.lessons.exposure",
         "ratchet.ids",
-        "ratchet.digest",
     }
 
 

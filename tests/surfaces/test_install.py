@@ -16,7 +16,7 @@ from ratchet.errors import BackendError, Refused, UsageError
 from ratchet.improving.targets import json_edit as jsontext
 from ratchet.integrations import hooks as installing
 from ratchet.integrations.hooks import installed_events, uninstall
-from ratchet.settingsfile import Installed, InstallScope
+from ratchet.integrations.settings_file import Installed, InstallScope
 
 SETTINGS = [
     '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "é": "\\u00e4 ä"\n}\n',

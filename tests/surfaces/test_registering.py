@@ -14,8 +14,8 @@ from ratchet.cli.app import cli
 from ratchet.errors import Refused, UsageError
 from ratchet.integrations import install as installing
 from ratchet.integrations import mcp_entry as registering
+from ratchet.integrations.settings_file import Installed
 from ratchet.runtime import Runtime
-from ratchet.settingsfile import Installed
 
 JSON_FILES = [
     None,

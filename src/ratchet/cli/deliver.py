@@ -11,7 +11,7 @@ from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
 from ratchet.integrations import install as installing
 from ratchet.integrations.install import Parts
-from ratchet.settingsfile import InstallScope
+from ratchet.integrations.settings_file import InstallScope
 
 AGENTS = ("claude-code", "cursor", "codex")
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ratchet.failures.classification import Classification
     from ratchet.failures.patterns.detail import PatternDetail
     from ratchet.improving.report import Report
+    from ratchet.integrations.settings_file import Installed
     from ratchet.lessons.recall import Recalled
     from ratchet.recording.sources.watch_dir import Polled
-    from ratchet.settingsfile import Installed
 
 KIND_STYLE = "cyan"
 _USUAL_COLUMNS = 80

@@ -8,7 +8,6 @@ from itertools import count
 from pathlib import Path
 
 from ratchet import registry
-from ratchet.claiming import claimed
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.archive import Archive
@@ -22,6 +21,7 @@ from ratchet.evolving.job import AgentProposer, ProposerOptions
 from ratchet.evolving.loop.evolve import KEPT_BACK, Evolve, Ground
 from ratchet.evolving.race.evaluator import Means as Measuring
 from ratchet.evolving.request import EvolveAsked, EvolveMeans, check
+from ratchet.files import claimed
 from ratchet.healing.book import Landing, land, lock_of
 from ratchet.healing.episode import Budget
 from ratchet.healing.landing import files

@@ -13,8 +13,7 @@ from ratchet.errors import Conflict, NotFound
 from ratchet.evolving.bench.benchmark import Agent, Evaluation
 from ratchet.evolving.candidate import Candidate, Evolution, Report
 from ratchet.ports import Store
-from ratchet.records import Json, Row
-from ratchet.rows import as_row, names_of, record_of
+from ratchet.records import Json, Row, as_row, names_of, record_of
 from ratchet.store.paging import rows_of
 from ratchet.store.timeline import note
 

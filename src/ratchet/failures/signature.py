@@ -13,7 +13,7 @@ import json
 import re
 from functools import lru_cache
 
-from ratchet.digest import hex_of
+from ratchet.ids import hex_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

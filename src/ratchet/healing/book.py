@@ -1,4 +1,4 @@
-"""Healing as people ask for it: the operations behind `ratchet run` and `ratchet episodes`."""
+"""Heal tasks, as people ask for it; in one file since `ratchet run` and `ratchet episodes` share every step."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Literal
 
 from ratchet import ids as coin
 from ratchet import registry
-from ratchet.claiming import claimed
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
+from ratchet.files import claimed
 from ratchet.healing import rows as episodes
 from ratchet.healing.attempt import Checks
 from ratchet.healing.episode import Attempt, Budget, Episode, Task

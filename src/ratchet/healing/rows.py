@@ -14,8 +14,7 @@ from ratchet import ids as coin
 from ratchet.errors import Conflict, NotFound
 from ratchet.healing.episode import Attempt, Budget, Counts, Episode, Memo, Task, Verdict
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, Row
-from ratchet.rows import as_row, names_of, record_of
+from ratchet.records import Json, Lesson, Row, as_row, names_of, record_of
 from ratchet.sandbox.command import FileChange
 from ratchet.store.timeline import note
 

@@ -9,8 +9,8 @@ from typing import Literal
 from ratchet.errors import Refused, UsageError
 from ratchet.integrations import hooks
 from ratchet.integrations import mcp_entry as registering
+from ratchet.integrations.settings_file import Installed, InstallScope
 from ratchet.runtime import Runtime
-from ratchet.settingsfile import Installed, InstallScope
 
 Parts = Literal["all", "hooks", "mcp"]
 

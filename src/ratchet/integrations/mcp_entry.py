@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import json_edit as jsontext
+from ratchet.integrations.settings_file import Installed, InstallScope, Kept, diff, read, replace
 from ratchet.records import Json, Row
-from ratchet.settingsfile import Installed, InstallScope, Kept, diff, read, replace
 
 AGENTS = ("claude-code", "cursor", "codex")
 NAME = "ratchet"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ratchet import ids as coin
-from ratchet.digest import hex_of
+from ratchet.ids import hex_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ a tag of its host, is taken out. Lean: hook processes import this.
 
 from __future__ import annotations
 
-from ratchet.digest import hex_of
+from ratchet.ids import hex_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

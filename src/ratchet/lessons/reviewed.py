@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ratchet.digest import hex_of
+from ratchet.ids import hex_of
 
 FILE = os.path.join(".ratchet", "lessons.jsonl")
 

@@ -390,10 +390,10 @@ def test_the_real_histories_give_every_tool_result(shared: Path) -> None:
 
 def test_more_real_histories_give_every_result_and_a_doubled_session_once(shared: Path) -> None:
     outcomes, pieces, files = _all(shared / "data" / "claude-code-more")
-    assert files == 30
-    assert len(outcomes) == 1174
-    assert len({outcome.id for outcome in outcomes}) == 1168  # six results stand in two files of one session
-    assert len({session for piece in pieces for session in piece.sessions}) == 29
+    assert files == 97
+    assert len(outcomes) == 7527
+    assert len({outcome.id for outcome in outcomes}) == 7467  # sixty results stand in two files of one session
+    assert len({session for piece in pieces for session in piece.sessions}) == 95
     assert not [item for piece in pieces for item in piece.items if not isinstance(item, Outcome)]
 
 

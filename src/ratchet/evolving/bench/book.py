@@ -14,7 +14,6 @@ from math import sqrt
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from ratchet.claiming import claimed
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.archive import Archive
@@ -32,6 +31,7 @@ from ratchet.evolving.job import Measure
 from ratchet.evolving.race.evaluator import Each, Evaluator
 from ratchet.evolving.race.evaluator import Means as Making
 from ratchet.evolving.race.seals import memory, rewritten
+from ratchet.files import claimed
 from ratchet.healing.episode import Budget
 from ratchet.healing.purse import EpisodePurse
 from ratchet.ports import Store

@@ -10,8 +10,7 @@ from ratchet import ids as coin
 from ratchet.errors import Conflict, NotFound
 from ratchet.evolving.bench.benchmark import Agent, Split
 from ratchet.ports import Store
-from ratchet.records import Json, Row
-from ratchet.rows import as_row, record_of
+from ratchet.records import Json, Row, as_row, record_of
 from ratchet.store.timeline import note
 
 BenchRunState = Literal["running", "ended", "budget", "cancelled", "failed"]

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import cast
 
-from ratchet.digest import hex_of
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.failures.redaction.text import clean
+from ratchet.ids import hex_of
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import OPEN, change_of, change_row, trial, trials
 from ratchet.ports import Fix, Problem, Store, Where

@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from ratchet import ids as coin
-from ratchet.digest import hex_of
-from ratchet.ids import CALL
+from ratchet.ids import CALL, hex_of
 from ratchet.lessons import exposure
 from ratchet.records import Json, Row, Trial, Version
 

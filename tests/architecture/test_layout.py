@@ -1,0 +1,28 @@
+"""The map: a newcomer meets few names, and what the code says of folders is true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ratchet
+from ratchet.sandbox import interpreter
+
+PACKAGE = Path(ratchet.__file__).parent
+MOST_NAMES = 32
+
+
+def test_a_newcomer_meets_few_names() -> None:
+    names = sorted(path.name for path in PACKAGE.iterdir() if path.name != "__pycache__")
+    assert len(names) <= MOST_NAMES, names
+
+
+def test_the_folders_that_hide_answers_are_there() -> None:
+    missing = [folder for folder in interpreter.ANSWERS if not Path(folder).is_dir()]
+    assert not missing, "a folder that was moved shows its answers to every command"
+
+
+def test_every_package_says_in_a_sentence_what_it_is_for() -> None:
+    for path in sorted(PACKAGE.rglob("__init__.py")):
+        if {"library", "core", "agent"} & set(path.relative_to(PACKAGE).parts):
+            continue  # programs under test
+        assert path.read_text().startswith('"""'), path
