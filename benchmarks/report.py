@@ -1,6 +1,6 @@
 """Does the report tell the truth? Simulated sessions with known effects, looked at after every unit.
 
-The whole chain is simulated from the coin on: units fall to their arm by `coin.toss`, the share withheld falls from
+The whole chain is simulated from the coin on: units fall to their arm by `ids.toss`, the share withheld falls from
 20 % to 5 % once the pooled evidence passes 20, and an effect is called when the interval excludes zero at any look.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from figures import Figure, at_most, publish
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.gate.effects import ALPHA, Counts, e_value, interval, withheld_share
 
 Rate = Callable[[int, bool], float]
@@ -37,7 +37,7 @@ def simulated(seed: int, rate: Rate, truth: float, units: int) -> Run:
     limit = 2 / ALPHA
     for unit in range(units):
         share = 1 - withheld
-        shown = coin.toss(salt, f"session-{unit}", "pattern", share=share)
+        shown = ids.toss(salt, f"session-{unit}", "pattern", share=share)
         succeeded = chance.random() < rate(unit, shown)
         tallies.setdefault(share, [0, 0, 0, 0])[(0 if shown else 2) + (0 if succeeded else 1)] += 1
         known = {each: Counts(*counts) for each, counts in tallies.items()}

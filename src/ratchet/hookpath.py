@@ -211,7 +211,7 @@ def failed_row(event: Row) -> Row:
     """The Outcome of a failed tool call, as the reader of histories would give it, under the same id."""
     import time
 
-    from ratchet import ids as coin
+    from ratchet import ids
     from ratchet.failures import tool_call as toolcall
     from ratchet.failures.intent import intent
     from ratchet.failures.redaction.text import FOLDER, label
@@ -235,7 +235,7 @@ def failed_row(event: Row) -> Row:
         "flagged": True,
     }
     row: Row = {
-        "id": coin.outcome_id(AGENT, session, _text(event, "tool_use_id") or coin.uuid7()),
+        "id": ids.outcome_id(AGENT, session, _text(event, "tool_use_id") or ids.uuid7()),
         "agent": AGENT,
         "task": label(tool),
         "ok": False,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import ratchet
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
 from ratchet.integrations import hooks as install
@@ -78,7 +78,7 @@ class Host:
         """A session whose coin for the pattern falls that way at the default share."""
         salt = exposure.salt_of(str(self.home))
         names = (f"session-{i}" for i in range(1000))
-        return next(name for name in names if coin.toss(salt, name, "pattern-1", share=0.8) is shown)
+        return next(name for name in names if ids.toss(salt, name, "pattern-1", share=0.8) is shown)
 
     def learn(self, **changed: object) -> Row:
         """Put one lesson into the store, and tell the hooks."""
@@ -154,7 +154,7 @@ def test_a_failure_with_an_active_lesson_is_answered_with_the_fenced_advice(host
 def test_every_failure_is_journalled_as_the_outcome_that_a_history_would_give(host: Host) -> None:
     assert host.said("PostToolUseFailure", host.failure(agent_id="sub-7")) == ""
     (row,) = host.journalled()
-    assert row["id"] == coin.outcome_id("claude-code", "another file", TOOL_USE_ID)
+    assert row["id"] == ids.outcome_id("claude-code", "another file", TOOL_USE_ID)
     assert (row["r"], row["agent"], row["task"], row["ok"]) == ("outcome", "claude-code", "Bash", False)
     assert (row["session"], row["thread"], row["project"]) == (host.session(shown=True), "sub-7", PROJECT)
     assert row["step"] == {"tool": "Bash", "head": "git push", "input": "git push"}
@@ -170,7 +170,7 @@ def test_the_exposure_is_journalled_in_both_arms_and_the_control_arm_sees_nothin
     assert shown["share"] == withheld["share"] == 0.8
     assert shown["trial"] == withheld["trial"] == "l-1"
     assert shown["unit"] == exposure.unit_of(host.session(shown=True), "pattern-1")
-    assert shown["trigger"] == coin.outcome_id("claude-code", "", TOOL_USE_ID)
+    assert shown["trigger"] == ids.outcome_id("claude-code", "", TOOL_USE_ID)
 
 
 def test_every_event_of_a_session_obeys_the_same_coin(host: Host) -> None:
@@ -322,7 +322,7 @@ def test_a_sessions_end_reads_its_transcript_and_settles_its_credit(host: Host) 
     assert (lesson["uses"], lesson["wins"]) == (1, 1)
     ids = {row["id"] for row in store.find("outcomes").rows}
     store.close()
-    assert ids == {coin.outcome_id("claude-code", "", f"{TOOL_USE_ID}{end}") for end in ("", "2")}
+    assert ids == {ids.outcome_id("claude-code", "", f"{TOOL_USE_ID}{end}") for end in ("", "2")}
 
 
 def _transcript_line(number: int, session: str) -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import Conflict, NotFound
 from ratchet.evolving.bench.benchmark import Agent, Evaluation
 from ratchet.evolving.candidate import Candidate, Evolution, Report
@@ -39,7 +39,7 @@ def begin(store: Store, made: Evolution, baseline: Candidate) -> Evolution:
 
 
 def new_id() -> str:
-    return f"ev{coin.uuid7().replace('-', '')[:16]}"
+    return f"ev{ids.uuid7().replace('-', '')[:16]}"
 
 
 def write(store: Store, held: Evolution, verb: str = "", **changes: object) -> Evolution:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.gate.bets import inside, positive, real, whole
 
 BLOCK_CALLS = 10
@@ -48,7 +48,7 @@ class Switchback:
     @property
     def new_arm(self) -> bool:
         """Whether the open block runs the new setting: by its number alone, so the same in every process."""
-        return coin.toss(self._salt, self._trial, f"block-{self._number}", share=self._share)
+        return ids.toss(self._salt, self._trial, f"block-{self._number}", share=self._share)
 
     def update(self, *, score: float, now_s: float) -> Block | None:
         """Count one ended call of the open block. Gives the block when this call closed it."""

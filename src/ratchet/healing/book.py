@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from ratchet import ids as coin
-from ratchet import registry
+from ratchet import ids, registry
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.files import claimed
 from ratchet.healing import rows as episodes
@@ -261,7 +260,7 @@ class EpisodeBook:
     def beside(self) -> Iterator[tuple[EpisodeBook, Store]]:
         """The episodes of a home that is empty and gone afterwards, with the same sandboxes and models: for trials that
         must neither see nor change what is remembered here."""
-        home = self._home / "beside" / coin.uuid7()
+        home = self._home / "beside" / ids.uuid7()
         store = SqliteStore(home / "ratchet.db")
         try:
             yield (

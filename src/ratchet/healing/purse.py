@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import Refused
 from ratchet.healing.episode import Budget
 from ratchet.ports import Store
@@ -95,7 +95,7 @@ class EpisodePurse:
                     f"the call may cost {usd:.4f} USD and {max(0.0, left):.4f} of {self._budget.usd:g} are left;"
                     " give more with --budget-usd"
                 )
-            reservation = coin.uuid7()
+            reservation = ids.uuid7()
             row: Row = {
                 "id": reservation,
                 "episode": self._episode,

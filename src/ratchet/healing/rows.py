@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import Conflict, NotFound
 from ratchet.healing.episode import Attempt, Budget, Counts, Episode, Memo, Task, Verdict
 from ratchet.ports import Store
@@ -36,7 +36,7 @@ def task_id_of(folder: str, check: Sequence[str], instruction: str) -> str:
 
 def new_id() -> str:
     """An id for an episode to come."""
-    return f"ep{coin.uuid7().replace('-', '')[:20]}"  # 48 bits of time, 26 of chance
+    return f"ep{ids.uuid7().replace('-', '')[:20]}"  # 48 bits of time, 26 of chance
 
 
 def begin(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.ids import hex_of
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ def pattern_of(lesson: Row) -> str:
 def toss(home: str, session: str, pattern: str) -> tuple[bool, float]:
     """(whether this unit is shown its lesson, with which probability). The same whenever and wherever asked."""
     share = shown_share(home, session)
-    return coin.toss(salt_of(home), session, pattern, share=share), share
+    return ids.toss(salt_of(home), session, pattern, share=share), share
 
 
 def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str, at: float, trigger: str = "") -> Row:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import clean
@@ -339,5 +339,5 @@ def _write(store: Store, row: Row, held: Row | None) -> None:
 
 
 def _event(store: Store, lesson_id: str, verb: str, reason: str, now: float) -> None:
-    event: Row = {"id": coin.uuid7(), "noun": "lesson", "record": lesson_id, "verb": verb, "at": now}
+    event: Row = {"id": ids.uuid7(), "noun": "lesson", "record": lesson_id, "verb": verb, "at": now}
     store.insert_new("events", [{**event, "reason": reason} if reason else event])

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import Conflict, NotFound
 from ratchet.evolving.bench.benchmark import Agent, Split
 from ratchet.ports import Store
@@ -66,7 +66,7 @@ class BenchRun:
 
 
 def new_id() -> str:
-    return f"bn{coin.uuid7().replace('-', '')[:16]}"
+    return f"bn{ids.uuid7().replace('-', '')[:16]}"
 
 
 def begin(store: Store, made: BenchRun) -> BenchRun:

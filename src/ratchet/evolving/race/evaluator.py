@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import BackendError, Refused
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation
@@ -180,7 +180,7 @@ class Evaluator:
             return False  # the purse knows why
         version, agent = wanted.version, self._agent
         job = Job(
-            id=coin.uuid7(),
+            id=ids.uuid7(),
             run=self._run,
             candidate=version.id,
             agent=agent,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, cast, get_args
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Budget, EpisodeStatus
@@ -81,7 +81,7 @@ class QueuedTask:
 def add(store: Store, work: Work, *, by: str = "") -> QueuedTask:
     """Queue a task."""
     now = time.time()
-    task = QueuedTask(id=f"task{coin.uuid7().replace('-', '')[:20]}", work=work, state="queued", by=by, created_at=now)
+    task = QueuedTask(id=f"task{ids.uuid7().replace('-', '')[:20]}", work=work, state="queued", by=by, created_at=now)
     with store.transaction():
         store.swap("queue", task.id, 0, _row(task))
         note(store, "task", task.id, "queued", now, kind=work.kind, by=by)

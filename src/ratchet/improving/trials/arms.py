@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.ids import CALL, hex_of
 from ratchet.lessons import exposure
 from ratchet.records import Json, Row, Trial, Version
@@ -110,7 +110,7 @@ class OpenTrials:
             return None
         if share is None:
             return None
-        new = coin.toss(trial.salt, trial.id, unit, share=share)
+        new = ids.toss(trial.salt, trial.id, unit, share=share)
         return new if self._append(exposure_row(trial, unit, new=new, share=share, at=at)) else None
 
     def _first_share(self, trial: OpenTrial, unit: str) -> float | None:

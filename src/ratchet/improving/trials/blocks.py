@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import exp
 from typing import Literal
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.gate import trial as trialgate
 from ratchet.gate.arms import RankBet
 from ratchet.gate.before_after import BeforeAfter
@@ -60,7 +60,7 @@ def look(store: Store, trial: Trial, *, now: float) -> Looked:
 
 def _begun(store: Store, trial: Trial, now: float) -> Row:
     unit = f"block-{int(number(store.sum_by('exposures', (), ('count:*',), {'trial': trial.id})[0], 'count:*')):06d}"
-    new = coin.toss(trial.salt, trial.id, unit, share=SHARE)
+    new = ids.toss(trial.salt, trial.id, unit, share=SHARE)
     row: Row = {
         "trial": trial.id,
         "unit": unit,
@@ -118,7 +118,7 @@ def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
     new = [row for row in bets.blocks if row.get("arm") == "new"]
     old = [row for row in bets.blocks if row.get("arm") != "new"]
     tallies: dict[float, Counts] = tally(
-        (SHARE, row.get("arm") == "new", coin.toss(trial.salt, trial.id, str(row["unit"]), "score", share=_score(row)))
+        (SHARE, row.get("arm") == "new", ids.toss(trial.salt, trial.id, str(row["unit"]), "score", share=_score(row)))
         for row in bets.blocks
     )
     exposures = int(number(store.sum_by("exposures", (), ("count:*",), {"trial": trial.id})[0], "count:*"))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import get_args
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.errors import Conflict, Refused, UsageError
 from ratchet.gate import trial as trialgate
 from ratchet.gate.bets import positive
@@ -74,7 +74,7 @@ def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], 
 
 def new_id() -> str:
     """The id of a new trial; later ones sort later."""
-    return "t" + coin.uuid7().replace("-", "")[:20]
+    return "t" + ids.uuid7().replace("-", "")[:20]
 
 
 def new_salt() -> str:

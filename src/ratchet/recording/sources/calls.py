@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.failures import intent
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.unflagged import says_failure
@@ -73,7 +73,7 @@ def opened(
 
 
 def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tokens: int | None = None) -> Outcome:
-    """The Outcome of a call with its result. `key` is the source's own name of the call (see `coin.outcome_id`)."""
+    """The Outcome of a call with its result. `key` is the source's own name of the call (see `ids.outcome_id`)."""
     tool = fields.text(call.get("tool")) or "unknown"
     head = fields.text(call.get("head"))
     began = fields.number(call.get("at"))
@@ -83,7 +83,7 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
         duration_s = max(0.0, result.at - began)
     failure = failure_of(result, tool=tool, head=head)
     return Outcome(
-        id=coin.outcome_id(agent, session, key),
+        id=ids.outcome_id(agent, session, key),
         agent=agent,
         task=tool,
         ok=failure is None,
@@ -112,7 +112,7 @@ def model_failure(
 ) -> Outcome:
     """A call of the model that failed: task "model". `where` may hold thread, project, model and the failure's type."""
     return Outcome(
-        id=coin.outcome_id(agent, session, f"model:{key}"),
+        id=ids.outcome_id(agent, session, f"model:{key}"),
         agent=agent,
         task="model",
         ok=False,

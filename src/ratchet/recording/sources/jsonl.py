@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.unflagged import says_failure
 from ratchet.ports import Read
@@ -114,10 +114,10 @@ class Runs:
         if _OUTCOME_ID.match(own):
             return own
         if _UNIQUE.match(own) and sum(letter.isdigit() for letter in own) >= 4:
-            return coin.outcome_id(NAME, "", own)
+            return ids.outcome_id(NAME, "", own)
         held = json.dumps(record, sort_keys=True).encode()
         salt = "" if timed else self._salt
-        return coin.outcome_id(NAME, "", f"{hashlib.sha256(held).hexdigest()}:{line}{salt}")
+        return ids.outcome_id(NAME, "", f"{hashlib.sha256(held).hexdigest()}:{line}{salt}")
 
 
 def _runs_in(document: Json) -> list[Row] | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.unflagged import says_failure
 from ratchet.ports import Read
@@ -120,7 +120,7 @@ class Traces:
         step = _step(tool, fields.first(attributes, _TOOL_INPUT)) if tool else None
         failure = _failure(span, step)
         return Outcome(
-            id=coin.outcome_id(NAME, "", f"{trace}:{own}"),
+            id=ids.outcome_id(NAME, "", f"{trace}:{own}"),
             agent=_string(attributes, _AGENT) or span.service or NAME,
             task=toolcall.safe(tool or fields.text(record.get("name")), 300),
             ok=failure is None,

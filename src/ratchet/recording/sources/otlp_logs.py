@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.redaction.text import clean, redact_json
 from ratchet.failures.unflagged import says_failure
@@ -133,7 +133,7 @@ def _outcome(record: _Record) -> Outcome | None:
         return None
     session = record.text(*_SESSION)
     return Outcome(
-        id=coin.outcome_id(NAME, session, _key(record)),
+        id=ids.outcome_id(NAME, session, _key(record)),
         agent=record.service or NAME,
         task=toolcall.safe(record.name or record.text("logger.name", "code.function") or "log", 300),
         ok=False,
@@ -183,7 +183,7 @@ def _call(record: _Record, agent: str, task: str, failure: Failure | None, *, st
     took = record.number("duration_ms")
     duration_s = None if took is None else max(0.0, took / 1e3)
     return Outcome(
-        id=coin.outcome_id(agent, session, call or _key(record)),
+        id=ids.outcome_id(agent, session, call or _key(record)),
         agent=agent,
         task=toolcall.safe(task, 300),
         ok=failure is None,

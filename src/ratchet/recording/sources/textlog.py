@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ratchet import ids as coin
+from ratchet import ids
 from ratchet.failures import tool_call as toolcall
 from ratchet.ports import Read
 from ratchet.recording.sources.lines import raw_lines
@@ -236,7 +236,7 @@ class _Log:
         writer = held.entry.writer if held.entry else ""
         text = "\n".join(held.lines)
         return Outcome(
-            id=coin.outcome_id(NAME, "", f"{digest}:{held.first.number}"),
+            id=ids.outcome_id(NAME, "", f"{digest}:{held.first.number}"),
             agent=(Path(self._path).name.partition(".")[0] or NAME)[:200],
             task=writer[:200],
             ok=False,
