@@ -320,9 +320,9 @@ def test_a_sessions_end_reads_its_transcript_and_settles_its_credit(host: Host) 
     eventually(lambda: (store.get("lessons", "l-1") or {}).get("uses") == 1)
     lesson = store.get("lessons", "l-1") or {}
     assert (lesson["uses"], lesson["wins"]) == (1, 1)
-    ids = {row["id"] for row in store.find("outcomes").rows}
+    found = {row["id"] for row in store.find("outcomes").rows}
     store.close()
-    assert ids == {ids.outcome_id("claude-code", "", f"{TOOL_USE_ID}{end}") for end in ("", "2")}
+    assert found == {ids.outcome_id("claude-code", "", f"{TOOL_USE_ID}{end}") for end in ("", "2")}
 
 
 def _transcript_line(number: int, session: str) -> str:
