@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import stat
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ratchet.errors import Refused
+from ratchet.errors import BackendError, Refused
+from ratchet.sandbox import git
 from ratchet.sandbox.ignore import Ignore, is_home, is_left_out
 
+_log = logging.getLogger(__name__)
 _CHUNK = 1 << 30
 _MODULES = "node_modules"
 _BLOCK = 512  # bytes: the unit of st_blocks, whatever the file system's own is
@@ -113,26 +115,17 @@ def shown_beside(project: Path) -> dict[str, Path]:
     return found
 
 
-def safe_git(project: Path) -> list[str]:
-    """A git command that runs nothing which the repository names. Complete it with a subcommand."""
-    return ["git", "-C", str(project), "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
-
-
-SAFE_GIT_ENVIRON = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_OPTIONAL_LOCKS": "0"}
-
-
 def _tracked(project: Path) -> frozenset[str]:
-    """Paths that the project's repository tracks; none where there is no repository, or no git to read it."""
-    if not (project / ".git").exists():
+    """Paths that the project's repository tracks; none where there is no repository, or no git that can read it."""
+    repository = git.find(project)
+    if repository is None or repository.top != project.resolve():
         return frozenset()
-    environ = {**SAFE_GIT_ENVIRON, "PATH": os.environ.get("PATH", os.defpath)}
     try:
-        listed = subprocess.run(  # noqa: S603  (a fixed command; the repository cannot make it run anything)
-            [*safe_git(project), "ls-files", "-z"], env=environ, capture_output=True, timeout=60, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
+        with git.opened(project) as opened:
+            return opened.tracked()
+    except BackendError as error:
+        _log.warning("project.index_unread", extra={"reason": str(error)})
         return frozenset()
-    return frozenset(os.fsdecode(path) for path in listed.stdout.split(b"\0") if path)
 
 
 def _copied(source: str, target: str, owned: int) -> bool:

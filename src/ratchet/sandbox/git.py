@@ -1,0 +1,220 @@
+"""Starts git, for the whole product: on a repository's objects, refs and index, never with its settings.
+
+Git obeys what stands in a repository: some eighty settings name programs (monitors, filters, helpers, transports), and
+hooks are programs. So git is never shown the repository. It gets a git folder of our own, with our settings and without
+hooks, whose objects and refs are those of the repository (as `git worktree` shares them). What the repository's own
+settings say is not read, but for the few that say how it is laid out. The environment is built anew, too: nothing of
+the caller's reaches git, and no protocol is allowed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ratchet.errors import BackendError, NotFound
+
+Verb = Literal[
+    "cat-file",
+    "check-ref-format",
+    "commit-tree",
+    "config",
+    "hash-object",
+    "ls-files",
+    "read-tree",
+    "rev-parse",
+    "show-ref",
+    "update-index",
+    "update-ref",
+    "write-tree",
+]
+"""Plumbing that neither fetches nor checks out: the only git that is needed."""
+
+_TIMEOUT_S = 60.0
+_SMALL_BYTES = 1 << 20
+_SHARED = ("refs", "packed-refs", "logs", "reftable", "shallow")
+_LAYOUT = {
+    "core.sharedrepository": re.compile(r"\w{1,16}"),
+    "extensions.objectformat": re.compile(r"sha1|sha256"),
+    "extensions.refstorage": re.compile(r"files|reftable"),
+}
+"""The settings of a repository that are obeyed -> the values that they may have. None can name anything."""
+_SETTINGS = """[core]
+\trepositoryFormatVersion = 1
+\tbare = true
+\thooksPath = /dev/null
+\tlogAllRefUpdates = true
+"""
+_ENVIRON = {
+    "GIT_ALLOW_PROTOCOL": "none",  # `-c protocol.allow=never` does not hold: a repository may allow more
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository as it lies on the disk."""
+
+    top: Path
+    """The root of its work tree."""
+    own: Path
+    """The folder of this work tree's HEAD and index."""
+    common: Path
+    """The folder of its objects and refs; another one than `own` in a linked work tree."""
+
+
+def find(folder: Path) -> Repository | None:
+    """Find the repository that a folder belongs to, by its `.git`. A bare repository is never taken for one: a clone
+    may carry it as plain files."""
+    here = folder.resolve()
+    for top in (here, *here.parents):
+        mark = top / ".git"
+        own = mark if mark.is_dir() else top / _named(mark, "gitdir:")
+        if own != top and _text(own / "HEAD"):
+            return Repository(top=top, own=own, common=own / _named(own / "commondir", ""))
+    return None
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Git]:
+    """Open the repository that a folder belongs to. Raises NotFound where there is none."""
+    repository = find(folder)
+    if repository is None:
+        raise NotFound(f"{folder} is in no git repository yet")
+    with tempfile.TemporaryDirectory(prefix="ratchet-git-") as scratch:
+        yield Git(repository, Path(scratch))
+
+
+class Git:
+    """Git on one repository, with an index of its own."""
+
+    def __init__(self, repository: Repository, scratch: Path) -> None:
+        self.repository = repository
+        self._own = scratch
+        (scratch / "hooks").mkdir()
+        (scratch / "objects").mkdir()
+        # A link of that name is an old way to say `ref:`; git takes no other link for a HEAD.
+        head = repository.own / "HEAD"
+        text = f"ref: {head.readlink()}\n" if head.is_symlink() else _text(head)
+        (scratch / "HEAD").write_text(text, encoding="utf-8", errors="surrogateescape")
+        shared = (repository.common / name for name in _SHARED)
+        for each in (*filter(Path.exists, shared), *repository.own.glob("sharedindex.*")):
+            (scratch / each.name).symlink_to(each)
+        (scratch / "config").write_text(_SETTINGS, encoding="utf-8")
+        (scratch / "config").write_text(_SETTINGS + self._layout(), encoding="utf-8")
+
+    def tracked(self) -> frozenset[str]:
+        """Paths that the repository's own index names, relative to its root. Raises BackendError where git cannot read
+        it."""
+        index = self.repository.own / "index"
+        if not index.is_file():
+            return frozenset()
+        listed = self._started("ls-files", "-z", environ={"GIT_INDEX_FILE": str(index)})
+        if listed.returncode != 0:
+            raise BackendError(f"git cannot read {index}: {_said(listed)}")
+        return frozenset(os.fsdecode(path) for path in listed.stdout.split(b"\0") if path)
+
+    def ask(self, verb: Verb, *words: str, content: bytes = b"", who: str = "") -> str:
+        """Return what a command says. Raises BackendError where it fails."""
+        done = self.run(verb, *words, content=content, who=who)
+        if done.returncode != 0:
+            raise BackendError(f"git {verb} failed: {_said(done)}")
+        return done.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+    def run(self, verb: Verb, *words: str, content: bytes = b"", who: str = "") -> subprocess.CompletedProcess[bytes]:
+        """Run a command to its end. `who` is the author of what it makes. Raises BackendError where git is missing or
+        takes more than a minute."""
+        named = {f"GIT_{role}_NAME": who for role in ("AUTHOR", "COMMITTER") if who}
+        mails = {f"GIT_{role}_EMAIL": f"{who.lower()}@localhost" for role in ("AUTHOR", "COMMITTER") if who}
+        index = {"GIT_INDEX_FILE": str(self._own / "index")}
+        return self._started(verb, *words, content=content, environ=named | mails | index)
+
+    def _layout(self) -> str:
+        """Those settings of the repository that say how it is laid out, each with a value that is known."""
+        file = self.repository.common / "config"
+        if not any(key.partition(".")[2] in _text(file).lower() for key in _LAYOUT):
+            return ""
+        listed = self._started("config", "--file", str(file), "--no-includes", "--null", "--list", environ={})
+        found = ""
+        for line in listed.stdout.decode("utf-8", "replace").split("\0"):
+            key, _, value = line.partition("\n")
+            if key == "extensions.refstorage" and value != "files" and self.repository.own != self.repository.common:
+                raise BackendError(
+                    f"{self.repository.top} keeps its refs in a {value}, which is not read from a linked work tree"
+                )
+            if key in _LAYOUT and _LAYOUT[key].fullmatch(value):
+                section, _, name = key.partition(".")
+                found += f"[{section}]\n\t{name} = {value}\n"
+        return found
+
+    def _started(
+        self, verb: Verb, *words: str, environ: dict[str, str], content: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
+        path = _path(self.repository.top)
+        program = shutil.which("git", path=path)
+        if program is None:
+            raise BackendError("there is no git on this machine: install it, or ask for a patch")
+        environ = {
+            **_ENVIRON,
+            "PATH": path,
+            "GIT_DIR": str(self._own),
+            "GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects"),
+            **environ,
+        }
+        try:
+            return subprocess.run(  # noqa: S603  (our git folder names nothing that could be run)
+                [program, verb, *words],
+                cwd=self._own,
+                env=environ,
+                input=content,
+                capture_output=True,
+                timeout=_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise BackendError(f"git cannot be run: {error}") from error
+
+
+def _path(top: Path) -> str:
+    """Where programs are found: the caller's PATH without what lies in the work tree or depends on where one stands."""
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(
+        each for each in places if os.path.isabs(each) and not Path(each).resolve().is_relative_to(top)
+    )
+
+
+def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+    return " ".join(done.stderr.decode("utf-8", "replace").split())
+
+
+def _named(file: Path, mark: str) -> str:
+    """The path that a small file names after a mark, "" where it names none."""
+    text = _text(file)
+    return text.removeprefix(mark).strip() if text.startswith(mark) else ""
+
+
+def _text(file: Path) -> str:
+    """A small plain file's text, "" where there is none. A pipe is not waited for."""
+    try:
+        opened_file = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    with os.fdopen(opened_file, "rb") as reading:
+        if not stat.S_ISREG(os.fstat(opened_file).st_mode):
+            return ""
+        return reading.read(_SMALL_BYTES).decode("utf-8", "surrogateescape")
