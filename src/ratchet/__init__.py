@@ -28,47 +28,39 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
+    from ratchet.evolving.job import ProposalJob, Proposed, ProposerOptions
     from ratchet.failures.classification import Classification, classify
     from ratchet.failures.grouping import group
     from ratchet.failures.redaction.text import redact
+    from ratchet.healing.job import Solved, SolveJob, SolverOptions
     from ratchet.improving.settings.knob import Choice, Knob, Range
+    from ratchet.improving.targets.file import FileTarget
+    from ratchet.improving.targets.functions import FunctionTarget
+    from ratchet.improving.targets.mapping import MappingTarget
+    from ratchet.integrations.otel import SpanProcessor
     from ratchet.ports import Fix, Problem
     from ratchet.records import Change, Exposure, Failure, Lesson, Outcome, Pattern, Proposal, Step, Trial
 
 __version__ = "0.1.0"
 
-_HOME_OF = {
-    "AsyncRatchet": "aio",
-    "Classification": "failures.classification",
-    "classify": "failures.classification",
-    "Ratchet": "client",
-    "record": "client",
-    "settings": "client",
-    "watch": "client",
-    **dict.fromkeys(
-        (
-            "RatchetError",
-            "UsageError",
-            "NotFound",
-            "Conflict",
-            "Refused",
-            "BackendError",
-            "StoreError",
-            "ModelError",
-            "SandboxError",
-        ),
-        "errors",
-    ),
-    "group": "failures.grouping",
-    "heal": "client",
-    **dict.fromkeys(("Choice", "Knob", "Range"), "improving.settings.knob"),
-    **dict.fromkeys(("Fix", "Problem"), "ports"),
-    **dict.fromkeys(
-        ("Change", "Exposure", "Failure", "Lesson", "Outcome", "Pattern", "Proposal", "Step", "Trial"), "records"
-    ),
-    "redact": "failures.redaction.text",
-    "retry": "client",
+_NAMES = {
+    "aio": "AsyncRatchet",
+    "client": "Ratchet heal record retry settings watch",
+    "errors": "BackendError Conflict ModelError NotFound RatchetError Refused SandboxError StoreError UsageError",
+    "evolving.job": "ProposalJob Proposed ProposerOptions",
+    "failures.classification": "Classification classify",
+    "failures.grouping": "group",
+    "failures.redaction.text": "redact",
+    "healing.job": "SolveJob Solved SolverOptions",
+    "improving.settings.knob": "Choice Knob Range",
+    "improving.targets.file": "FileTarget",
+    "improving.targets.functions": "FunctionTarget",
+    "improving.targets.mapping": "MappingTarget",
+    "integrations.otel": "SpanProcessor",
+    "ports": "Fix Problem",
+    "records": "Change Exposure Failure Lesson Outcome Pattern Proposal Step Trial",
 }
+_HOME_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "AsyncRatchet",
@@ -79,20 +71,30 @@ __all__ = [
     "Conflict",
     "Exposure",
     "Failure",
+    "FileTarget",
     "Fix",
+    "FunctionTarget",
     "Knob",
     "Lesson",
+    "MappingTarget",
     "ModelError",
     "NotFound",
     "Outcome",
     "Pattern",
     "Problem",
     "Proposal",
+    "ProposalJob",
+    "Proposed",
+    "ProposerOptions",
     "Range",
     "Ratchet",
     "RatchetError",
     "Refused",
     "SandboxError",
+    "SolveJob",
+    "Solved",
+    "SolverOptions",
+    "SpanProcessor",
     "Step",
     "StoreError",
     "Trial",

@@ -1,7 +1,7 @@
 """OpenTelemetry in this very process: a span processor that records what each span tells.
 
     from opentelemetry.sdk.trace import TracerProvider
-    from ratchet.otel import SpanProcessor
+    from ratchet import SpanProcessor
 
     provider = TracerProvider()
     provider.add_span_processor(SpanProcessor())
@@ -21,7 +21,7 @@ from ratchet.runtime import Runtime
 try:
     from opentelemetry.sdk.trace import SpanProcessor as _SpanProcessor
 except ImportError as error:
-    raise ImportError("ratchet.otel needs the extra `otel`: pip install 'ratchet-ai[otel]'") from error
+    raise ImportError("ratchet.SpanProcessor needs the extra `otel`: pip install 'ratchet-ai[otel]'") from error
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
