@@ -366,14 +366,22 @@ def judged(script: str, command: Json = None) -> BenchTask:
         ("echo final score = .25", 0.25, ""),
         ("echo score: 7", 0.0, "it printed 7, which is no score"),
         ("echo 'Score: 0.7.'", 0.7, ""),
-        ("echo best score: Alice", 1.0, ""),
-        ("echo 'Final score: 7/10'", 0.0, "which is no score"),
-        ("echo score 0.7", 0.0, "which is no score"),
-        ("echo 'score: {\"score\": 0.3}'", 0.0, "which is no score"),
-        ("echo 50%", 0.0, "it printed 50%, which is no score"),
-        ('echo \'{"score": "0.5"}\'', 0.0, "it printed 0.5, which is no score"),
+        ("echo 'Final score: 7/10'", 0.7, "7/10"),
+        ("echo score 0.7", 0.7, ""),
+        ("echo 'score: {\"score\": 0.3}'", 0.3, ""),
+        ("echo 50%", 0.5, ""),
+        ('echo \'{"score": "0.5"}\'', 0.5, ""),
         ("echo '{\"score\": null}'", 0.0, "no score"),
-        ("echo all 3 are well", 1.0, ""),
+        ("echo loading; exit 2", 0.0, "loading"),
+        ("echo FAIL", 0.0, "FAIL"),
+        ("echo PASS", 1.0, ""),
+        ("echo PASS; exit 1", 0.0, "PASS"),
+        ("echo 3 passed in 0.1s; exit 1", 0.0, "passed"),
+        ("echo 3 passed, 1 failed in 0.1s; exit 1", 0.75, "1 of 4"),
+        ("echo warning: old >&2", 1.0, ""),
+        ("echo FAIL >&2", 0.0, "FAIL"),
+        ('printf "Ran 4 tests in 0.1s\\n\\nFAILED (failures=1)\\n" >&2; exit 1', 0.75, "1 of 4"),
+        ('echo \'{"error": 0.0, "timeout": true}\'', 0.0, "timed out"),
         ("echo -Infinity", 0.0, "no score"),
         ("echo 1e999", 0.0, "no score"),
         ("echo '{\"score\": NaN}'", 0.0, "no score"),
@@ -386,6 +394,22 @@ def test_a_command_says_the_score(hall: Hall, script: str, value: float, reason:
     assert found.score == value
     assert not found.unmeasured
     assert reason in found.reason
+
+
+@pytest.mark.parametrize("said", ["all is well", "best score: Alice", "null", '{"error": "boom"}', '{"status": "ok"}'])
+def test_a_command_that_says_something_else_is_unmeasured(hall: Hall, said: str) -> None:
+    found = hall.score(judged(f"echo '{said}'"), {})
+    assert found.unmeasured
+    assert not found.passed
+    assert "which is no score" in found.reason
+    assert "let its last line be a number from 0 to 1" in found.reason
+
+
+def test_what_an_answer_prints_over_a_judge_that_imports_it_is_no_excuse(hall: Hall) -> None:
+    task = replace(judged("", ["python", "judge.py"]), graders={"judge.py": IMPORTS})
+    cheat = "print('all is well', flush=True)\nimport os\nos._exit(0)\n"
+    found = hall.score(task, {"answer.py": cheat})
+    assert (found.score, found.unmeasured) == (0.0, False)
 
 
 def test_a_command_that_cannot_be_started_is_unmeasured(hall: Hall) -> None:

@@ -120,6 +120,17 @@ def test_a_setting_that_is_a_secret_is_in_no_answer_and_stays_in_force(held: Tes
         assert runtime_of(held).settings.show("a").knobs[0].value == SECRET
 
 
+def test_a_judgement_that_cannot_be_used_is_no_success(held: TestClient) -> None:
+    for body in ({"ok": None}, {"ok": None, "error": None, "score": None}, {"score": 0.2}):
+        assert held.post("/v1/outcomes", json={"agent": "a", **body}).status_code == 202
+        assert held.post("/v1/outcomes", json=[{"agent": "a", **body}] * 2).status_code == 202
+    for wrong in ({"score": False}, {"score": 1.5}, {"quality": 0}):
+        assert held.post("/v1/outcomes", json={"agent": "a", **wrong}).status_code == 422
+    assert held.post("/observe", json={"agent": "a", "success": None}).status_code == 201
+    assert held.post("/observe", json={"agent": "b"}).status_code == 201
+    assert {(each.agent, each.ok) for each in runtime_of(held).outcomes()} == {("a", False), ("b", True)}
+
+
 def test_the_webhook_forms_are_those_that_others_have(held: TestClient) -> None:
     assert held.get("/health").json()["health_score"] == 1.0
     good = held.post("/observe", json={"task": "code_gen", "success": True, "quality": 4})

@@ -112,7 +112,8 @@ def record(agent: str | None, command_home: Path | None, as_json: bool, error: s
         raise UsageError("name the agent: ratchet record AGENT --ok, or --error TEXT")
     if error == "-":
         error = sys.stdin.buffer.read().decode("utf-8", "replace")
-    fields = cast("Fields", {**given, "error": error, "source": "cli"})
+    said = {name: value for name, value in given.items() if value is not None}
+    fields = cast("Fields", {**said, "error": error, "source": "cli"})
     runtime = opened(command_home)
     outcome_id = runtime.record(agent, **fields)
     if runtime.recorder.lost:  # a program must not fail for a record of it; who came to record one is told

@@ -46,7 +46,8 @@ class Recorder:
         """Record one finished run and return its outcome's id.
 
         `ok` is taken as given; else a run with an error, an error status or a failing exit code is a failure, and one
-        with a score is judged by it (0.5 and more is a success). Costs microseconds, at any size of the history.
+        with a score is judged by it (0.5 and more is a success). A judgement that cannot be used (`ok=None`, a score of
+        NaN) is no success. Costs microseconds, at any size of the history.
         """
         try:
             row = row_of(agent, given)
@@ -194,13 +195,14 @@ def _judge(row: Row, given: Mapping[str, object], invalid: list[str]) -> None:
     if score is not None:
         row["score"] = score
     failure = _failure(given, invalid) if not _SPEAKS.isdisjoint(given) else {}
-    ok = given.get("ok")
-    if isinstance(ok, bool | int) and ok in (0, 1):
-        row["ok"] = bool(ok)
+    ok = _truth(given.get("ok"))
+    if ok is not None:
+        row["ok"] = ok
     else:
-        if ok is not None:
+        judged = "ok" in given or "score" in invalid or "quality" in invalid  # but there is no telling how
+        if given.get("ok") is not None:
             invalid.append("ok")
-        row["ok"] = not _says_failure(failure) and (score is None or score >= _PASSING)
+        row["ok"] = not _says_failure(failure) and (not judged if score is None else score >= _PASSING)
     if failure:
         if row["ok"]:
             row["context"] = {"noted": failure}  # a success may still have had an error to tell
@@ -211,10 +213,19 @@ def _judge(row: Row, given: Mapping[str, object], invalid: list[str]) -> None:
 _SPEAKS = frozenset(("error", "status", "exit_code", "kind"))
 
 
+def _truth(value: object) -> bool | None:
+    """True or False, as Python, a database (1, 0) or numpy has it; None for anything else."""
+    if type(value).__name__ in ("bool_", "bool") and type(value).__module__ == "numpy":
+        return bool(value)
+    return bool(value) if isinstance(value, bool | int) and value in (0, 1) else None
+
+
 def _seems_ok(given: Mapping[str, object]) -> bool:
     """How a run went that could not be understood: what told of a failure still does, unless the caller says."""
     ok = given.get("ok")
-    return ok if isinstance(ok, bool) else all(given.get(name) is None for name in _SPEAKS)
+    if isinstance(ok, bool):
+        return ok
+    return "ok" not in given and all(given.get(name) is None for name in (*_SPEAKS, "score", "quality"))
 
 
 def _score(given: Mapping[str, object], invalid: list[str]) -> float | None:

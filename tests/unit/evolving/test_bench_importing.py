@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -275,6 +276,19 @@ def test_a_log_of_inspect_becomes_evaluations(
     assert by_key["cut", 1].killed == "token"
     assert (by_key["1", 1].tokens, by_key["1", 1].cost_usd, by_key["1", 1].wall_s) == (120, 0.25, 1.5)
     assert by_key["1", 2].reason == "because"
+
+
+def test_a_sample_with_an_error_counts_where_the_run_scored_errors(tmp_path: Path) -> None:
+    broken = {"message": "Connection error.", "traceback": ""}
+    samples = [sample("a", error=broken), sample("b", "I", error=broken), sample("c", error=broken, scores=None)]
+    path = tmp_path / "log.json"
+    for on_error, wanted in ((True, ["passed", "failed", "unmeasured"]), (False, ["unmeasured"] * 3)):
+        header = {
+            **HEADER,
+            "eval": {**cast("dict[str, object]", HEADER["eval"]), "config": {"score_on_error": on_error}},
+        }
+        path.write_text(json.dumps({**header, "samples": samples}))
+        assert [each.result for each in read_log(path).evaluations] == wanted
 
 
 @pytest.mark.parametrize(

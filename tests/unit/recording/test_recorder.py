@@ -16,7 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ratchet import Ratchet
 from ratchet.ids import outcome_id
+from ratchet.recording.batch import rows_of
 from ratchet.recording.journal import segments
 from ratchet.recording.recorder import Recorder, row_of
 from ratchet.records import Failure, Fields, Outcome, Row, Step, outcome_of, to_row
@@ -37,6 +39,16 @@ FRAMES = {
     "connection string": "postgres://app:{}@db.internal:5432/app",
     "named value": 'client_secret="{}"',
 }
+
+
+class Odd:
+    """A value of a host that cannot be asked anything."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("ask me not")
+
+    def __float__(self) -> float:
+        raise RuntimeError("ask me not")
 
 
 def row(agent: str = "a", **fields: Any) -> dict[str, Any]:
@@ -110,7 +122,12 @@ def test_everything_said_is_kept_in_its_column() -> None:
         ({"exit_code": 1}, False),
         ({"exit_code": 0}, True),
         ({"kind": "timeout"}, False),
-        ({"ok": None, "error": None, "score": None}, True),
+        ({"error": None, "score": None}, True),
+        ({"ok": None}, False),
+        ({"ok": None, "error": None, "score": None}, False),
+        ({"ok": None, "score": 0.9}, True),
+        ({"ok": 1}, True),
+        ({"ok": 0}, False),
     ],
 )
 def test_ok_is_as_given_else_follows_from_error_and_score(given_: dict[str, Any], ok: bool) -> None:
@@ -224,8 +241,45 @@ def test_a_value_that_is_not_usable_is_left_out_and_named(name: str, value: obje
     given_: dict[str, Any] = {"ok": True, name: value}
     found = row(**given_)
     assert any(problem.startswith(name) for problem in found["context"]["invalid"])
-    assert found["ok"] is True
+    assert found["ok"] is (name != "ok")
     json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"score": False},
+        {"score": True},
+        {"score": math.nan},
+        {"score": math.inf},
+        {"score": 1.5},
+        {"score": -0.0001},
+        {"score": "0.9"},
+        {"score": [1.0]},
+        {"quality": 0},
+        {"quality": 6},
+        {"quality": "good"},
+        {"ok": "yes"},
+        {"ok": "false"},
+        {"ok": 2},
+        {"ok": []},
+        {"ok": math.nan},
+        {"score": Odd()},
+        {"ok": Odd()},
+    ],
+)
+def test_a_judgement_that_cannot_be_used_is_no_success(given_: dict[str, Any], home: Path) -> None:
+    assert row(**given_)["ok"] is False
+    assert row(**given_, task="t")["context"]["invalid"] == list(given_)
+    assert rows_of([{"agent": "a", **given_}])[0]["ok"] is False
+    with Ratchet(home) as ratchet:
+        ratchet.record("a", **given_)
+        assert [each.ok for each in ratchet.outcomes()] == [False]
+
+
+@pytest.mark.parametrize("given_", [{"score": 0.9, "quality": 0}, {"ok": True, "score": math.nan}])
+def test_a_judgement_that_can_be_used_counts_beside_one_that_cannot(given_: dict[str, Any]) -> None:
+    assert row(**given_)["ok"] is True
 
 
 def test_the_rest_of_a_bad_call_is_kept() -> None:

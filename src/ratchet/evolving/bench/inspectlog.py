@@ -3,7 +3,8 @@
     NAME.json   {"status", "eval": {"task", "model", "dataset", "created"}, "samples": [...]}
     NAME.eval   a zip: header.json (without it _journal/start.json) and samples/ID_epoch_N.json
 
-A sample's epoch is the seed. A sample that ended with an error, or that no scorer could score (NaN), was not measured.
+A sample's epoch is the seed. A sample that ended with an error, or that no scorer could score (NaN), was not measured;
+where the run set `score_on_error`, a sample with an error has the score that it was given.
 Values mean what Inspect's own metrics take them for: C 1, P 0.5, I and N 0, yes and true 1, no and false 0.
 """
 
@@ -70,7 +71,9 @@ def _read(
     spec = header.get("eval")
     if not isinstance(spec, dict) or not isinstance(spec.get("task"), str):
         raise UsageError(f"{path} is no Inspect log: it has no eval.task")
-    found = [_evaluation(sample, where, scorer) for where, sample in samples]
+    settings = spec.get("config")
+    on_error = isinstance(settings, dict) and settings.get("score_on_error") is True
+    found = [_evaluation(sample, where, scorer, on_error=on_error) for where, sample in samples]
     if not found:
         raise UsageError(f"{path} holds no samples ({header.get('status', 'no status')}); log them (--log-samples)")
     _check_once(found, path)
@@ -140,7 +143,7 @@ def _table(value: object, where: str) -> Mapping[str, Json]:
     return value
 
 
-def _evaluation(sample: Mapping[str, Json], where: str, scorer: str) -> Evaluation:
+def _evaluation(sample: Mapping[str, Json], where: str, scorer: str, *, on_error: bool) -> Evaluation:
     task, epoch = sample.get("id"), sample.get("epoch", 1)
     if not isinstance(task, str | int) or isinstance(task, bool):
         raise UsageError(f"{where} has no id")
@@ -150,7 +153,7 @@ def _evaluation(sample: Mapping[str, Json], where: str, scorer: str) -> Evaluati
         raise UsageError(f"{where}: epoch is {str(epoch)[:40]}; it should be a whole number, 0 or more")
     usage = sample.get("model_usage")
     by_model = [each for each in usage.values() if isinstance(each, dict)] if isinstance(usage, dict) else []
-    score, reason = _score(sample, where, scorer)
+    score, reason = _score(sample, where, scorer, on_error=on_error)
     kind = "" if score == 1.0 else kind_of(reason) if score is None else "wrong_output"
     limit = sample.get("limit")
     return Evaluation(
@@ -171,13 +174,13 @@ def _evaluation(sample: Mapping[str, Json], where: str, scorer: str) -> Evaluati
     )
 
 
-def _score(sample: Mapping[str, Json], where: str, scorer: str) -> tuple[float | None, str]:
-    """The score and why it is not 1; None: it was not measured."""
-    error = sample.get("error")
-    if error:
+def _score(sample: Mapping[str, Json], where: str, scorer: str, *, on_error: bool) -> tuple[float | None, str]:
+    """The score and why it is not 1; None: it was not measured. `on_error`: the run counted what its scorers said of a
+    sample that ended with an error (`score_on_error`)."""
+    error, scores = sample.get("error"), sample.get("scores")
+    if error and not (on_error and scores):
         said = error.get("message") if isinstance(error, dict) else error
         return None, clean(" ".join(str(said).split()), _REASON_CHARS)
-    scores = sample.get("scores")
     if not isinstance(scores, dict) or not scores:
         return None, "no scorer scored it"
     if scorer and scorer not in scores:

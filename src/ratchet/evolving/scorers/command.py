@@ -1,31 +1,27 @@
 """The scorer of a command: what it prints is the score, or its exit code is.
 
-`spec["command"]` is the argv, run in a fresh copy of the answer with the graders in it, read-only. The last line of
-its standard output may be a number in [0, 1], alone or behind `score:`, or an object with `score` and `reason`; a
-number that is no score is 0, and so is a `score` that is no number. Where it is none at all, exit code 0 is 1 and any
-other 0.
+`spec["command"]` is the argv, run in a fresh copy of the answer with the graders in it, read-only. The last thing that
+it prints is its score: a number in [0, 1], an object with `score` and `reason`, or what other tools print
+(`scorers.printed`); a number that is no score is 0. Where it prints nothing, exit code 0 is 1 and any other 0. Where it
+prints something else and ends well, nothing is known, and the answer is unmeasured.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import cast
 
 from ratchet.errors import NotFound
 from ratchet.evolving.bench.benchmark import BenchTask
 from ratchet.evolving.scorers.graded import answer_of, laid_out
+from ratchet.evolving.scorers.printed import read
+from ratchet.evolving.scorers.said import Said
 from ratchet.evolving.scorers.scored import Scored, unmeasured, wrong
 from ratchet.healing.judges.reaching import imported_by, reaches
 from ratchet.healing.judges.verdicts import failed, text_of
 from ratchet.ports import Sandbox, Workspace
-from ratchet.sandbox.command import Command, FileChange, Limits
-
-_NEARLY = re.compile(r"(?:\w{1,20} )?score\b.{0,80}\d", re.IGNORECASE)
-_NAMED = re.compile(r"(?:\w{1,20} )?score *[:=] *(\S{1,40})", re.IGNORECASE)
+from ratchet.sandbox.command import Command, FileChange, Limits, Ran
 
 
 def score(
@@ -56,23 +52,43 @@ def score(
         return wrong(f"{changed[0]} was changed while it was scored", output=output, tampered=tuple(changed))
     if ran.exit_code in (126, 127) and not ran.killed:
         return unmeasured(f"the command of {task.id} could not be started: {output[-300:]}")
-    said, reason = _said(ran.stdout) if not ran.killed else (None, "")
-    value = said if said is not None else float(ran.exit_code == 0 and not ran.killed)
-    reached = _reached(task, answer.changes) if value else ""
+    said = _said(ran)
+    value = said.score if said is not None else float(ran.exit_code == 0 and not ran.killed)
+    reached = _reached(task, answer.changes) if value != 0.0 else ""
     if reached:
         told = f"no part of it counts, since {reached}"
         return wrong(told, kind="refusal", output=output, tampered=(*answer.tampered, reached))
+    if value is None:
+        return unmeasured(
+            f"the command of {task.id} ended well, but {said.reason if said else ''}: let its last line be a number "
+            'from 0 to 1, or {"score": ..., "reason": ...}; only where it prints nothing does its exit code decide'
+        )
     if value >= 1.0:
         return Scored(score=1.0, output=output, tampered=answer.tampered)
+    reason = said.reason if said is not None else ""
     verdict = failed(output, reason=reason, exit_code=ran.exit_code, killed=ran.killed, wall_s=limits.wall_s)
     return Scored(
         score=value,
         reason=verdict.reason if ran.killed or not reason else reason,
         output=output,
-        kind="wrong_output" if said is not None else verdict.kind,
+        kind=(said.kind or "wrong_output") if said is not None else verdict.kind,
         signature=verdict.signature,
         tampered=answer.tampered,
     )
+
+
+def _said(ran: Ran) -> Said | None:
+    """The score in what it printed; None where its end decides: it printed nothing, was killed, or ended badly without
+    a score. On standard error a runner of tests may deny a success; anything else there is noise."""
+    if ran.killed:
+        return None
+    said, ended_well = read(ran.stdout.decode("utf-8", "replace")), ran.exit_code == 0
+    if said is None:
+        noted = read(ran.stderr.decode("utf-8", "replace"))
+        return noted if noted is not None and noted.score is not None and noted.score < 1.0 else None
+    if not ended_well and (said.score is None or (said.judged and said.score >= 1.0)):
+        return None
+    return said
 
 
 def _reached(task: BenchTask, changes: Sequence[FileChange]) -> str:
@@ -94,36 +110,3 @@ def _changed(workspace: Workspace, task: BenchTask) -> list[str]:
         if held != text.encode("utf-8", "surrogateescape"):
             changed.append(path)
     return changed
-
-
-def _said(stdout: bytes) -> tuple[float | None, str]:
-    """The score and the reason on the last line; None where it says none."""
-    lines = stdout.decode("utf-8", "replace").strip().splitlines()
-    held = _read(lines[-1].strip()) if lines else None
-    says = isinstance(held, dict) and "score" in held
-    reason = str(held.get("reason", "")) if isinstance(held, dict) else ""
-    number = held["score"] if isinstance(held, dict) and says else held
-    plain = isinstance(number, int | float) and not isinstance(number, bool)
-    if plain and 0 <= cast("float", number) <= 1:  # NaN is not
-        return float(cast("float", number)), reason
-    if plain or says:
-        return 0.0, f"it printed {str(number)[:40]}, which is no score between 0 and 1"
-    return None, ""
-
-
-def _read(line: str) -> object:
-    """JSON; else a number as `bc` (.5), Python (nan) and people (50 %) write it. None for anything else: no score that
-    somebody meant to print may be taken for the silence of a command that only ends well."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        pass
-    if (named := _NAMED.fullmatch(line.rstrip("."))) and (said := _read(named[1])) is not None:
-        return said
-    if _NEARLY.match(line):
-        return {"score": line}
-    try:
-        number = float(line.removesuffix("%"))
-    except ValueError:
-        return None
-    return {"score": line} if line.endswith("%") else number

@@ -81,13 +81,12 @@ def outcome_of(said: Mapping[str, object]) -> dict[str, object]:
     item |= {name: said[name] for name in _SAME if said.get(name) is not None}
     if said.get("duration_ms") is not None and "duration_s" not in item:
         item["duration_s"] = float(cast(float, said["duration_ms"])) / 1_000
-    if said.get("error") is None and item["ok"] is None and said.get("quality") is None:
-        item["ok"] = item["error"] is None
+    unknown = item["ok"] is None and ("ok" in said or "success" in said)  # null is no success
     besides = {name: said[name] for name in _BESIDES if said.get(name)}
     if besides:
         item["context"] = besides
     item["source"] = "webhook"
-    return {name: value for name, value in item.items() if value is not None}
+    return {name: value for name, value in item.items() if value is not None or (name == "ok" and unknown)}
 
 
 @router.get("/health", response_model=outputs.SimpleHealth, dependencies=[Depends(Needs("read"))])
