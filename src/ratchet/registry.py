@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from ratchet.errors import UsageError
-from ratchet.ports import Proposer, Source
+from ratchet.ports import Proposer, Sandbox, Source
 
 if TYPE_CHECKING:
     from ratchet.evolving.job import AgentProposer, ProposerOptions
@@ -20,6 +20,7 @@ PROPOSERS = "ratchet.proposers"
 SOLVERS = "ratchet.solvers"
 JUDGES = "ratchet.judges"
 AGENT_PROPOSERS = "ratchet.agent_proposers"
+SANDBOXES = "ratchet.sandboxes"
 
 _BUILT_IN: Mapping[str, Mapping[str, str]] = {
     JUDGES: {
@@ -31,6 +32,12 @@ _BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "repair": "ratchet.healing.solvers.repair:Repair",
         "model": "ratchet.healing.solvers.model:create",
         "command": "ratchet.healing.solvers.command:create",
+    },
+    SANDBOXES: {
+        "bubblewrap": "ratchet.sandbox.bubblewrap:Bubblewrap",
+        "landlock": "ratchet.sandbox.landlock:Landlock",
+        "seatbelt": "ratchet.sandbox.foreign:Seatbelt",
+        "docker": "ratchet.sandbox.foreign:Docker",
     },
     AGENT_PROPOSERS: {
         "settings": "ratchet.evolving.proposers.settings:create",
@@ -71,6 +78,20 @@ def plugin_sources() -> Iterator[Source]:
     for point in entry_points(group=SOURCES):
         if not point.value.startswith("ratchet."):
             yield cast("type[Source]", point.load())()
+
+
+def sandbox(name: str) -> Sandbox:
+    """The sandbox of a name: a built-in, a plugin's, or a class at `package.module:Class`, called without arguments.
+    Raises UsageError."""
+    made = named(SANDBOXES, name)
+    if not callable(made):
+        raise UsageError(f"sandbox {name!r} cannot be called; name a class that is called without arguments")
+    return cast("Sandbox", made())
+
+
+def plugin_sandboxes() -> list[str]:
+    """Names of the sandboxes that other distributions registered."""
+    return sorted({point.name for point in entry_points(group=SANDBOXES)} - {*_BUILT_IN[SANDBOXES]})
 
 
 def proposers(names: str) -> tuple[Proposer, ...]:

@@ -10,13 +10,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ratchet import __version__
-from ratchet.errors import Refused
+from ratchet import __version__, registry
+from ratchet.errors import Refused, SandboxError, UsageError
 from ratchet.ports import Sandbox
-from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.command import Command, Isolation, Ran
-from ratchet.sandbox.foreign import Docker, Seatbelt
-from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.plain import Plain
 from ratchet.sandbox.probe import probe
 
@@ -24,6 +21,8 @@ REMEDY = (
     "allow user namespaces (kernel.unprivileged_userns_clone=1, or an AppArmor profile for bwrap), use Linux 5.13 or "
     "newer with Landlock, or accept the risk with --unsafe-no-sandbox"
 )
+_BUILT_IN = {"Linux": ("bubblewrap", "landlock", "docker"), "Darwin": ("seatbelt", "docker")}
+_TRIED = {"Linux": ("bubblewrap", "landlock")}  # where the abuse suite runs with every change
 _PROVED = ("files", "network", "pids", "secrets")
 
 
@@ -103,10 +102,34 @@ class Sandboxes:
 
 
 def _known() -> list[tuple[Sandbox, bool]]:
-    """Every sandbox for this system, preferred first, and whether the abuse suite has been run there."""
-    if platform.system() == "Linux":
-        return [(Bubblewrap(), True), (Landlock(), True), (Docker(), False)]
-    return [(Seatbelt(), False), (Docker(), False)]
+    """Every sandbox for this system, preferred first, and whether the abuse suite has been run there.
+
+    Who installs a plugin wants its sandbox, so plugins come first; like the others they are used once the canary has
+    found that they hold.
+    """
+    system = platform.system()
+    tried = _TRIED.get(system, ())
+    names = [*registry.plugin_sandboxes(), *_BUILT_IN.get(system, ("docker",))]
+    return [(_made(name), name in tried) for name in names]
+
+
+def _made(name: str) -> Sandbox:
+    try:
+        return registry.sandbox(name)
+    except (UsageError, ImportError, AttributeError) as error:  # a plugin that broke is listed with its reason
+        return _Broken(name, str(error))
+
+
+class _Broken:
+    """A sandbox that cannot be loaded."""
+
+    overlays = False
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self._reason = name, reason
+
+    def run(self, *_: object, **__: object) -> Ran:
+        raise SandboxError(f"the sandbox {self.name} cannot be loaded ({self._reason}); install it again, or remove it")
 
 
 def proves(found: Isolation) -> bool:
