@@ -312,3 +312,12 @@ def test_many_checkpoints_are_folded_and_what_nobody_names_is_cleared_away(proje
     assert not place.exists()
     with pytest.raises(NotFound):
         LayeredWorkspace.open(place, other.id)
+
+
+def test_no_change_makes_a_virtual_environment(workspace: Workspace, run: Callable[[Workspace, str], Ran]) -> None:
+    made = "mkdir -p .venv/bin; echo home = /usr/bin > .venv/pyvenv.cfg; ln -s /usr/bin/python3 .venv/bin/python"
+    assert run(workspace, made).exit_code == 0
+    assert ".venv/pyvenv.cfg" not in {each.path for each in workspace.diff()}
+    token = workspace.checkpoint()
+    workspace.restore(token)
+    assert workspace.read(".venv/pyvenv.cfg") == b"home = /usr/bin\n"

@@ -22,6 +22,7 @@ from ratchet.healing.book import Asked, EpisodeBook, Means
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.loop import Moment
 from ratchet.healing.project_check import argv_of
+from ratchet.sandbox.environments import environments
 from ratchet.serving.shapes import healing as healshapes
 
 EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
@@ -98,6 +99,7 @@ def run(
             if resume:
                 ended = book.resume(resume, given, landing=landing)
             else:
+                _warn(folder)
                 asked = Asked(
                     check=_check(book, check, folder, as_json=as_json),
                     folder=folder,
@@ -120,6 +122,12 @@ def run(
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         show.as_json(healshapes.episode(ended)) if as_json else show_heal.ended(ended)
     click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
+
+
+def _warn(folder: Path) -> None:
+    """Say which virtual environments of a project are not used."""
+    for line in environments(folder).unused:
+        click.echo(f"ratchet: {line}", err=True)
 
 
 class _Watching:

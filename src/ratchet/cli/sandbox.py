@@ -171,6 +171,8 @@ class _Speaking:
 
 
 def _told(ran: Ran, as_json: bool) -> None:
+    for line in ran.unused:
+        click.echo(f"ratchet: {line}", err=True)
     for path in ran.removed:
         click.echo(f"ratchet: removed {path}, which would have acted on the host", err=True)
     if as_json:

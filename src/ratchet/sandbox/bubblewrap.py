@@ -5,10 +5,8 @@ Trust in it rests on the abuse suite (`ratchet.testing.abuse`) and on the canary
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
-import pwd
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -16,21 +14,21 @@ from pathlib import Path
 from ratchet.errors import Refused, SandboxError
 from ratchet.sandbox import interpreter, running
 from ratchet.sandbox.command import Command, Ran, View
+from ratchet.sandbox.environments import SYSTEM, Environments, environments, homes
 from ratchet.sandbox.interpreter import Interpreter
 from ratchet.sandbox.plan import Plan, Step
 
 PLACE = "/workspace"
 """Where a command finds its files, whatever they are called outside: messages, and so signatures, stay the same."""
 _HOME = "/home/sandbox"
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", "/nix/store")
 # Of /etc only what programs need to run at all; names of users and hosts, keys and settings of services stay outside.
-_ETC = (
+ETC = (
     *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "nsswitch.conf"),
     *("ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust/extracted", "ca-certificates", "mime.types"),
     *("protocols", "services", "host.conf", "gai.conf", "magic", "terminfo", "os-release", "debian_version"),
     *("java-17-openjdk", "java-21-openjdk", "fonts"),
 )
-_NETWORK_ETC = ("resolv.conf", "hosts")
+NETWORK_ETC = ("resolv.conf", "hosts")
 _PASSWD = f"root:x:0:0:root:/root:/usr/sbin/nologin\nsandbox:x:1000:1000::{_HOME}:/bin/sh\n"
 _GROUP = "root:x:0:\nsandbox:x:1000:\n"
 _SHM_MB, _HOME_MB = 64, 64
@@ -70,21 +68,23 @@ def planned(command: Command, program: str) -> Plan:
     """The plan of a command. Raises Refused for a view or a readable path that would show secrets."""
     view, limits = command.view, command.limits
     folder = checked(view.folder)
-    venv = None if view.layers else interpreter.project_venv(folder)
-    overlaid = {f"{PLACE}/{path}": str(outside) for path, outside in view.overlaid.items()}
-    if venv is not None:
-        overlaid[f"{PLACE}/{venv.name}"] = str(venv)
-    python = _python(overlaid)
+    found = Environments() if view.layers else environments(folder)
+    overlaid = {f"{PLACE}/{path}": outside for path, outside in view.overlaid.items()}
+    if found.venv is not None:
+        overlaid[f"{PLACE}/{found.venv.name}"] = found.venv
+    python = interpreter.of(folder, overlaid, command.readable)
     temporary_mb = max(1, min(limits.disk_mb // 2, limits.memory_mb // 4))
     # Its own empty folders first: an interpreter, a readable path or the files themselves may lie below one of them.
     steps: list[Step] = [*_system(command.net), ["proc", "/proc"], ["dev", "/dev"]]
     steps += [["tmpfs", _SHM_MB, "/dev/shm"], ["lock", "/dev"]]  # noqa: S108
     steps += [["tmpfs", temporary_mb, "/tmp"], ["tmpfs", _HOME_MB, _HOME]]  # noqa: S108
-    steps += _shown(python)
+    steps += [["ro", os.path.realpath(path), path] for path in python.paths if os.path.exists(path)]
     steps += [["ro", str(path), str(path)] for path in map(readable, command.readable)]
+    steps += _links(python.links, steps, folder)
+    steps += _nameless(python)
     steps += _without_answers(steps, command.readable)
     steps.append(_files(view, folder))
-    steps += [["ro", outside, at] for at, outside in overlaid.items()]
+    steps += [["ro", str(outside), at] for at, outside in overlaid.items()]
     steps += [*_alias(folder, steps), ["lock", "/"]]
     return Plan(
         means="bubblewrap",
@@ -94,7 +94,8 @@ def planned(command: Command, program: str) -> Plan:
         folder=str(folder),
         in_place=not view.layers,
         limits=limits,
-        closed=[venv.name] if venv is not None else [],
+        closed=found.closed,
+        unused=list(found.unused),
         net=command.net,
         steps=steps,
         program=program,
@@ -106,21 +107,14 @@ def checked(folder: Path) -> Path:
     real = Path(os.path.realpath(folder))
     if not real.is_dir():
         raise Refused(f"{folder} is not a folder: name one to work in")
-    if any(real == home or real in home.parents for home in _homes()):
+    if any(Path(home).is_relative_to(real) for home in homes()):
         raise Refused(f"{folder} holds your home folder with all its secrets: work in a folder below it")
     if real == Path("/home").resolve():
         raise Refused(f"{folder} holds the homes of others: work in a folder of your own")
-    system = [Path(each).resolve() for each in (*_SYSTEM, "/etc", "/proc", "/sys", "/dev", "/boot", "/run")]
+    system = [Path(each).resolve() for each in (*SYSTEM, "/etc", "/proc", "/sys", "/dev", "/boot", "/run")]
     if any(real == each or each in real.parents for each in system):
         raise Refused(f"{folder} belongs to the system: copy what you need to a folder of your own")
     return real
-
-
-def _homes() -> Iterator[Path]:
-    """The home that a shell knows, and the one that the system does, should HOME say something else."""
-    yield Path(os.path.expanduser("~")).resolve()
-    with contextlib.suppress(KeyError):  # a user of a container without a name
-        yield Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
 
 
 def readable(path: Path) -> Path:
@@ -132,20 +126,13 @@ def readable(path: Path) -> Path:
     return path.absolute()
 
 
-def _python(overlaid: dict[str, str]) -> Interpreter:
-    for at, outside in overlaid.items():
-        if Path(outside, "pyvenv.cfg").is_file() and interpreter.project_venv(Path(outside).parent) == Path(outside):
-            return interpreter.of_venv(Path(outside), at)
-    return interpreter.own()
-
-
 def _system(net: str) -> Iterator[Step]:
-    for path in _SYSTEM:
+    for path in SYSTEM:
         if os.path.islink(path):
             yield ["link", os.readlink(path), path]
         elif os.path.isdir(path):
             yield ["ro", path, path]
-    for name in (*_ETC, *(_NETWORK_ETC if net == "host" else ())):
+    for name in (*ETC, *(NETWORK_ETC if net == "host" else ())):
         if os.path.exists(f"/etc/{name}"):
             yield ["ro", os.path.realpath(f"/etc/{name}"), f"/etc/{name}"]
     yield ["text", _PASSWD, "/etc/passwd"]
@@ -154,12 +141,21 @@ def _system(net: str) -> Iterator[Step]:
         yield ["text", "127.0.0.1 localhost sandbox\n::1 localhost\n", "/etc/hosts"]
 
 
-def _shown(python: Interpreter) -> Iterator[Step]:
-    for folder in python.folders:
-        if os.path.isdir(folder):
-            yield ["ro", os.path.realpath(folder), folder]
+def _links(links: Iterable[tuple[str, str]], steps: list[Step], folder: Path) -> Iterator[Step]:
+    """The links that are not there anyway, in what is shown, and stand in nothing's way."""
+    places = [str(step[-1]) for step in steps]
+    shown = [str(step[-1]) for step in steps if step[0] in ("ro", "proc", "dev")] + [*SYSTEM, str(folder)]
+    for name, target in links:
+        if not any(f"{name}/".startswith(f"{each}/") for each in shown) and not any(
+            f"{each}/".startswith(f"{name}/") for each in places
+        ):
+            yield ["link", target, name]
+
+
+def _nameless(python: Interpreter) -> Iterator[Step]:
+    """Debian's python3 without a `python`."""
     nameless = not os.path.exists(os.path.join(python.bin, "python"))
-    if nameless and (python.bin.startswith("/usr") or python.bin == "/bin"):  # Debian's python3 without a `python`
+    if nameless and (python.bin.startswith("/usr") or python.bin == "/bin"):
         yield ["link", os.path.join(python.bin, "python3"), "/opt/bin/python"]
 
 

@@ -80,6 +80,8 @@ class Ran:
     """Name of the sandbox that ran it; "none" for a plain process."""
     removed: tuple[str, ...] = ()
     """What was taken away afterwards because it would act on the host: planted repositories, set-id bits."""
+    unused: tuple[str, ...] = ()
+    """Virtual environments in the folder that were not trusted, and so not used: each with its reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from ratchet.errors import NotFound, Refused
 from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import entries, read_beneath, remove_tree
 from ratchet.sandbox.command import FileChange, View
+from ratchet.sandbox.environments import SETTINGS
 from ratchet.sandbox.ignore import Ignore
 from ratchet.sandbox.plan import sandbox_uid
 
@@ -109,7 +110,7 @@ class CopiedWorkspace:
                 after_mode=after[path][0] if path in after else 0,
             )
             for path in sorted({*before, *after})
-            if before.get(path) != after.get(path) and (path in before or not self._ignore.covers_below(path))
+            if before.get(path) != after.get(path) and self._counts(path, new=path not in before)
         ]
 
     def read(self, path: str, *, limit_bytes: int = 1_048_576) -> bytes:
@@ -128,12 +129,16 @@ class CopiedWorkspace:
     def export(self, objects: Path) -> str:
         manifest = self._scanned(keep=True)
         start = self._marked(_START)
-        chosen = {path for path in manifest if path in start or not self._ignore.covers_below(path)}
+        chosen = {path for path in manifest if self._counts(path, new=path not in start)}
         files = {path: (manifest[path][0], self._content(manifest, path) or b"") for path in chosen}
         return gittree.write_tree(objects, files)
 
     def close(self) -> None:
         remove_tree(self._place)
+
+    def _counts(self, path: str, *, new: bool) -> bool:
+        """A path is part of the project where it is no new one that is ignored, and makes no virtual environment."""
+        return path.rpartition("/")[2] != SETTINGS and not (new and self._ignore.covers_below(path))
 
     # -- contents --------------------------------------------------------------------------------------------------
 

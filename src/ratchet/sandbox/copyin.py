@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ratchet.errors import BackendError, Refused
 from ratchet.sandbox import git
+from ratchet.sandbox.environments import environments
 from ratchet.sandbox.ignore import Ignore, is_home, is_left_out
 
 _log = logging.getLogger(__name__)
@@ -103,10 +104,8 @@ def _within(project: Path, above: str) -> list[os.DirEntry[str]]:
 
 def shown_beside(project: Path) -> dict[str, Path]:
     """Folders that are not copied but shown read-only: a project's virtual environment and its installed modules."""
-    from ratchet.sandbox.interpreter import project_venv
-
     found: dict[str, Path] = {}
-    venv = project_venv(project)
+    venv = environments(project).venv
     if venv is not None:
         found[venv.name] = venv
     modules = project / _MODULES

@@ -46,8 +46,8 @@ class Seatbelt:
         if command.view.layers:
             raise Refused("Seatbelt cannot show layers: use a workspace that copies")
         with temporary() as place:
-            python, venv = python_for(command, folder)
-            shown = [*python.folders, *(str(readable(path)) for path in command.readable)]
+            python, found = python_for(command, folder)
+            shown = [*python.paths, *(str(readable(path)) for path in command.readable)]
             profile = seatbelt_profile(str(folder), str(place), shown, net=command.net == "host")
             made = Plan(
                 means="seatbelt",
@@ -57,7 +57,8 @@ class Seatbelt:
                 folder=str(folder),
                 in_place=True,
                 limits=command.limits,
-                closed=[venv.name] if venv is not None else [],
+                closed=found.closed,
+                unused=list(found.unused),
                 net=command.net,
                 temporary=str(place),
             )

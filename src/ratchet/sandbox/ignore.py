@@ -16,7 +16,7 @@ _SECRET_NAMES = (
     *("secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "*.tfvars", "terraform.tfstate", "kubeconfig"),
     *(".dockercfg", ".vault-token", ".boto", ".s3cfg"),
 )
-_SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".gcloud", ".password-store"})
+SECRET_FOLDERS = frozenset({".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".gcloud", ".password-store"})
 _TEMPLATES = (".example", ".sample", ".template", ".dist", ".defaults")
 _KEY_NAMES = ("*.pem", "*.key")
 _KEY_MARK = b"PRIVATE KEY-----"
@@ -50,7 +50,7 @@ def is_left_out(path: str, name: str, *, folder: bool) -> bool:
         return is_secret(path, name)
     # A virtual environment is known by its marker, whatever it is called.
     marked = os.path.exists(os.path.join(path, "pyvenv.cfg")) or os.path.isdir(os.path.join(path, "conda-meta"))
-    return name in _SECRET_FOLDERS or marked or is_home(path)
+    return name in SECRET_FOLDERS or marked or is_home(path)
 
 
 def is_home(path: str) -> bool:

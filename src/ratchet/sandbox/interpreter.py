@@ -1,15 +1,16 @@
-"""Which folders make `python` work inside as it does outside: its own, those of its base, and its packages."""
+"""Finds the files that make `python` work inside as it does outside: its own, those of its base, and its packages."""
 
 from __future__ import annotations
 
 import os
 import site
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-VENV_NAMES = (".venv", "venv", "env")
+from ratchet.sandbox.environments import SETTINGS, Shown, homes, judge, walked
+
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ANSWERS = tuple(
     os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), *each.split("/"))
@@ -21,13 +22,37 @@ a sandbox shows, and no command is to read them: an agent would be measured by h
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A `python` as a sandbox shows it: `folders` read-only at their own path, `links` that lead to them (path ->
-    target), `bin` first on PATH, and variables."""
+    """A `python` as a sandbox shows it: `paths` read-only at their own place, `links` that lead to them (name -> real
+    path), `bin` first on PATH, and variables."""
 
     bin: str
-    folders: tuple[str, ...]
+    paths: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     environ: tuple[tuple[str, str], ...]
+
+
+def of(folder: Path, overlaid: Mapping[str, Path], readable: Iterable[Path]) -> Interpreter:
+    """The interpreter of a command: that of the first virtual environment among what is `overlaid` (where it is shown
+    -> where it lies) that can be trusted, else Ratchet's own. `folder` is the one that the command writes to. What the
+    environments among `readable` stand on is shown, too: they would not run without."""
+    found = ((at, _stands_on(venv, folder)) for at, venv in overlaid.items())
+    at, shown = next(((at, shown) for at, shown in found if shown is not None), ("", None))
+    made = Interpreter(f"{at}/bin", *_sorted(shown), (("VIRTUAL_ENV", at),)) if shown is not None else own()
+    for each in readable:
+        paths, links = _sorted(_stands_on(each, folder))
+        made = replace(made, paths=(*made.paths, *paths), links=(*made.links, *links))
+    return replace(made, paths=tuple(dict.fromkeys(made.paths)), links=tuple(dict(made.links).items()))
+
+
+def _sorted(shown: Shown | None) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    return (tuple(sorted(shown.paths)), tuple(sorted(shown.links))) if shown is not None else ((), ())
+
+
+def _stands_on(venv: Path, folder: Path) -> Shown | None:
+    if not os.path.lexists(venv / SETTINGS):
+        return None
+    judged = judge(venv, (venv.parent, folder))
+    return judged if isinstance(judged, Shown) else None
 
 
 def own() -> Interpreter:
@@ -35,7 +60,7 @@ def own() -> Interpreter:
     found = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
     importable = _named_for_packages()
     found += [each for each in sys.path if each and os.path.abspath(each) in importable and _is_package_folder(each)]
-    links = list(_chain(sys.executable))
+    program, names = walked(sys.executable)
     environ = []
     if sys.prefix != sys.base_prefix:
         environ.append(("VIRTUAL_ENV", sys.prefix))
@@ -44,48 +69,9 @@ def own() -> Interpreter:
         environ.append(("PYTHONPATH", os.pathsep.join(named)))
     if site.ENABLE_USER_SITE and site.getuserbase() and os.path.isdir(site.getusersitepackages()):
         environ.append(("PYTHONUSERBASE", site.getuserbase()))
-    folders = _shown([*found, *(os.path.dirname(path) for path, _ in links)])
-    return Interpreter(os.path.dirname(sys.executable), folders, tuple(links), tuple(environ))
-
-
-def project_venv(folder: Path) -> Path | None:
-    """The virtual environment of a project, if it has one that works: found by what is in it."""
-    for name in VENV_NAMES:
-        venv = folder / name
-        if venv.is_dir() and not venv.is_symlink() and _base_of(venv) is not None:
-            return venv
-    return None
-
-
-def of_venv(venv: Path, at: str) -> Interpreter:
-    """The interpreter of a virtual environment that is shown at `at`."""
-    base = _base_of(venv)
-    assert base is not None
-    links = tuple(_chain(str(venv / "bin" / "python")))
-    outside = tuple(link for link in links if not link[0].startswith(f"{venv}/"))
-    folders = _shown([base, *(os.path.dirname(path) for path, _ in outside)])
-    return Interpreter(f"{at}/bin", folders, outside, (("VIRTUAL_ENV", at),))
-
-
-def _base_of(venv: Path) -> str | None:
-    """The installation that a virtual environment stands on. What pyvenv.cfg says is believed only where a Python
-    really is: the file may come from a stranger, and what it names is shown to the sandbox."""
-    try:
-        text = (venv / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    settings: dict[str, str] = {}
-    for line in text.splitlines():
-        name, equals, value = line.partition("=")
-        if equals:
-            settings[name.strip().lower()] = value.strip()
-    home = settings.get("home", "")
-    if not os.path.isabs(home) or not (venv / "bin" / "python").exists():
-        return None
-    prefix = os.path.dirname(os.path.realpath(home))
-    library = any(Path(prefix, "lib").glob("python3*/os.py"))
-    foreign = Path(prefix).stat().st_uid in (0, os.getuid())
-    return prefix if library and foreign and not _holds_secrets(prefix) else None
+    folders = _shown(found)
+    links = tuple((name, program) for name in names if not any(name.startswith(f"{each}/") for each in folders))
+    return Interpreter(os.path.dirname(sys.executable), folders, links, tuple(environ))
 
 
 def _named_for_packages() -> set[str]:
@@ -109,20 +95,9 @@ def _is_package_folder(path: str) -> bool:
 
 
 def _holds_secrets(path: str) -> bool:
-    """Whether a folder is a home or above one: that is never shown."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    real = os.path.realpath(path)
-    return home == real or home.startswith(real.rstrip("/") + "/")
-
-
-def _chain(path: str) -> Iterator[tuple[str, str]]:
-    """Every symbolic link on the way from a path to the file: (link, target as it is written)."""
-    for _ in range(20):
-        if not os.path.islink(path):
-            return
-        target = os.readlink(path)
-        yield path, target
-        path = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    """A folder that is a home or above one is never shown."""
+    real = os.path.realpath(path).rstrip("/")
+    return any(home == real or home.startswith(f"{real}/") for home in homes())
 
 
 def _shown(paths: list[str]) -> tuple[str, ...]:

@@ -15,12 +15,13 @@ from pathlib import Path
 from ratchet.errors import Refused
 from ratchet.sandbox import interpreter, running
 from ratchet.sandbox.beneath import remove_tree
-from ratchet.sandbox.bubblewrap import checked, readable
+from ratchet.sandbox.bubblewrap import ETC, NETWORK_ETC, checked, readable
 from ratchet.sandbox.command import Command, Ran
+from ratchet.sandbox.environments import Environments, environments
 from ratchet.sandbox.interpreter import Interpreter
 from ratchet.sandbox.plan import Plan, sandbox_uid
 
-_ETC = ("alternatives", "ld.so.cache", "localtime", "nsswitch.conf", "passwd", "group", "ssl", "hosts", "os-release")
+_ETC = ("passwd", "group", "hosts")  # where they lie: nothing else can stand in their place
 
 
 class Landlock:
@@ -43,7 +44,7 @@ class Landlock:
             # Rules only add up: a folder within a writable one cannot be taken out again.
             raise Refused(f"{folder} is a repository, which Landlock cannot hide: work on a copy without .git")
         with temporary() as place:
-            made = _planned(command, folder, place)
+            made = planned(command, folder, place)
             return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)
 
 
@@ -79,21 +80,18 @@ def environ_of(python: Interpreter, place: Path) -> dict[str, str]:
     }
 
 
-def python_for(command: Command, folder: Path) -> tuple[Interpreter, Path | None]:
-    """The interpreter of a command, and the project's own virtual environment if that is it."""
-    venv = interpreter.project_venv(folder)
-    if venv is not None:
-        return interpreter.of_venv(venv, str(venv)), venv
-    for outside in command.view.overlaid.values():
-        if interpreter.project_venv(outside.parent) == outside:
-            return interpreter.of_venv(outside, str(outside)), None
-    return interpreter.own(), None
+def python_for(command: Command, folder: Path) -> tuple[Interpreter, Environments]:
+    """The interpreter of a command that sees the host's paths, and the virtual environments of its folder."""
+    found = environments(folder)
+    overlaid = {str(venv): venv for venv in (found.venv, *command.view.overlaid.values()) if venv is not None}
+    return interpreter.of(folder, overlaid, command.readable), found
 
 
-def _planned(command: Command, folder: Path, place: Path) -> Plan:
-    python, venv = python_for(command, folder)
-    shown = [*python.folders, *map(str, command.view.overlaid.values()), *(str(readable(p)) for p in command.readable)]
-    etc = [f"/etc/{name}" for name in _ETC] + (["/etc/resolv.conf"] if command.net == "host" else [])
+def planned(command: Command, folder: Path, place: Path) -> Plan:
+    """The plan of a command; `place` holds its TMPDIR and HOME. Raises Refused."""
+    python, found = python_for(command, folder)
+    shown = [*python.paths, *map(str, command.view.overlaid.values()), *(str(readable(p)) for p in command.readable)]
+    etc = [f"/etc/{name}" for name in (*ETC, *_ETC, *(NETWORK_ETC if command.net == "host" else ()))]
     return Plan(
         means="landlock",
         argv=list(command.argv),
@@ -102,9 +100,10 @@ def _planned(command: Command, folder: Path, place: Path) -> Plan:
         folder=str(folder),
         in_place=True,
         limits=command.limits,
-        closed=[venv.name] if venv is not None else [],
+        closed=found.closed,
+        unused=list(found.unused),
         net=command.net,
-        readable=[*shown, *etc, *(os.path.dirname(path) for path, _ in python.links)],
+        readable=[*shown, *etc],
         hidden=list(interpreter.ANSWERS),
         temporary=str(place),
     )

@@ -67,8 +67,8 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
         os.set_inheritable(status_end, True)
         os.set_inheritable(go_end, True)
         steps = plan.steps if not hidden else [*plan.steps, *_hiding(plan, hidden)]
-        path, steps = staging.staged(plan.program, steps) if uid is not None else (plan.program, steps)
-        arguments = _arguments(plan, steps, status_end, go_end, _in_memory(program))
+        path, steps = staging.staged(plan.program, steps, plan.cwd) if uid is not None else (plan.program, steps)
+        arguments = _arguments(plan, steps, status_end, go_end, _in_memory(program), staged=uid is not None)
         if uid is not None:
             _become(uid)
         _die_with_parent()
@@ -128,7 +128,9 @@ def _first_process(status: int) -> int:
     return int(json.loads(text.splitlines()[0])["child-pid"])
 
 
-def _arguments(plan: Plan, steps: list[list[str | int | list[str]]], status: int, go: int, rules: int) -> list[str]:
+def _arguments(
+    plan: Plan, steps: list[list[str | int | list[str]]], status: int, go: int, rules: int, *, staged: bool
+) -> list[str]:
     made = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     if plan.net == "none":
         made.append("--unshare-net")
@@ -136,7 +138,7 @@ def _arguments(plan: Plan, steps: list[list[str | int | list[str]]], status: int
     made += ["--die-with-parent", "--new-session", "--json-status-fd", str(status), "--block-fd", str(go)]
     made += ["--seccomp", str(rules)]
     for step in steps:
-        made += _step(step)
+        made += _held(step) if not staged and staging.is_within(step, plan.cwd) else _step(step)
     for name, value in plan.environ.items():
         made += ["--setenv", name, value]
     return [*made, "--chdir", plan.cwd]
@@ -156,6 +158,13 @@ def _step(step: list[str | int | list[str]]) -> list[str]:
         return ["--ro-bind-data", str(_in_memory(os.fsencode(words[0]))), words[1]]
     flag = {"ro": "--ro-bind", "rw": "--bind", "link": "--symlink", "dir": "--dir", "lock": "--remount-ro"}
     return [flag.get(str(verb), f"--{verb}"), *words]
+
+
+def _held(step: list[str | int | list[str]]) -> list[str]:
+    """What is shown in the working directory is held open, lest a link take its place before it is mounted."""
+    made = staging.opened(str(step[1]), linked=False)
+    os.set_inheritable(made, True)
+    return ["--ro-bind-fd", str(made), str(step[2])]
 
 
 def _in_memory(content: bytes) -> int:

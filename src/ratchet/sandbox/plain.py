@@ -32,7 +32,7 @@ class Plain:
         if not folder.is_dir() or command.view.layers:
             raise Refused(f"{folder} cannot be worked in without a sandbox: name a folder")
         with temporary() as place:
-            python, venv = python_for(command, folder)
+            python, found = python_for(command, folder)
             made = Plan(
                 means="plain",
                 argv=list(command.argv),
@@ -41,7 +41,8 @@ class Plain:
                 folder=str(folder),
                 in_place=False,
                 limits=command.limits,
-                closed=[venv.name] if venv is not None else [],
+                closed=found.closed,
+                unused=list(found.unused),
                 net=command.net,
                 temporary=str(place),
             )

@@ -33,7 +33,9 @@ class Plan:
     """`folder` is a person's: nothing may stay in it that acts on the host."""
     limits: Limits
     closed: list[str] = field(default_factory=list)
-    """Paths below `folder` that stay as they are (a virtual environment)."""
+    """Folders in `folder` that stay as they are (a virtual environment)."""
+    unused: list[str] = field(default_factory=list)
+    """Virtual environments in `folder` that are not trusted, with the reason: for the person."""
     net: Literal["none", "host"] = "none"
     steps: list[Step] = field(default_factory=list)
     program: str = ""

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import ratchet
@@ -158,7 +159,7 @@ def _collected(
         if letter == plan.BROKEN:
             raise SandboxError(body.decode("utf-8", "surrogateescape"))
         if letter == plan.RESULT:
-            return _ran(json.loads(body), said, isolation)
+            return replace(_ran(json.loads(body), said, isolation), unused=tuple(made.unused))
         said[letter] += body
         if on_output is not None:
             on_output("stdout" if letter == plan.STDOUT else "stderr", body)

