@@ -1,13 +1,15 @@
 # make demo   sets up .venv and shows what Ratchet does        make check   fast and strict: lint, types, layers, unit tests
 # make test   sets up .venv and runs every test                make bench   prints every published figure with its baseline
 # make soak   the long campaigns                               make docs    writes docs/reference from the code
+# make site   builds the documentation as a site, strictly, into site/
 
 PYTHON ?= python3
 BIN    := .venv/bin
 READY  := .venv/.ready
 BENCH  := .venv/.bench
+SITE   := .venv/.site
 
-.PHONY: demo test test-postgres check bench soak docs clean
+.PHONY: demo test test-postgres check bench soak docs site clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
@@ -42,6 +44,9 @@ soak: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
+site: $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # A Debian Python may lack ensurepip: then the environment borrows the pip that is there.
 $(READY): pyproject.toml
 	@echo "setting up .venv (half a minute)"
@@ -55,11 +60,11 @@ $(READY): pyproject.toml
 	 fi
 	@touch $@
 
-$(BENCH): $(READY)
+$(BENCH) $(SITE): .venv/.%: $(READY)
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 \
-	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]' \
-	  || $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -e '.[bench]'
+	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]' \
+	  || $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -e '.[$*]'
 	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist site
