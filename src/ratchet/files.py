@@ -1,121 +1,216 @@
-"""Replace files whole, by compare-and-swap on their content; hold a lock that ends with its process."""
+"""Replace files whole, by compare-and-swap on their content; hold locks that end with their process.
+
+Hooks import this: it loads nothing but `os`, and what else it needs where it needs it.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import hashlib
 import os
-import time
-from collections.abc import Iterator
-from pathlib import Path
+import stat
+import sys
 
-from ratchet.errors import BackendError, Conflict
+from ratchet.errors import BackendError, Conflict, RatchetError, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    FilePath = str | os.PathLike[str]
 
 ABSENT = "absent"
 """The version of a file that is not there."""
+_SWAP_WAIT_S = 5.0  # whoever holds a folder's lock as `swap` does has it for milliseconds
+_LOOK_S = 0.01
 
-_LOCK_WAIT_S = 5.0  # whoever holds the lock as we do has it for milliseconds
 
-
-def read(path: Path) -> tuple[str, str]:
-    """(text, version). Bytes that are no UTF-8 come back as they were when written. Raises BackendError."""
+def read(path: FilePath) -> bytes | None:
+    """The content of a file; None if there is none. Raises BackendError, Refused for what is no regular file."""
     try:
-        content = path.read_bytes()
+        if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):  # a pipe may have no end
+            raise Refused(f"{path} is no regular file; it is left as it is: put a file in its place, then try again")
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
-        return "", ABSENT
+        return None
     except OSError as error:
-        raise BackendError(f"{path} cannot be read ({error.strerror}); mend its permissions") from error
-    return content.decode("utf-8", "surrogateescape"), _digest(content)
+        raise BackendError(
+            f"{path} cannot be read ({error.strerror}); nothing changed: mend its permissions"
+        ) from error
 
 
-def version_of(text: str) -> str:
-    """The version of a file that holds this text."""
-    return _digest(text.encode("utf-8", "surrogateescape"))
+def text_of(content: bytes | None) -> str:
+    """Content as text. Bytes that are no UTF-8 become surrogates, and themselves again in `bytes_of`."""
+    return (content or b"").decode("utf-8", "surrogateescape")
 
 
-def swap(path: Path, version: str, text: str | None) -> None:
-    """Replace the file by `text` (None: delete it) if it is still at `version`; whole or not at all.
+def bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def version_of(content: bytes | None) -> str:
+    """The version of a file that holds this content: its SHA-256, or `ABSENT`."""
+    import hashlib
+
+    return ABSENT if content is None else hashlib.sha256(content).hexdigest()
+
+
+def swap(path: FilePath, version: str, content: bytes | None, *, mode: int | None = None, follow: bool = True) -> None:
+    """Replace a file (None: delete it) if it is still at `version`, with the guarantee of `replace`.
 
     Two of us never overwrite each other: a lock on the folder, which leaves nothing behind. An editor takes no lock;
     what it saves in the microseconds between the last look and the replacement is lost, as between any two editors.
-    Raises Conflict, BackendError.
+    Raises Conflict, BackendError, and Refused for what is no regular file; nothing is then written.
     """
-    real = path.resolve()
+    real = os.path.realpath(path) if follow else os.fspath(path)
+    folder = os.path.dirname(os.path.abspath(real))
+    busy = Conflict(f"another process keeps {folder} locked; nothing was written: try again")
     try:
-        with _locked(real.parent):
-            if read(real)[1] != version:
+        with Locked(folder, busy, wait_s=_SWAP_WAIT_S):
+            if version_of(read(real)) != version:
                 raise Conflict(
                     f"{path} was changed by somebody else meanwhile; nothing was written: look and try again"
                 )
-            if text is None:
-                real.unlink(missing_ok=True)
-            else:
-                _write(real, text)
+            if content is not None:
+                replace(real, content, mode=mode, follow=follow)
+            elif version != ABSENT:
+                os.unlink(real)
     except OSError as error:
         raise BackendError(
             f"{real} cannot be written ({error.strerror}); nothing changed: give write access to it and its folder"
         ) from error
 
 
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+def replace(path: FilePath, content: bytes, *, mode: int | None = None, follow: bool = True) -> None:
+    """Write a file whole or not at all: a reader, a crash or a full disk finds the old content or all of the new.
+
+    Links are followed, unless `follow` is off: then a link is replaced. Owner and permissions stay as they are; `mode`
+    sets other permissions. A new file gets those that the umask leaves. Raises OSError.
+    """
+    real = os.path.realpath(path) if follow else os.fspath(path)
     try:
-        _lock(descriptor, folder)
-        yield
+        held = os.stat(real, follow_symlinks=follow)
+    except FileNotFoundError:
+        held = None
+    scratch = _written(real, content, 0o666 if held is None and mode is None else 0o600, durable=True)
+    try:
+        if held is not None and sys.platform != "win32" and (held.st_uid, held.st_gid) != (os.geteuid(), os.getegid()):
+            try:  # noqa: SIM105  (a hook needs no contextlib)
+                os.chown(scratch, held.st_uid, held.st_gid)
+            except PermissionError:  # only root may give a file away; then it becomes ours
+                pass
+        if mode is None and held is not None:
+            mode = stat.S_IMODE(held.st_mode)
+        if mode is not None:
+            os.chmod(scratch, mode)
+        os.replace(scratch, real)
+    except BaseException:
+        os.unlink(scratch)
+        raise
+
+
+def settled(path: FilePath, content: bytes) -> bytes:
+    """The content of a file that is written once: `content` if nobody came before. Whole from its first moment on, by
+    linking a finished file into place; for its user only. Not synced: a hook does not wait for a disk. Raises OSError.
+    """
+    scratch = _written(os.fspath(path), content, 0o600, durable=False)
+    try:
+        os.link(scratch, path)
+    except FileExistsError:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:  # a file system without links: the last writer wins, which only a race can tell from the first
+        os.replace(scratch, path)
+        return content
     finally:
-        os.close(descriptor)
+        if os.path.exists(scratch):
+            os.unlink(scratch)
+    return content
 
 
-def _lock(descriptor: int, folder: Path) -> None:
-    deadline = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise Conflict(f"another process keeps {folder} locked; nothing was written: try again") from None
-            time.sleep(0.01)
-        except OSError:  # a network file system without locks: the look before the replacement has to do
-            return
-        else:
-            return
-
-
-def _write(real: Path, text: str) -> None:
-    found = real.stat() if real.exists() else None
-    scratch = real.with_name(f".{real.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600 if found else 0o666)
+def _written(path: str, content: bytes, mode: int, *, durable: bool) -> str:
+    """A new file beside `path` that holds the content."""
+    scratch = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.ratchet")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
+        with open(descriptor, "wb") as file:
+            file.write(content)
             file.flush()
-            os.fsync(file.fileno())
-        if found is not None:
-            if (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
-                with contextlib.suppress(PermissionError):  # only root may give a file away; then it becomes ours
-                    os.chown(scratch, found.st_uid, found.st_gid)
-            scratch.chmod(found.st_mode & 0o7777)
-        scratch.replace(real)
-    finally:
-        scratch.unlink(missing_ok=True)
+            if durable:
+                os.fsync(descriptor)
+    except BaseException:
+        os.unlink(scratch)
+        raise
+    return scratch
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-@contextlib.contextmanager
-def claimed(lock: Path, what: str) -> Iterator[None]:
-    """Hold a lock file, which is made where it is missing, in a folder that is there. Raises Conflict naming `what`
-    while another process, or another thread of this one, holds it."""
-    opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool | None:
+    """Lock an open file until it is closed, at the latest by the end of the process. False: somebody else holds it.
+    None: there are no locks here (Windows, some network file systems)."""
     try:
+        import fcntl
+    except ImportError:
+        return None
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+class Locked:
+    """`with Locked(path, busy):` one process, and one thread of it, at a time. A file is made where it is missing, and
+    its folder; a folder leaves nothing behind. Where there are no locks, everybody may go on.
+
+    Raises `busy` when the lock was not had within `wait_s`, or as soon as `stopped()`.
+    """
+
+    __slots__ = ("_busy", "_descriptor", "_path", "_stopped", "_wait_s")
+
+    def __init__(
+        self,
+        path: FilePath,
+        busy: RatchetError,
+        *,
+        wait_s: float = 0.0,
+        stopped: Callable[[], bool] | None = None,
+    ) -> None:
+        self._path, self._busy, self._wait_s, self._stopped = os.fspath(path), busy, wait_s, stopped
+        self._descriptor = -1
+
+    def __enter__(self) -> None:
+        from time import monotonic, sleep
+
+        if (descriptor := self._opened()) < 0:
+            return
+        deadline = monotonic() + self._wait_s
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Conflict(f"another process works on {what}; wait for it, or end it there") from error
-        yield
-    finally:
-        os.close(opened)
+            while lock(descriptor) is False:
+                if monotonic() >= deadline or (self._stopped is not None and self._stopped()):
+                    raise self._busy
+                sleep(_LOOK_S)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+
+    def _opened(self) -> int:
+        if os.path.isdir(self._path):
+            try:
+                return os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            except PermissionError:  # Windows opens no folder, and some may be written but not read
+                return -1
+        os.makedirs(os.path.dirname(os.path.abspath(self._path)), mode=0o700, exist_ok=True)
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def claimed(path: FilePath, what: str) -> Locked:
+    """Hold a lock file without waiting. Raises Conflict naming `what` while somebody else holds it."""
+    return Locked(path, Conflict(f"another process works on {what}; wait for it, or end it there"))

@@ -17,6 +17,7 @@ from ratchet.store.sqlite import SqliteStore
 
 SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
+    "errors",
     "failures",
     "failures.excerpt",
     "failures.intent",
@@ -36,6 +37,7 @@ LEAN = {
     "failures.tool_call",
     "failures.tracebacks",
     "failures.unflagged",
+    "files",
     "hookpath",
     "ids",
     "integrations",

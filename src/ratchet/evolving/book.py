@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from ratchet.evolving.job import AgentProposer, ProposerOptions
 from ratchet.evolving.loop.evolve import KEPT_BACK, Evolve, Ground
 from ratchet.evolving.race.evaluator import Means as Measuring
 from ratchet.evolving.request import EvolveAsked, EvolveMeans, check
-from ratchet.files import claimed
+from ratchet.files import Locked, claimed
 from ratchet.healing.book import Landing, land, lock_of
 from ratchet.healing.episode import Budget
 from ratchet.healing.landing import files
@@ -230,13 +230,11 @@ class EvolveBook:
     def _archive(self, run: str) -> Archive:
         return Archive(self._place(run))
 
-    @contextmanager
-    def _claimed(self, run: str) -> Iterator[None]:
+    def _claimed(self, run: str) -> Locked:
         """Only one process moves a run; the claim ends with the process, however it ends. Raises Conflict."""
         place = self._place(run)
         place.mkdir(parents=True, exist_ok=True, mode=0o711)
-        with claimed(place / "lock", f"run {run}"):
-            yield
+        return claimed(place / "lock", f"run {run}")
 
     # -- see it --------------------------------------------------------------------------------------------------------
 

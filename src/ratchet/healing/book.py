@@ -13,7 +13,7 @@ from typing import Literal
 
 from ratchet import ids, registry
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
-from ratchet.files import claimed
+from ratchet.files import Locked, claimed
 from ratchet.healing import rows as episodes
 from ratchet.healing.attempt import Checks
 from ratchet.healing.episode import Attempt, Budget, Episode, Task
@@ -314,13 +314,9 @@ class EpisodeBook:
                 with suppress(Conflict), self._claimed(place.name):
                     remove_tree(place)
 
-    @contextmanager
-    def _claimed(self, episode_id: str) -> Iterator[None]:
+    def _claimed(self, episode_id: str) -> Locked:
         """Only one process runs an episode; the claim ends with the process, however it ends. Raises Conflict."""
-        folder = self._home / "episodes"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with claimed(folder / f"{episode_id}.lock", f"episode {episode_id}"):
-            yield
+        return claimed(self._home / "episodes" / f"{episode_id}.lock", f"episode {episode_id}")
 
     # -- see it --------------------------------------------------------------------------------------------------------
 

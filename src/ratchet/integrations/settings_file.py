@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ratchet.errors import BackendError, Conflict, Refused
+from ratchet import files
+from ratchet.errors import BackendError
 
 InstallScope = Literal["user", "project"]
 
@@ -42,7 +43,7 @@ class Kept:
         try:
             note = json.loads(kept._note.read_bytes())
             kept._left = str(note["left_sha256"])
-            kept.original = kept._backup.read_bytes().decode("utf-8", "surrogateescape") if note["existed"] else None
+            kept.original = files.text_of(kept._backup.read_bytes()) if note["existed"] else None
             kept.is_known = True
         except FileNotFoundError:
             return kept
@@ -53,14 +54,15 @@ class Kept:
         return kept
 
     def is_as_left(self, text: str) -> bool:
-        return self.is_known and _digest(text) == self._left
+        return self.is_known and files.version_of(files.bytes_of(text)) == self._left
 
     def remember(self, original: str | None, left: str) -> None:
         try:
             self._backup.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if original is not None:
-                _write(self._backup, original, 0o600)
-            _write(self._note, json.dumps({"left_sha256": _digest(left), "existed": original is not None}), 0o600)
+                files.replace(self._backup, files.bytes_of(original), mode=0o600)
+            note = {"left_sha256": files.version_of(files.bytes_of(left)), "existed": original is not None}
+            files.replace(self._note, json.dumps(note).encode(), mode=0o600)
         except OSError as error:
             raise BackendError(f"no backup can be kept in {self._backup.parent} ({error}); nothing changed") from error
         self.original = original
@@ -74,54 +76,20 @@ class Kept:
 
 
 def read(path: Path) -> str | None:
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device may have no end
-            raise Refused(
-                f"{path} is no regular file; it is left as it is: put a file in its place, then install again"
-            )
-        # Surrogate escapes keep bytes that are no UTF-8 as they are; inside a string they are the person's matter.
-        return path.read_bytes().decode("utf-8", "surrogateescape")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BackendError(
-            f"{path} cannot be read ({error.strerror}); nothing changed: mend its permissions"
-        ) from error
+    """The text of a file; bytes that are no UTF-8 stay as they are: inside a string they are the person's matter."""
+    content = files.read(path)
+    return None if content is None else files.text_of(content)
 
 
 def replace(path: Path, before: str | None, after: str | None) -> None:
     """Write the file whole or not at all, following links and keeping its mode; None deletes it."""
     real = path.resolve()
     try:
-        if read(real) != before:
-            raise Conflict(f"{path} changed while it was being edited; nothing was written, run the command again")
-        if after is None:
-            real.unlink(missing_ok=True)
-            return
         real.parent.mkdir(parents=True, exist_ok=True)
-        _write(real, after, real.stat().st_mode & 0o7777 if before is not None else 0o600)
     except OSError as error:
-        raise BackendError(
-            f"{real} cannot be written ({error.strerror}); nothing changed: give write access to it and its folder"
-        ) from error
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.chmod(mode)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+        raise BackendError(f"{real.parent} cannot be made ({error.strerror}); give write access above it") from error
+    old, new = (None if text is None else files.bytes_of(text) for text in (before, after))
+    files.swap(real, files.version_of(old), new, mode=0o600 if before is None else None)
 
 
 def diff(path: Path, before: str | None, after: str | None) -> str:

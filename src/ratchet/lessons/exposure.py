@@ -49,12 +49,12 @@ def publish(home: str, *, active: int, withheld: float, effects: dict[str, float
 
     Raises OSError.
     """
+    from ratchet import files
+
     folder = hook_folder(home)
     said = "".join(f"{effect:.4f} {lesson_id}\n" for lesson_id, effect in sorted(effects.items()))
     for name, text in ((_EFFECTS, said), (_STATE, f"active {active}\nwithheld {withheld!r}\n")):
-        scratch = os.path.join(folder, f"{name}.{os.getpid()}")
-        write_small(scratch, text)
-        os.replace(scratch, os.path.join(folder, name))
+        files.replace(os.path.join(folder, name), text.encode(), mode=0o600)
 
 
 def published_effects(home: str) -> dict[str, float]:
@@ -211,21 +211,10 @@ def _nested(one: str, other: str) -> bool:
 
 
 def settled_text(path: str, text: str) -> str:
-    """What stands in `path`, or `text` if nobody came before: whole from the first moment on, by linking a finished
-    file into place."""
-    scratch = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    write_small(scratch, text + "\n")
-    try:
-        os.link(scratch, path)
-    except FileExistsError:
-        return small_text(path)
-    except OSError:  # a file system without links: the last writer wins, which only a race can tell from the first
-        os.replace(scratch, path)
-        return text
-    finally:
-        if os.path.exists(scratch):
-            os.unlink(scratch)
-    return text
+    """What stands in `path`, or `text` if nobody came before. Raises OSError."""
+    from ratchet import files  # most hooks find a text that stands there, and need none of it
+
+    return files.settled(path, f"{text}\n".encode()).decode("utf-8", "replace").strip("\n")
 
 
 def small_text(path: str, limit_bytes: int = 200) -> str:
@@ -233,13 +222,5 @@ def small_text(path: str, limit_bytes: int = 200) -> str:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))  # a pipe is not waited for
     try:
         return os.read(descriptor, limit_bytes).decode("utf-8", "replace").strip("\n")
-    finally:
-        os.close(descriptor)
-
-
-def write_small(path: str, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, text.encode())
     finally:
         os.close(descriptor)

@@ -11,6 +11,7 @@ from contextlib import closing
 from math import inf
 from pathlib import Path
 
+from ratchet import files
 from ratchet.config import Config
 from ratchet.lessons import exposure
 from ratchet.ports import Store
@@ -54,7 +55,7 @@ class Mirror:
             scratch.unlink(missing_ok=True)
             _write(store, scratch)
             scratch.replace(path)
-            exposure.write_small(str(mark), state)
+            files.replace(mark, state.encode(), mode=0o600)
 
 
 def _state(store: Store) -> str:

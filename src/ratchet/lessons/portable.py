@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from ratchet.errors import BackendError, NotFound, UsageError
+from ratchet import files
+from ratchet.errors import BackendError, NotFound, Refused, UsageError
 from ratchet.failures.kinds.kind import KINDS, kind_of
 from ratchet.failures.redaction.text import clean, label
 from ratchet.failures.signature import sign, template_of
@@ -69,7 +69,10 @@ def write(file: str | os.PathLike[str], text: str) -> None:
         except OSError as error:
             raise BackendError(f"{file} cannot be written ({error.strerror}); name another file") from error
     else:
-        _replace(Path(file), content)
+        try:
+            files.replace(file, content)
+        except OSError as error:
+            raise BackendError(f"{file} cannot be written ({error.strerror}); it is unchanged") from error
 
 
 def _exported(lesson: Lesson) -> Row:
@@ -265,16 +268,15 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str) -> Synced:
     active: tuple[LessonState, ...] = ("active",)
     lessons = listed(store, states=active, project=project, limit=_BLOCK_LESSONS)
     try:
-        if _is_special(path):
-            raise UsageError(f"{path} is no file that can be replaced; name CLAUDE.md, AGENTS.md or another text")
-        old = path.read_bytes()
-    except FileNotFoundError:
-        old = b""
-    except OSError as error:
-        raise BackendError(f"{path} cannot be read ({error.strerror}); check the path") from error
+        held = files.read(path)
+    except Refused as error:
+        raise UsageError(
+            f"{path} is no file that can be replaced; name CLAUDE.md, AGENTS.md or another text"
+        ) from error
+    old = held or b""
     new = _with_block(old, lessons, path)
     if new != old:
-        _replace(path, new)
+        files.swap(path, files.version_of(held), new)
     return Synced(lessons=len(lessons), changed=new != old)
 
 
@@ -316,23 +318,3 @@ def _one_line(text: str, limit: int) -> str:
     reads as an instruction to the agent."""
     line = harmless(text, _READ_CHARS).replace("<!--", "<!-").replace("-->", "->")
     return line if len(line) <= limit else line[: limit - 3] + "..."
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that it is either the old one or the whole new one, with the old one's mode."""
-    target = path.resolve()  # a link stays a link
-    try:
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as written:
-                written.write(content)
-                written.flush()
-                os.fsync(written.fileno())
-            Path(name).chmod(mode)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise BackendError(f"{path} cannot be written ({error.strerror}); it is unchanged") from error

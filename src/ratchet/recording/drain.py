@@ -7,6 +7,7 @@ quarantine with its reason. A segment is deleted when it is drained and nobody c
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from math import inf
 from pathlib import Path
 from typing import Protocol
 
+from ratchet import files
 from ratchet.errors import UsageError
 from ratchet.ports import Store
 from ratchet.recording.journal import FOLDER, is_shared, may_be_written, segments
@@ -241,15 +243,9 @@ class _Batch:
 
 def _is_abandoned(fd: int) -> bool:
     """Whether no process writes to this segment (writers hold a shared lock while they live). Takes the lock."""
-    try:
-        import fcntl
-    except ImportError:  # Windows refuses to delete an open file by itself
-        return True
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held by a writer or another drain, or a file system without locks: leave it
-        return False
-    return True
+    locked = files.lock(fd)
+    # Without locks it is left where it is; but Windows refuses to delete an open file by itself.
+    return sys.platform == "win32" if locked is None else locked
 
 
 def _line_end(fd: int, offset: int) -> int:

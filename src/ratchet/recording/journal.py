@@ -15,6 +15,7 @@ import time
 from _thread import RLock
 from _weakref import ref
 
+from ratchet import files
 from ratchet.ids import uuid7
 from ratchet.recording import wire
 
@@ -149,7 +150,8 @@ class Journal:
     def _open_own(self) -> int:
         for _ in range(8):  # a drain may take the new segment for an abandoned one before it is locked
             fd = _opened(os.path.join(self.folder, uuid7() + SUFFIX))
-            if _lock(fd) and os.fstat(fd).st_nlink:
+            # Marks it as being written. Without locks a drain cannot lock it either, so it never deletes it.
+            if files.lock(fd, shared=True) is not False and os.fstat(fd).st_nlink:
                 return _raised(fd)
             _close(fd)
         raise OSError("every new segment was deleted at once")
@@ -221,21 +223,6 @@ def _opened(path: str) -> int:
     # Not blocking: a pipe that somebody put there is an error and not an endless wait. Files know no difference.
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | flags, 0o600)
-
-
-def _lock(fd: int) -> bool:
-    """Mark a segment as being written, by a shared lock that ends with this process; False: a drain holds it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows refuses to delete an open file by itself
-        return True
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: a drain cannot lock the segment either, so it never deletes it
-        return True
-    return True
 
 
 def _raised(fd: int) -> int:

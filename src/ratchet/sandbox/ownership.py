@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 
 from ratchet.errors import SandboxError
+from ratchet.files import lock
 from ratchet.sandbox.beneath import entries
 from ratchet.sandbox.growth import Survey
 
@@ -21,7 +21,7 @@ def give(root: int, uid: int, found: Survey, skip: frozenset[bytes]) -> Owners:
     Only one run at a time has a folder: another one waits here. Raises SandboxError where the file system does not let
     root do that.
     """
-    fcntl.flock(root, fcntl.LOCK_EX)  # released when the descriptor is closed
+    lock(root, wait=True)  # released when the descriptor is closed
     had: Owners = {}
     own = os.fstat(root)
     # A run that was killed with all that watched it could not give the folder back: then it is the caller's.

@@ -11,7 +11,6 @@ Layers below the last one are never changed, so workspaces share them, and a cra
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ratchet.errors import NotFound, Refused
+from ratchet.files import lock
 from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import read_beneath, remove_tree
 from ratchet.sandbox.command import FileChange, View
@@ -259,7 +259,7 @@ class LayeredWorkspace:
         """Workspaces of one place may be used by several processes; a layer is made before it is named."""
         opened = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX)
+            lock(opened, wait=True)
             yield
         finally:
             os.close(opened)

@@ -6,9 +6,9 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
@@ -31,7 +31,7 @@ from ratchet.evolving.job import Measure
 from ratchet.evolving.race.evaluator import Each, Evaluator
 from ratchet.evolving.race.evaluator import Means as Making
 from ratchet.evolving.race.seals import memory, rewritten
-from ratchet.files import claimed
+from ratchet.files import Locked, claimed
 from ratchet.healing.episode import Budget
 from ratchet.healing.purse import EpisodePurse
 from ratchet.ports import Store
@@ -315,13 +315,9 @@ class BenchBook:
     def _archive(self) -> Archive:
         return Archive(self._home / "bench")
 
-    @contextmanager
-    def _claimed(self, run: str) -> Iterator[None]:
+    def _claimed(self, run: str) -> Locked:
         """Only one process works on a run; the claim ends with the process, however it ends. Raises Conflict."""
-        folder = self._home / "bench"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with claimed(folder / f"{run}.lock", f"bench run {run}"):
-            yield
+        return claimed(self._home / "bench" / f"{run}.lock", f"bench run {run}")
 
     # -- see it --------------------------------------------------------------------------------------------------------
 

@@ -7,13 +7,12 @@ the hash that it was frozen with.
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import cast
 
+from ratchet import files
 from ratchet.errors import Conflict, NotFound, StoreError
 from ratchet.evolving.bench import shipped
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask
@@ -67,17 +66,8 @@ class BenchShelf:
                 f"or remove {self._path(made.name)}"
             )
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = self._folder / f".{secrets.token_hex(6)}"
         text = json.dumps({"format": FORMAT, "hash": made.hash, **asdict(made)}, ensure_ascii=True)
-        try:
-            with fresh.open("x", encoding="ascii") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            fresh.chmod(0o400)
-            fresh.rename(self._path(made.name))
-        finally:
-            fresh.unlink(missing_ok=True)
+        files.replace(self._path(made.name), text.encode("ascii"), mode=0o400)
         return True
 
     def _path(self, name: str) -> Path:

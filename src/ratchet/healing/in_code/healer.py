@@ -5,14 +5,11 @@ What cannot be healed is told as a reason, once; the caller then raises the exce
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
@@ -20,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ratchet.errors import RatchetError, Refused
 from ratchet.failures.classification import Classification, classify
+from ratchet.files import Locked
 from ratchet.healing import rows as episodes
 from ratchet.healing.book import Asked, Means
 from ratchet.healing.episode import Budget, Episode
@@ -324,26 +322,12 @@ class Healer:
         old, new = versions.read(before), versions.read(after).text
         return versions.version_of(self.function, old, new, code.co_filename, code.co_qualname, line)
 
-    @contextmanager
-    def _alone(self, file: Path, failed: Failed) -> Iterator[None]:
+    def _alone(self, file: Path, failed: Failed) -> Locked:
         """One process at a time heals functions of a file; the others then find what it did. Raises Refused."""
-        folder = self.runtime().home / "locks"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:16]
-        opened = os.open(folder / f"heal-{name}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        deadline = time.monotonic() + self.plan.budget.seconds
-        try:
-            while True:
-                try:
-                    fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline or failed.cancelled():
-                        raise Refused(f"another process is healing {file}") from None
-                    time.sleep(0.05)
-            yield
-        finally:
-            os.close(opened)
+        busy = Refused(f"another process is healing {file}")
+        place = self.runtime().home / "locks" / f"heal-{name}"
+        return Locked(place, busy, wait_s=self.plan.budget.seconds, stopped=failed.cancelled)
 
 
 class _Known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ratchet import files as disk
+from ratchet import files
 from ratchet.errors import Conflict, Refused
 from ratchet.healing.patches import carried_over, diff_text
 from ratchet.sandbox.command import FileChange
@@ -26,15 +26,15 @@ def write_file(file: Path, before: bytes, after: bytes) -> bytes:
     """Bring the change into the file as it is now; return what it holds then. What somebody else changed elsewhere in
     it stays. Raises Refused where the same lines were changed, and Conflict: nothing was written then."""
     for _ in range(_TRIES):
-        present, version = disk.read(file)
-        held = present.encode("utf-8", "surrogateescape")
+        present = files.read(file)
+        held = present or b""
         merged = carried_over(before, after, held)
         if merged is None:
             raise Refused(f"{file} was edited meanwhile where the patch would go; it is left alone")
         if merged == held:  # another process arrived at the same
             return held
         try:
-            disk.swap(file, version, merged.decode("utf-8", "surrogateescape"))
+            files.swap(file, files.version_of(present), merged)
         except Conflict:
             continue
         return merged

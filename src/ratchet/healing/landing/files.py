@@ -6,18 +6,17 @@ lines nothing is written at all.
 
 from __future__ import annotations
 
-import fcntl
-import os
-import secrets
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from ratchet import files
 from ratchet.errors import BackendError, Conflict, Refused
 from ratchet.healing.patches import carried_over
 from ratchet.sandbox.command import FileChange
 
+_WAIT_S = 60.0  # writing a project's files takes seconds at most
 _TRIES = 3  # an editor that saves at this very moment is done by the second
 
 
@@ -27,7 +26,8 @@ def apply(project: Path, changes: Sequence[FileChange], *, lock: Path) -> tuple[
     `lock` is a file that everybody who applies to this project locks. Raises Conflict where somebody changed the same
     lines meanwhile, Refused where a path leads out of the project; nothing is then changed.
     """
-    with _locked(lock):
+    busy = Conflict(f"another process keeps writing to {project}; nothing was applied: try again")
+    with files.Locked(lock, busy, wait_s=_WAIT_S):
         for last in (False,) * (_TRIES - 1) + (True,):
             planned = [(each, *_planned(project, each)) for each in changes]
             todo = [(change, held, new) for change, held, new in planned if held != new]
@@ -67,7 +67,7 @@ def _written(project: Path, todo: Sequence[tuple[FileChange, bytes | None, bytes
         for change, held, new in todo:
             _swap(project, change, held, new)
             done.append((change, held, new))
-    except (Conflict, OSError) as error:
+    except (Conflict, BackendError, OSError) as error:
         for change, held, new in reversed(done):
             with suppress(Conflict):  # changed again already: that edit counts
                 _swap(project, change, new, held)
@@ -78,54 +78,31 @@ def _written(project: Path, todo: Sequence[tuple[FileChange, bytes | None, bytes
 
 
 def _swap(project: Path, change: FileChange, held: bytes | None, new: bytes | None) -> None:
-    """Replace a file's content if it is still what it was. A reader sees the old file or the new one, never a part."""
+    """Replace a file's content if it is still what it was."""
     path = _beneath(project, change.path)
-    if new is None:
-        if _content(project, change.path) != held:
-            raise Conflict(f"{change.path} changed while it was to be removed; nothing was applied")
-        path.unlink()
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.ratchet")
-    try:
-        with fresh.open("xb") as file:
-            file.write(new)
-            file.flush()
-            os.fsync(file.fileno())
-        _like(
-            fresh, path, change.after_mode or change.before_mode, mode_changed=change.before_mode != change.after_mode
-        )
-        # As late as it can be: what is left between this look and the rename is microseconds.
-        if _content(project, change.path) != held:
-            raise Conflict(f"{change.path} changed while it was to be written; nothing was applied")
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    if new is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    files.swap(path, files.version_of(held), new, mode=_mode(path, change), follow=False)
 
 
-def _like(fresh: Path, path: Path, mode: int, *, mode_changed: bool) -> None:
-    """Give a new file the owner and the permissions of the one that it replaces."""
+def _mode(path: Path, change: FileChange) -> int | None:
+    """The permissions to give; None for those that the file has."""
+    executable = bool((change.after_mode or change.before_mode) & 0o111)
     try:
-        status = path.stat()
+        bits = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
-        fresh.chmod(0o755 if mode & 0o111 else 0o644)
-        return
-    bits = stat.S_IMODE(status.st_mode)
-    if mode_changed:
-        bits = bits | 0o111 if mode & 0o111 else bits & ~0o111
-    with suppress(PermissionError):
-        os.chown(fresh, status.st_uid, status.st_gid)
-    fresh.chmod(bits)
+        return 0o755 if executable else 0o644
+    if change.before_mode == change.after_mode:
+        return None
+    return bits | 0o111 if executable else bits & ~0o111
 
 
 def _content(project: Path, path: str) -> bytes | None:
     found = _beneath(project, path)
     try:
-        return found.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise Refused(f"{path} is not a plain file ({error.strerror}): nothing was applied") from error
+        return files.read(found)
+    except (BackendError, Refused) as error:
+        raise Refused(f"{path} is not a plain file ({error}): nothing was applied") from error
 
 
 def _beneath(project: Path, path: str) -> Path:
@@ -139,14 +116,3 @@ def _beneath(project: Path, path: str) -> Path:
         if at.is_symlink():
             raise Refused(f"{path} leads through a link: nothing was applied")
     return at
-
-
-@contextmanager
-def _locked(lock: Path) -> Iterator[None]:
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(opened)

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import cast
 
-from ratchet import files as disk
+from ratchet import files
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.targets import trees
@@ -64,7 +64,7 @@ class FileTarget:
         return f"file:{self.path.resolve()}"
 
     def read(self) -> Held:
-        text, version = disk.read(self.path)
+        text, version = self._held()
         return Held(values=self._values(text), version=version)
 
     def plan(self, change: Mapping[str, Json]) -> Edit:
@@ -72,7 +72,7 @@ class FileTarget:
         for key in values:
             if key not in self._paths:
                 raise UsageError(f"{self.path}: {key!r} is not among the target's keys {', '.join(self._paths)}")
-        text, version = disk.read(self.path)
+        text, version = self._held()
         held = self._values(text)
         after, undo = self._edited(text, values, ())
         return Edit(
@@ -80,31 +80,37 @@ class FileTarget:
             before={key: held[key] for key in values if key in held},
             after=values,
             version=version,
-            result=disk.version_of(after) if after != text else version,
+            result=files.version_of(files.bytes_of(after)) if after != text else version,
             undo=undo,
         )
 
     def apply(self, edit: Edit) -> None:
-        text, version = disk.read(self.path)
+        text, version = self._held()
         if version == edit.result:
             return
         out = [key for key in edit.before if key not in edit.after]
         after, _ = self._edited(text, edit.after, out) if version == edit.version else (text, None)
-        disk.swap(self.path, edit.version, after)
+        files.swap(self.path, edit.version, files.bytes_of(after))
 
     def restore(self, edit: Edit) -> Restored:
-        text, version = disk.read(self.path)
+        text, version = self._held()
         if version == edit.result and version != edit.version:
             before = _undone(text, edit.undo)
-            if edit.version == disk.ABSENT or disk.version_of(before) == edit.version:
-                disk.swap(self.path, version, None if edit.version == disk.ABSENT else before)
+            content = None if edit.version == files.ABSENT else files.bytes_of(before)
+            if files.version_of(content) == edit.version:
+                files.swap(self.path, version, content)
                 return Restored(version=edit.version, restored=edits.keys_of(edit), kept={})
         back = edits.way_back(edit, self._values(text))
         if back.restored:
             text, _ = self._edited(text, back.put, back.out)
-            disk.swap(self.path, version, text)
-            version = disk.version_of(text)
+            files.swap(self.path, version, content := files.bytes_of(text))
+            version = files.version_of(content)
         return Restored(version=version, restored=back.restored, kept=back.kept)
+
+    def _held(self) -> tuple[str, str]:
+        """(text, version)"""
+        content = files.read(self.path)
+        return files.text_of(content), files.version_of(content)
 
     def _values(self, text: str) -> dict[str, Json]:
         tree = self._loaded(text)

@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from ratchet import ids
+from ratchet import files, ids
 from ratchet.ids import CALL, hex_of
 from ratchet.lessons import exposure
 from ratchet.records import Json, Row, Trial, Version
@@ -185,11 +185,7 @@ def publish(home: str, trials: Iterable[Trial]) -> None:
         if not rows:
             return
     os.makedirs(home, mode=0o700, exist_ok=True)
-    scratch = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(scratch, path)
+    files.replace(path, text.encode(), mode=0o600)
 
 
 def forget(home: str, is_settled: Callable[[str], bool]) -> None:
