@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import ratchet
@@ -26,3 +27,13 @@ def test_every_package_says_in_a_sentence_what_it_is_for() -> None:
         if {"library", "core", "agent"} & set(path.relative_to(PACKAGE).parts):
             continue  # programs under test
         assert path.read_text().startswith('"""'), path
+
+
+def test_the_page_that_says_where_things_are_names_what_is_there() -> None:
+    page = (PACKAGE.parent.parent / "docs" / "explanation" / "where-is-it.md").read_text()
+    for row in (line for line in page.splitlines() if line.startswith("|")):
+        named = [name for name in re.findall(r"`([\w/.]+)`", row) if "/" in name or name.endswith(".py")]
+        folders = ["", *{str(Path(name).parent) for name in named}, "failures/kinds", "sandbox"]
+        for name in named:
+            roots = [PACKAGE.parent.parent, *(PACKAGE / folder for folder in folders)]
+            assert any((root / name).exists() for root in roots), f"{name} is not there: {row}"
