@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.errors import SandboxError
 from ratchet.ports import Sandbox
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
@@ -160,3 +161,19 @@ def test_a_folder_that_a_run_closed_is_marked_all_the_same(sandbox: Sandbox, pla
     script = "mkdir -p venv/bin && touch venv/pyvenv.cfg && ln -s /usr/bin/python3 venv/bin/python && chmod 555 venv"
     assert run(sandbox, project, "sh", "-c", script).exit_code == 0
     assert (project / "venv" / MADE_INSIDE).is_file()
+
+
+def test_what_is_shown_within_the_folder_is_a_file_or_a_folder_and_never_what_a_link_leads_to(place: Path) -> None:
+    sandbox = SANDBOXES["bubblewrap"]
+    if not probe(sandbox, quick=True).works:
+        pytest.skip("bubblewrap does not work on this machine")
+    project = place / "home" / "proj"
+    (place / "kept").mkdir()
+    for name in ("kept/file", "kept/secret"):
+        (place / name).write_text("kept\n")
+    shown = {"file": place / "kept" / "file", "folder": place / "kept"}
+    view = View(folder=project, overlaid=shown)
+    assert sandbox.run(Command(argv=("cat", "file", "folder/file"), view=view)).stdout == b"kept\nkept\n"
+    (place / "link").symlink_to("kept")
+    with pytest.raises(SandboxError, match="a link stands where"):
+        sandbox.run(Command(argv=("ls", "link"), view=View(folder=project, overlaid={"link": place / "link"})))

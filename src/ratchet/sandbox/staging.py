@@ -7,7 +7,9 @@ layers of an overlay within the 4,096 bytes that the kernel takes for the option
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 from ratchet.sandbox import kernel
@@ -41,9 +43,13 @@ def is_within(step: list[str | int | list[str]], folder: str) -> bool:
 
 
 def opened(source: str, *, linked: bool) -> int:
-    """A descriptor of what is to be shown. Not `linked`: a folder, never a link to one, since another command may have
-    put that in its place after it was looked at. Raises OSError."""
-    return os.open(source, os.O_PATH | os.O_CLOEXEC | (0 if linked else os.O_NOFOLLOW | os.O_DIRECTORY))
+    """A descriptor of what is to be shown. Not `linked`: never what a link leads to, since another command may have put
+    the link there after the place was looked at. Raises OSError."""
+    made = os.open(source, os.O_PATH | os.O_CLOEXEC | (0 if linked else os.O_NOFOLLOW))
+    if not linked and stat.S_ISLNK(os.fstat(made).st_mode):
+        os.close(made)
+        raise OSError(errno.ELOOP, "a link stands where something was to be shown", source)
+    return made
 
 
 def _sources(step: list[str | int | list[str]]) -> list[str]:
