@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratchet.errors import BackendError, Refused, UsageError
-from ratchet.improving.targets import json_edit as jsontext
+from ratchet.improving.targets import json_text
 from ratchet.integrations import hooks as installing
 from ratchet.integrations.hooks import installed_events, uninstall
 from ratchet.integrations.settings_file import Installed, InstallScope
@@ -93,8 +93,8 @@ def test_uninstall_keeps_what_the_person_changed_since(place: Place, text: str) 
     place.path.write_bytes(text.encode())
     place.install(prevent=True)
     edited = place.path.read_bytes().decode()
-    start = jsontext.root(edited)
-    place.path.write_bytes(jsontext.with_item(edited, start, {"mine": [True]}, key="later").encode())
+    start = json_text.root(edited)
+    place.path.write_bytes(json_text.with_item(edited, start, {"mine": [True]}, key="later").encode())
     place.uninstall()
     now = json.loads(place.path.read_bytes().decode().removeprefix("\ufeff"))
     assert now.pop("later") == {"mine": [True]}
@@ -172,7 +172,7 @@ def test_a_missing_file_is_created_and_removed_again(place: Place) -> None:
 def test_a_file_that_was_created_keeps_what_the_person_put_there(place: Place) -> None:
     place.install()
     text = place.path.read_text()
-    place.path.write_text(jsontext.with_item(text, 0, "opus", key="model"))
+    place.path.write_text(json_text.with_item(text, 0, "opus", key="model"))
     place.uninstall()
     assert json.loads(place.path.read_text()) == {"model": "opus"}
 
@@ -289,14 +289,14 @@ def test_adding_and_removing_items_in_place_equals_doing_it_to_the_value(
     held: dict[str, object], added: object, indent: int | str | None, position: int
 ) -> None:
     text = json.dumps(held, indent=indent)
-    grown = jsontext.with_item(text, 0, added, key="new one")  # type: ignore[arg-type]
+    grown = json_text.with_item(text, 0, added, key="new one")  # type: ignore[arg-type]
     assert json.loads(grown) == {**held, "new one": added}
     assert list(json.loads(grown))[:-1] == list(held)
     where = min(position, len(held))
-    left = json.loads(jsontext.without_item(grown, 0, where))
+    left = json.loads(json_text.without_item(grown, 0, where))
     gone = list(json.loads(grown))[where]
     assert left == {k: v for k, v in json.loads(grown).items() if k != gone}
-    assert jsontext.without_item(grown, 0, len(held)) == text or indent is None or not held
+    assert json_text.without_item(grown, 0, len(held)) == text or indent is None or not held
 
 
 def test_a_pipe_in_the_place_of_the_settings_is_refused_and_not_waited_for(place: Place) -> None:

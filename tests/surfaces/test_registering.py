@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from ratchet.cli.app import cli
 from ratchet.errors import Refused, UsageError
+from ratchet.improving.targets import json_text
 from ratchet.integrations import install as installing
 from ratchet.integrations import mcp_entry as registering
 from ratchet.integrations.settings_file import Installed
@@ -95,6 +96,16 @@ def test_what_a_person_changed_meanwhile_stays(agent: str, text: str, tmp_path: 
     assert "-I" not in left
     if agent != "codex":
         json.loads(left.removeprefix("\ufeff"))
+
+
+def test_comments_are_kept(tmp_path: Path) -> None:
+    place = Place(tmp_path, "cursor")
+    place.path.write_text('// mine\n{\n  "mcpServers": {\n    "db": {"command": "db"}, // the old one\n  },\n}\n')
+    place.register()
+    text = place.path.read_text()
+    assert "// mine" in text
+    assert "// the old one" in text
+    assert json_text.parsed(text)["mcpServers"].keys() == {"db", "ratchet"}  # type: ignore[union-attr]
 
 
 def test_another_home_changes_our_entry_only(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ import subprocess
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import cast
 
 from ratchet.errors import Refused, UsageError
-from ratchet.improving.targets import json_edit as jsontext
+from ratchet.improving.targets import json_text
 from ratchet.integrations.settings_file import Installed, InstallScope, Kept, diff, read, replace
 from ratchet.records import Json, Row
 
@@ -140,27 +141,23 @@ def _group(event: str, home: Path, environ: Mapping[str, str] | None) -> Row:
 
 def _parsed(path: Path, text: str) -> Row:
     """The settings, with hooks of the shape that Claude Code documents."""
-    if _is_blank(text):
-        return {}
     try:
-        found = json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise Refused(
-            f"{path} is not valid JSON ({error}); it is left as it is: mend it, then install again"
-        ) from error
-    if not isinstance(found, dict):
-        raise _odd(path, "the file", "an object")
+        found = json_text.parsed(text, comments=False)
+    except Refused as error:
+        raise Refused(f"{path}: {error}, then install again") from error
     hooks = found.get("hooks", {})
     if not isinstance(hooks, dict):
         raise _odd(path, '"hooks"', "an object")
     for event, groups in hooks.items():
-        if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
-            raise _odd(path, f'"hooks" > "{event}"', "a list of objects")
-        for group in groups:
-            handlers = group.get("hooks", [])
-            if not isinstance(handlers, list) or not all(isinstance(handler, dict) for handler in handlers):
-                raise _odd(path, f'"hooks" > "{event}" > "hooks"', "a list of objects")
+        for group in _objects(path, f'"hooks" > "{event}"', groups):
+            _objects(path, f'"hooks" > "{event}" > "hooks"', group.get("hooks", []))
     return found
+
+
+def _objects(path: Path, what: str, value: Json) -> list[Row]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise _odd(path, what, "a list of objects")
+    return cast("list[Row]", value)
 
 
 def _is_blank(text: str) -> bool:
@@ -202,21 +199,21 @@ def _is_ours(handler: Json) -> bool:
 def _with_hooks(path: Path, text: str, wanted: Mapping[str, Row]) -> str:
     """The text with one more group for each event, each at the end of its list."""
     settings = _parsed(path, text)
-    start = jsontext.root(text)
-    hooks = jsontext.member(text, start, "hooks")
+    start = json_text.root(text)
+    hooks = json_text.member(text, start, "hooks")
     if hooks is None:
         fresh: dict[str, Json] = {event: [group] for event, group in wanted.items()}
-        return jsontext.with_item(text, start, fresh, key="hooks")
+        return json_text.with_item(text, start, fresh, key="hooks")
     held = settings.get("hooks")
     assert isinstance(held, dict)
     for event, group in wanted.items():
-        hooks = jsontext.member(text, start, "hooks")
+        hooks = json_text.member(text, start, "hooks")
         assert hooks is not None
-        groups = jsontext.member(text, hooks.value_start, event)
+        groups = json_text.member(text, hooks.value_start, event)
         if groups is None:
-            text = jsontext.with_item(text, hooks.value_start, [group], key=event)
+            text = json_text.with_item(text, hooks.value_start, [group], key=event)
         else:
-            text = jsontext.with_item(text, groups.value_start, group)
+            text = json_text.with_item(text, groups.value_start, group)
     return text
 
 
@@ -230,32 +227,32 @@ def _without_ours(path: Path, text: str, own: Collection[str] | None) -> str:
 
 def _without_one(text: str, own: Collection[str] | None) -> str:
     """The text without the first handler of ours; the innermost of what holds nothing else goes with it."""
-    start = jsontext.root(text)
-    hooks = jsontext.member(text, start, "hooks")
+    start = json_text.root(text)
+    hooks = json_text.member(text, start, "hooks")
     assert hooks is not None
-    for event in jsontext.items(text, hooks.value_start):
-        for position, group in enumerate(jsontext.items(text, event.value_start)):
-            handlers = jsontext.member(text, group.value_start, "hooks")
-            several = list(jsontext.items(text, handlers.value_start)) if handlers else []
+    for event in json_text.items(text, hooks.value_start):
+        for position, group in enumerate(json_text.items(text, event.value_start)):
+            handlers = json_text.member(text, group.value_start, "hooks")
+            several = list(json_text.items(text, handlers.value_start)) if handlers else []
             ours = [i for i, handler in enumerate(several) if _is_ours(handler.value)]
             if not ours or handlers is None:
                 continue
             if len(several) > 1:
-                return jsontext.without_item(text, handlers.value_start, ours[0])
+                return json_text.without_item(text, handlers.value_start, ours[0])
             if _count(text, event.value_start) > 1 or event.key in (own or ()):
-                return jsontext.without_item(text, event.value_start, position)
+                return json_text.without_item(text, event.value_start, position)
             if _count(text, hooks.value_start) > 1 or own is not None:
-                return jsontext.without_item(text, hooks.value_start, _position(text, hooks.value_start, event.key))
-            return jsontext.without_item(text, start, _position(text, start, "hooks"))
+                return json_text.without_item(text, hooks.value_start, _position(text, hooks.value_start, event.key))
+            return json_text.without_item(text, start, _position(text, start, "hooks"))
     raise AssertionError("called only where a handler of ours is left")
 
 
 def _count(text: str, start: int) -> int:
-    return sum(1 for _ in jsontext.items(text, start))
+    return sum(1 for _ in json_text.items(text, start))
 
 
 def _position(text: str, start: int, key: str) -> int:
-    return max(i for i, item in enumerate(jsontext.items(text, start)) if item.key == key)
+    return max(i for i, item in enumerate(json_text.items(text, start)) if item.key == key)
 
 
 def _own_events(path: Path, original: str | None) -> Collection[str] | None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratchet.errors import Refused, UsageError
-from ratchet.improving.targets import json_edit as jsontext
+from ratchet.improving.targets import json_text
 from ratchet.integrations.settings_file import Installed, InstallScope, Kept, diff, read, replace
 from ratchet.records import Json, Row
 
@@ -127,19 +127,14 @@ def _held(path: Path, text: str) -> Row | None:
 
 
 def _parsed(path: Path, text: str) -> Row:
-    text = text.removeprefix("\ufeff")
-    if not text.strip():
-        return {}
     try:
-        found = tomllib.loads(text) if _is_toml(path) else json.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff")) if _is_toml(path) else json_text.parsed(text)
+    except Refused as error:
+        raise Refused(f"{path}: {error}, then install again") from error
     except (ValueError, RecursionError) as error:
-        kind = "TOML" if _is_toml(path) else "JSON"
         raise Refused(
-            f"{path} is not valid {kind} ({error}); it is left as it is: mend it, then install again"
+            f"{path} is not valid TOML ({error}); it is left as it is: mend it, then install again"
         ) from error
-    if not isinstance(found, dict):
-        raise Refused(f"{path}: the file is not an object; it is left as it is: mend it, then install again")
-    return found
 
 
 def _is_toml(path: Path) -> bool:
@@ -157,11 +152,11 @@ def _with(path: Path, text: str, entry: Row) -> str:
         lines = [_HEAD, *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in entry.items())]
         return f"{text}{gap}{chr(10).join(lines)}\n"
     text = text if text.removeprefix("\ufeff").strip() else "{\n}\n"
-    start = jsontext.root(text)
-    servers = jsontext.member(text, start, _key(path))
+    start = json_text.root(text)
+    servers = json_text.member(text, start, _key(path))
     if servers is None:
-        return jsontext.with_item(text, start, {NAME: entry}, key=_key(path))
-    return jsontext.with_item(text, servers.value_start, entry, key=NAME)
+        return json_text.with_item(text, start, {NAME: entry}, key=_key(path))
+    return json_text.with_item(text, servers.value_start, entry, key=NAME)
 
 
 def _without(path: Path, text: str) -> str:
@@ -170,14 +165,14 @@ def _without(path: Path, text: str) -> str:
         return text
     if _is_toml(path):
         return _without_table(text)
-    start = jsontext.root(text)
-    servers = jsontext.member(text, start, _key(path))
+    start = json_text.root(text)
+    servers = json_text.member(text, start, _key(path))
     assert servers is not None
-    names = [item.key for item in jsontext.items(text, servers.value_start)]
+    names = [item.key for item in json_text.items(text, servers.value_start)]
     if len(names) > 1:
-        return jsontext.without_item(text, servers.value_start, names.index(NAME))
-    keys = [item.key for item in jsontext.items(text, start)]
-    return jsontext.without_item(text, start, keys.index(_key(path)))
+        return json_text.without_item(text, servers.value_start, names.index(NAME))
+    keys = [item.key for item in json_text.items(text, start)]
+    return json_text.without_item(text, start, keys.index(_key(path)))
 
 
 def _without_table(text: str) -> str:

@@ -13,7 +13,7 @@ import yaml
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from ratchet.errors import Refused
-from ratchet.improving.targets.json_edit import newline_of
+from ratchet.improving.targets.json_text import newline_of
 from ratchet.improving.targets.trees import Path, nested
 from ratchet.records import Json
 
