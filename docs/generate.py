@@ -16,14 +16,15 @@ import click
 
 import ratchet
 from ratchet import classify
-from ratchet.cli.app import EXIT_CODES, SECTIONS, cli
+from ratchet.cli.app import EXIT_CODES, cli
+from ratchet.cli.commands import SECTIONS
 from ratchet.cli.demo import HISTORY
 from ratchet.config import NOTIFY, Config
 from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation
 from ratchet.evolving.bench.book import Compared as ComparedRuns
 from ratchet.evolving.bench.figures import figures, paired
 from ratchet.evolving.bench.rows import BenchRun
-from ratchet.failures.kinds.kind import KINDS
+from ratchet.failures.kinds.table import KINDS
 from ratchet.gate.effects import Counts, Shrunk
 from ratchet.healing.comparison import Compared, Ratio, Run
 from ratchet.healing.episode import Attempt, Budget, Episode, Task

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -203,7 +202,9 @@ def _from_file(project: Path | None, home: Path) -> dict[str, object]:
 def _known(key: str, where: str) -> None:
     if key in KEYS:
         return
-    near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.4)
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, KEYS, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
     raise UsageError(f"unknown setting {key!r} in {where}: {hint}")
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ratchet import config as configuration
-from ratchet.config import Config, Settings
-from ratchet.improving.assembly import Targets
-from ratchet.improving.settings.book import SettingsBook
-from ratchet.lessons.mirror import Mirror
-from ratchet.ports import Store
-from ratchet.recording.recorder import Recorder
-from ratchet.sandbox.choice import Sandboxes
-from ratchet.store import opening as stores
-from ratchet.store.retention import Retention
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self, Unpack
+
+    from ratchet.config import Config, Settings
+    from ratchet.improving.assembly import Targets
     from ratchet.improving.notifiers.outbox import Outbox
+    from ratchet.improving.settings.book import SettingsBook
+    from ratchet.lessons.mirror import Mirror
+    from ratchet.ports import Store
+    from ratchet.recording.recorder import Recorder
+    from ratchet.sandbox.choice import Sandboxes
+    from ratchet.store.retention import Retention
 
 
 class Foundation:
@@ -34,14 +36,8 @@ class Foundation:
         self._outbox: Outbox | None = None
         self._lock = threading.Lock()
         self._draining = threading.Lock()  # two threads that drain at once would read the same lines
-        self.mirror = Mirror(config)
-        """The lessons of a shared store, for this home's hooks."""
-        self.retention = Retention(lambda: self.store, config.retention_days)
-        """How long things are kept."""
         self.patience_s: float | None = None
         """How long a reading operation moves what was recorded before it reads; None: to the end."""
-        self.targets = Targets(lambda: self.store)
-        """What trials may change in this process."""
 
     @classmethod
     def open(cls, **given: Unpack[Settings]) -> Self:
@@ -76,6 +72,8 @@ class Foundation:
         """The store, created where missing. Raises StoreError, Refused without the driver that it needs."""
         with self._lock:
             if self._store is None:
+                from ratchet.store import opening as stores
+
                 self._store = stores.opened(self.config)
             return self._store
 
@@ -83,12 +81,16 @@ class Foundation:
     def recorder(self) -> Recorder:
         with self._lock:
             if self._recorder is None:
+                from ratchet.recording.recorder import Recorder
+
                 self._recorder = Recorder(str(self.home))
             return self._recorder
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever recorded or learnt here."""
+        from ratchet.store import opening as stores
+
         return stores.exist(self.config)
 
     def init(self) -> Path:
@@ -99,12 +101,37 @@ class Foundation:
     @property
     def settings(self) -> SettingsBook:
         """Live settings of agents, as people see and set them."""
+        from ratchet.improving.settings.book import SettingsBook
+
         return SettingsBook(lambda: self.store)
 
     @property
     def sandboxes(self) -> Sandboxes:
         """Where machine-written code runs."""
+        from ratchet.sandbox.choice import Sandboxes
+
         return Sandboxes(self.home)
+
+    @cached_property
+    def mirror(self) -> Mirror:
+        """The lessons of a shared store, for this home's hooks."""
+        from ratchet.lessons.mirror import Mirror
+
+        return Mirror(self.config)
+
+    @cached_property
+    def retention(self) -> Retention:
+        """How long things are kept."""
+        from ratchet.store.retention import Retention
+
+        return Retention(lambda: self.store, self.config.retention_days)
+
+    @cached_property
+    def targets(self) -> Targets:
+        """What trials may change in this process."""
+        from ratchet.improving.assembly import Targets
+
+        return Targets(lambda: self.store)
 
     @property
     def outbox(self) -> Outbox:

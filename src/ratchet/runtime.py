@@ -4,54 +4,43 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from math import inf
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
-from ratchet import registry
 from ratchet.errors import NotFound
-from ratchet.failures.patterns import patterns as patterned
-from ratchet.failures.patterns.correlation import Correlation, correlations
-from ratchet.failures.patterns.detail import PatternDetail, detail
-from ratchet.failures.patterns.health import Health, health
-from ratchet.failures.patterns.ingest import Ingested
-from ratchet.failures.redaction.text import label
-from ratchet.healing.book import EpisodeBook
-from ratchet.healing.models.choice import ModelChoice
 from ratchet.home import Foundation
-from ratchet.improving.book import ProposalBook, Pulses, TrialBook
-from ratchet.improving.loop.improve import Improve, Ticked
-from ratchet.improving.report import Report, report
-from ratchet.improving.trials.guard import Guard
-from ratchet.improving.trials.settle import settle_units
-from ratchet.lessons import credit, learning, lessons
-from ratchet.lessons import delivery as deliver
-from ratchet.lessons.book import LessonBook
-from ratchet.lessons.learning import Learned
-from ratchet.lessons.overview import Overview, look
-from ratchet.lessons.recall import Recalled, recall
-from ratchet.ports import Progress, Proposer, Store
-from ratchet.recording import batch
-from ratchet.recording.drain import Drained, drain
-from ratchet.recording.intake import Intake
-from ratchet.recording.rows import row_of
-from ratchet.recording.sources import source_for
-from ratchet.recording.sources.find import find, usual_homes
-from ratchet.recording.sources.watch_dir import Polled, poll
-from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, Row, outcome_of
-from ratchet.store.moving import Relocated, relocate
-from ratchet.store.paging import rows_of
-from ratchet.store.timeline import Timeline
-from ratchet.store.tokens import TokenBook
 
 if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Iterator, Sequence
+    from os import PathLike
+    from pathlib import Path
+    from typing import Unpack
+
     from ratchet.evolving.bench.book import BenchBook
     from ratchet.evolving.book import EvolveBook
+    from ratchet.failures.patterns.correlation import Correlation
+    from ratchet.failures.patterns.detail import PatternDetail
+    from ratchet.failures.patterns.health import Health
+    from ratchet.failures.patterns.ingest import Ingested
+    from ratchet.healing.book import EpisodeBook
     from ratchet.healing.queue.book import TaskQueue
+    from ratchet.improving.book import ProposalBook, Pulses, TrialBook
+    from ratchet.improving.loop.improve import Ticked
+    from ratchet.improving.report import Report
+    from ratchet.improving.trials.guard import Guard
+    from ratchet.lessons.book import LessonBook
+    from ratchet.lessons.learning import Learned
+    from ratchet.lessons.overview import Overview
+    from ratchet.lessons.recall import Recalled
+    from ratchet.ports import Progress, Proposer, Store
+    from ratchet.recording.drain import Drained
+    from ratchet.recording.intake import Intake
+    from ratchet.recording.sources.watch_dir import Polled
+    from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, Row
+    from ratchet.store.moving import Relocated
+    from ratchet.store.timeline import Timeline
+    from ratchet.store.tokens import TokenBook
 
 DAY_S = 86_400.0
 MIRRORED_EVERY_S = 2.0
@@ -62,6 +51,9 @@ def unwatched(done: int, total: int, what: str) -> None:
 
 
 def _take(store: Store, rows: Sequence[Row]) -> Ingested:
+    from ratchet.improving.trials.settle import settle_units
+    from ratchet.lessons import learning
+
     return learning.take(store, rows, settle_units)
 
 
@@ -71,6 +63,8 @@ class Runtime(Foundation):
     @property
     def lessons(self) -> LessonBook:
         """What was learnt, and what people decided about it."""
+        from ratchet.lessons.book import LessonBook
+
         return LessonBook(reading=self._read, writing=lambda: self.store, changed=self.publish)
 
     # -- improve it ------------------------------------------------------------------------------------------------
@@ -78,27 +72,38 @@ class Runtime(Foundation):
     @property
     def guard(self) -> Guard:
         """Opens, moves and settles trials."""
+        from ratchet.improving.trials.guard import Guard
+
         return Guard(self.store, str(self.home), self.targets)
 
     @property
     def trials(self) -> TrialBook:
         """Changes on trial."""
+        from ratchet.improving.book import TrialBook
+
         return TrialBook(reading=self._read, guard=lambda: self.guard)
 
     @property
     def proposals(self) -> ProposalBook:
         """Fixes that were thought of."""
+        from ratchet.improving.book import ProposalBook
+
         return ProposalBook(reading=self._read, guard=lambda: self.guard)
 
     @property
     def pulses(self) -> Pulses:
         """When each agent is looked at."""
+        from ratchet.improving.book import Pulses
+
         return Pulses(reading=self._read)
 
     def tick(self, *, auto_fix: bool | None = None, proposers: Sequence[Proposer] = ()) -> Ticked:
         """Go round the improve loop once: look at open trials, find what keeps failing, propose or start fixes, retire
         lessons that do not help. Safe to repeat, to kill, and to run in several processes. Raises UsageError for an
         unknown proposer in the configuration, StoreError when there is no store to look at."""
+        from ratchet import registry
+        from ratchet.improving.loop.improve import Improve
+
         self.retention.when_due()
         return Improve(
             self.store,
@@ -113,6 +118,9 @@ class Runtime(Foundation):
     @property
     def episodes(self) -> EpisodeBook:
         """Tasks healed in a sandbox."""
+        from ratchet.healing.book import EpisodeBook
+        from ratchet.healing.models.choice import ModelChoice
+
         return EpisodeBook(
             self.home,
             reading=self._read,
@@ -124,14 +132,15 @@ class Runtime(Foundation):
     @property
     def benchmarks(self) -> BenchBook:
         """Agents measured on benchmarks."""
-        from ratchet.evolving.bench.book import BenchBook  # executors and importers, which few commands need
+        from ratchet.evolving.bench.book import BenchBook
 
         return BenchBook(self.home, reading=self._read, sandboxes=self.sandboxes)
 
     @property
     def evolutions(self) -> EvolveBook:
         """Agents bettered on benchmarks."""
-        from ratchet.evolving.book import EvolveBook  # as above
+        from ratchet.evolving.book import EvolveBook
+        from ratchet.healing.models.choice import ModelChoice
 
         return EvolveBook(
             self.home,
@@ -144,49 +153,68 @@ class Runtime(Foundation):
     @property
     def intake(self) -> Intake:
         """What other programs send by themselves."""
+        from ratchet.recording.intake import Intake
+
         return Intake(self.recorder)
 
     @property
     def tokens(self) -> TokenBook:
         """Who may use a server over this home."""
+        from ratchet.store.tokens import TokenBook
+
         return TokenBook(lambda: self.store)
 
     @property
     def tasks(self) -> TaskQueue:
         """Tasks that servers run."""
-        from ratchet.healing.queue.book import TaskQueue  # comparisons, which few commands need
+        from ratchet.healing.queue.book import TaskQueue
 
         return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline, home=self.home)
 
     @property
     def timeline(self) -> Timeline:
         """What happened, for people to read."""
+        from ratchet.store.timeline import Timeline
+
         return Timeline(lambda: self.store)
 
     def drain(self) -> Drained:
         """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this
         first, so that one reads one's own writes; where `patience_s` is set, it reads what is there after so long."""
+        from ratchet.improving.trials.publishing import publish
+        from ratchet.recording.drain import drain
+
         until = inf if self.patience_s is None else time.monotonic() + self.patience_s
         with self._draining:
             drained = drain(self.store, str(self.home), _take, time.time(), until=until)
         self._mine(unwatched)
-        self.guard.publish()  # what another machine opened, or a lost file
+        publish(self.store, str(self.home))  # what another machine opened, or a lost file
         self.mirror.refresh(self.store, every_s=MIRRORED_EVERY_S)  # what another machine learnt
         return drained
 
     def move(self, place: str, *, progress: Progress = unwatched) -> Relocated:
         """Copy everything to a database or a file, and prove it (see `moving.relocate`)."""
+        from ratchet.store.moving import relocate
+
         self.drain()
         return relocate(self.config, self.store, place, progress)
 
     def _mine(self, progress: Progress) -> Counter[LessonState]:
-        changed = learning.mine_pending(self.store, progress)
+        from collections import Counter
+
+        if not self.store.find("sessions", {"pending": True}, limit=1).rows:
+            return Counter()
+        from ratchet.lessons.learning import mine_pending
+
+        changed = mine_pending(self.store, progress)
         if changed:
             self.publish()
         return changed
 
     def publish(self) -> float:
         """Tell the hooks about the lessons; return the share that new sessions withhold."""
+        from ratchet.lessons import delivery as deliver
+
         self.mirror.refresh(self.store)
         return deliver.publish(
             self.store,
@@ -210,26 +238,37 @@ class Runtime(Foundation):
     def record_rows(self, rows: Sequence[Row]) -> list[str] | None:
         """Record many outcomes at once, as `batch` made their rows; their ids, or None when they could not all be
         written down: then record the same again, what was kept counts once."""
+        from ratchet.recording import batch
+
         kept = self.recorder.extend(batch.lines_of(rows), len(rows)) if rows else True
         return [str(row["id"]) for row in rows] if kept else None
 
     def learn(self, paths: Iterable[str | PathLike[str]] = (), *, progress: Progress = unwatched) -> Learned:
         """Read histories: files and folders, or the usual homes of Claude Code and Codex. Raises UsageError for a path
         that does not exist, NotFound when no history is anywhere."""
+        from dataclasses import replace
+
+        from ratchet import registry
+        from ratchet.improving.trials.settle import settle_units
+        from ratchet.lessons.learning import learn_files
+        from ratchet.recording.sources import source_for
+        from ratchet.recording.sources.find import find, usual_homes
+
         plugins = tuple(registry.plugin_sources())
         wanted = [os.fspath(path) for path in paths] or usual_homes(os.environ)
         if not wanted:
             raise NotFound("no Claude Code or Codex history on this machine; name one: ratchet learn PATH")
         found = find(wanted, plugins)
         self.drain()
-        tally = learning.learn_files(
-            self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress
-        )
+        tally = learn_files(self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress)
         learned = tally.learned(files=len(found.files), lessons=self._mine(progress))
         return replace(learned, quarantined=(*learned.quarantined, *found.quarantined))
 
     def poll_folder(self, folder: Path) -> Polled:
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""
+        from ratchet import registry
+        from ratchet.recording.rows import row_of
+        from ratchet.recording.sources.watch_dir import poll
 
         def keep(outcomes: Sequence[Outcome]) -> None:
             _take(self.store, [row_of(outcome) for outcome in outcomes])
@@ -241,6 +280,8 @@ class Runtime(Foundation):
 
     def settle(self, session: str, histories: Sequence[Path]) -> None:
         """What is left to do when a session has ended: read its transcript, mine it, settle its credit."""
+        from ratchet.lessons import credit
+
         if histories:
             self.learn(histories)
         else:
@@ -262,6 +303,9 @@ class Runtime(Foundation):
         drained: bool = True,
     ) -> Iterator[Outcome]:
         """Outcomes by time, newest first; every filter narrows. `since` is Unix seconds."""
+        from ratchet.records import outcome_of
+        from ratchet.store.paging import rows_of
+
         wanted = {"agent": agent, "ok": ok, "session": session, "kind": kind}
         where: dict[str, Json | tuple[str, Json]] = {name: value for name, value in wanted.items() if value is not None}
         if since is not None:
@@ -271,6 +315,8 @@ class Runtime(Foundation):
 
     def outcome(self, outcome_id: str) -> Outcome:
         """One outcome. Raises NotFound."""
+        from ratchet.records import outcome_of
+
         row = self._read().get("outcomes", outcome_id)
         if row is None:
             raise NotFound(f"no outcome {outcome_id}")
@@ -286,6 +332,11 @@ class Runtime(Foundation):
         drained: bool = True,
     ) -> list[Pattern]:
         """What keeps failing, recurring ones first, each with the lessons about it."""
+        from dataclasses import replace
+
+        from ratchet.failures.patterns import patterns as patterned
+        from ratchet.lessons import lessons
+
         store = self._read(drained=drained)
         found = patterned.patterns(
             store,
@@ -301,6 +352,11 @@ class Runtime(Foundation):
 
     def pattern(self, pattern_id: str) -> PatternDetail:
         """One pattern whole. Raises NotFound."""
+        from dataclasses import replace
+
+        from ratchet.failures.patterns.detail import detail
+        from ratchet.lessons import lessons
+
         store = self._read()
         found = detail(store, pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S)
         about = lessons.by_pattern(store).get(found.pattern.id, ())
@@ -308,22 +364,32 @@ class Runtime(Foundation):
 
     def correlations(self) -> list[Correlation]:
         """Patterns of different agents that come together more often than chance, the surest first."""
+        from ratchet.failures.patterns.correlation import correlations
+
         return correlations(self._read())
 
     def pattern_count(self) -> int:
         """How many patterns the agents' own failures form."""
+        from ratchet.failures.patterns import patterns as patterned
+
         return patterned.pattern_count(self.store)
 
     def split(self, pattern_id: str, signature: str) -> str:
         """Undo a merge; return the id of the pattern that the signature has now. Raises NotFound, UsageError."""
+        from ratchet.failures.patterns import patterns as patterned
+
         return patterned.split(self._read(), pattern_id, signature, now=time.time())
 
     def health(self, *, drained: bool = True) -> Health:
         """How well each agent does lately."""
+        from ratchet.failures.patterns.health import health
+
         return health(self._read(drained=drained))
 
     def overview(self, *, days: float = 14.0) -> Overview:
         """How things stand: health over time, what is rising, what lessons have saved."""
+        from ratchet.lessons.overview import look
+
         report = self.report()
         active = self.store.sum_by("lessons", (), ("count:*",), {"state": "active"})
         return look(
@@ -337,6 +403,9 @@ class Runtime(Foundation):
 
     def report(self) -> Report:
         """Whether lessons help, against their withheld control."""
+        from ratchet.improving.report import report
+        from ratchet.lessons import credit
+
         store = self._read()
         credit.settle(store, now=time.time())
         return report(store, withheld_share=self.publish())
@@ -356,6 +425,10 @@ class Runtime(Foundation):
 
         Raises NotFound when nothing was ever recorded here: that is not the same as knowing nothing.
         """
+        from pathlib import Path
+
+        from ratchet.lessons.recall import recall
+
         if not self.exists:
             raise NotFound(f"there is no store in {self.home}: run `ratchet learn`, or name another --home")
         store = self._read(drained=drained)
@@ -366,6 +439,11 @@ class Runtime(Foundation):
 
     def _obeying(self, found: Recalled, session: str) -> Recalled:
         """What of it this session is shown. Agents are handed active lessons only."""
+        from dataclasses import replace
+
+        from ratchet.failures.redaction.text import label
+        from ratchet.lessons import delivery as deliver
+
         session = label(session)  # as its outcomes name it
         active = [each for each in found.lessons if each.lesson.state == "active"]
         shown = deliver.obeyed(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ratchet
-from ratchet.failures.kinds.kind import KINDS
+from ratchet.failures.kinds.table import KINDS
 from ratchet.lessons.lookup import KINDS as SIGNED_KINDS
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore

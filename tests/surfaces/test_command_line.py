@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.cli.app import SECTIONS
+from ratchet.cli.commands import SECTIONS
 from ratchet.cli.demo import HISTORY
 
 UPSTREAM = "fatal: The current branch feature-x has no upstream branch."

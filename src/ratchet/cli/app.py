@@ -6,44 +6,23 @@ import errno
 import io
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ratchet import __version__
+from ratchet.cli.commands import SECTIONS
 from ratchet.cli.folders import PATH
 from ratchet.errors import BackendError, RatchetError
-from ratchet.runtime import Runtime
 
-SECTIONS: dict[str, dict[str, str]] = {
-    "Start": {"demo": "start", "init": "start", "learn": "start", "doctor": "keep"},
-    "See what keeps failing": {"patterns": "see", "health": "see", "classify": "see"},
-    "Get the fix": {"recall": "see", "lessons": "lessons"},
-    "Hand it to an agent": {
-        "install": "deliver",
-        "uninstall": "deliver",
-        "hook": "deliver",
-        "mcp": "mcp",
-        "report": "see",
-    },
-    "Change it, and keep what is proven": {
-        "loop": "trials",
-        "proposals": "trials",
-        "trials": "trials",
-        "settings": "settings",
-        "pulse": "trials",
-    },
-    "Heal it": {"run": "heal", "episodes": "heal", "ab": "compare"},
-    "Measure it, and better it": {"bench": "bench", "evolve": "evolve"},
-    "Run what nobody has read": {"sandbox": "sandbox"},
-    "Serve it": {"serve": "serve", "token": "serve"},
-    "Feed it": {"record": "start", "watch-dir": "start"},
-    "Keep it": {"migrate": "database", "compact": "database"},
-    "About": {"version": "keep"},
-}
-"""Section -> command -> the module of `ratchet.cli` that holds it; a command's module is imported when it is used."""
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from ratchet.runtime import Runtime
+
+COMMANDS = {name: found for commands in SECTIONS.values() for name, found in commands.items()}
 
 EXIT_CODES = """
 \b
@@ -56,40 +35,43 @@ Exit codes
 
 
 class Sections(click.Group):
-    """A group whose commands are grouped in the help and imported when used."""
+    """A group that reads its commands' names and short helps from a table, and imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return [name for commands in SECTIONS.values() for name in commands]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        for commands in SECTIONS.values():
-            if cmd_name in commands:
-                module = import_module(f"ratchet.cli.{commands[cmd_name]}")
-                command = getattr(module, cmd_name.replace("-", "_"))
-                assert isinstance(command, click.Command)
-                return command
-        return None
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command = getattr(import_module(f"ratchet.cli.{module}"), cmd_name.replace("-", "_"))
+        assert isinstance(command, click.Command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and self.get_command(ctx, args[0]) is None:
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+        if args and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f": did you mean {near[0]}?" if near else ""
             raise click.UsageError(f"no command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
         for section, commands in SECTIONS.items():
-            rows = []
-            for name in commands:
-                command = self.get_command(ctx, name)
-                if command is not None and not command.hidden:
-                    rows.append((name, command.get_short_help_str(limit=80)))
             with formatter.section(section):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, said) for name, (_, said) in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=said) for name, (_, said) in COMMANDS.items() if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(cls=Sections, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -115,6 +97,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def opened(command_home: Path | None = None) -> Runtime:
     """The runtime of this call, closed when the command ends. `--home` counts before and after the command's name."""
+    from ratchet.runtime import Runtime
+
     ctx = click.get_current_context()
     root = ctx.find_root()
     runtime = Runtime.open(home=command_home or root.obj)

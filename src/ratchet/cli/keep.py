@@ -8,9 +8,7 @@ from pathlib import Path
 import click
 
 from ratchet import __version__
-from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.cli.doctor import examine
 
 
 @click.command()
@@ -21,6 +19,9 @@ def doctor(command_home: Path | None, as_json: bool) -> None:
 
     Exit code 1 if something is wrong.
     """
+    from ratchet.cli import show
+    from ratchet.cli.doctor import examine
+
     checks = list(examine(opened(command_home).config, os.environ, Path.cwd()))
     if as_json:
         show.as_json([{"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks])
@@ -34,4 +35,9 @@ def doctor(command_home: Path | None, as_json: bool) -> None:
 @json_option
 def version(as_json: bool) -> None:
     """The version of Ratchet."""
-    show.as_json({"version": __version__}) if as_json else click.echo(__version__)
+    if as_json:
+        from ratchet.cli import show
+
+        show.as_json({"version": __version__})
+    else:
+        click.echo(__version__)

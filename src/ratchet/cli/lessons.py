@@ -10,7 +10,6 @@ from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.records import Lesson, LessonState, Scope
-from ratchet.serving.shapes import core as shapes
 
 STATES = ("candidate", "active", "quarantined", "retired")
 
@@ -29,6 +28,8 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
     """All lessons, those with the best evidence first."""
     found = opened(command_home).lessons.list(state=state, project=project)
     if as_json:
+        from ratchet.serving.shapes import core as shapes
+
         show.as_json([shapes.lesson(each) for each in found])
     else:
         show.lessons(found, narrowed=state is not None or project is not None)
@@ -41,7 +42,12 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
 def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> None:
     """One lesson whole: when, do, example, where it counts, evidence."""
     found = opened(command_home).lessons.show(lesson_id)
-    show.as_json(shapes.lesson(found)) if as_json else show.lesson(found)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.lesson(found))
+    else:
+        show.lesson(found)
 
 
 @lessons.command("add")
@@ -61,7 +67,12 @@ def add(
     """
     state: LessonState = "active" if active else "candidate"
     found = opened(command_home).lessons.add(when=when, do=do, scope=scope, project=project, state=state)
-    show.as_json(shapes.lesson(found)) if as_json else show.decided(found)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.lesson(found))
+    else:
+        show.decided(found)
 
 
 @lessons.command("approve")
@@ -140,8 +151,18 @@ def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
     FILE holds the JSON lines that `export` wrote. Where each came from is kept.
     """
     found = opened(command_home).lessons.load(file)
-    show.as_json(shapes.imported(found)) if as_json else show.imported(found)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.imported(found))
+    else:
+        show.imported(found)
 
 
 def _decided(found: Lesson, as_json: bool) -> None:
-    show.as_json(shapes.lesson(found)) if as_json else show.decided(found)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.lesson(found))
+    else:
+        show.decided(found)

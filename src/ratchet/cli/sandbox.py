@@ -16,7 +16,6 @@ from ratchet.cli.tamed import Tamed
 from ratchet.errors import UsageError
 from ratchet.records import Json
 from ratchet.sandbox.command import Command, Isolation, Limits, Ran, View
-from ratchet.serving.shapes import healing as healshapes
 
 SECONDS = Finite(0, min_open=True)
 SOME, ANY = click.IntRange(1), click.IntRange(0)
@@ -176,6 +175,8 @@ def _told(ran: Ran, as_json: bool) -> None:
     for path in ran.removed:
         click.echo(f"ratchet: removed {path}, which would have acted on the host", err=True)
     if as_json:
+        from ratchet.serving.shapes import healing as healshapes
+
         show.as_json(healshapes.ran(ran))
     elif ran.killed:
         click.echo(f"ratchet: ended by its limit: {ran.killed}", err=True)

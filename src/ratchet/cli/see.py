@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
-from ratchet.cli import show, show_trials
+from ratchet.cli import show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.errors import UsageError
-from ratchet.failures.kinds.kind import KINDS
-from ratchet.serving.shapes import core as shapes
 
 
 @click.group(invoke_without_command=True)
@@ -41,8 +38,8 @@ def patterns(
     """
     if ctx.invoked_subcommand:
         return
-    if kind is not None and kind not in KINDS:
-        raise UsageError(_unknown_kind(kind))
+    if kind is not None:
+        _need_known(kind)
     given = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
     runtime = opened(command_home)
     found = runtime.patterns(
@@ -52,6 +49,8 @@ def patterns(
         limit=None if as_json and not given else limit if as_json else limit + 1,
     )
     if as_json:
+        from ratchet.serving.shapes import core as shapes
+
         show.as_json([shapes.pattern(each) for each in found])
         return
     narrowed = agent is not None or kind is not None
@@ -60,9 +59,16 @@ def patterns(
     show.patterns(found[:limit], more=more, narrowed=narrowed)
 
 
-def _unknown_kind(kind: str) -> str:
+def _need_known(kind: str) -> None:
+    from ratchet.failures.kinds.table import KINDS
+
+    if kind in KINDS:
+        return
+    from difflib import get_close_matches
+
     near = get_close_matches(kind.lower().replace("-", "_"), KINDS, n=1)
-    return f"no kind {kind!r}" + (f": did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(KINDS))}")
+    known = f": did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(KINDS))}"
+    raise UsageError(f"no kind {kind!r}{known}")
 
 
 @patterns.command("split")
@@ -89,7 +95,12 @@ def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> N
     Its cost, lessons, examples, template and signatures, and what it occurs together with.
     """
     detail = opened(command_home).pattern(pattern_id)
-    show.as_json(shapes.pattern_detail(detail)) if as_json else show.pattern(detail)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.pattern_detail(detail))
+    else:
+        show.pattern(detail)
 
 
 @click.command()
@@ -101,7 +112,12 @@ def health(command_home: Path | None, as_json: bool) -> None:
     0: all fails; 1: all succeeds. The last 20 calls count half.
     """
     found = opened(command_home).health()
-    show.as_json(shapes.health(found)) if as_json else show.health(found)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.health(found))
+    else:
+        show.health(found)
 
 
 @click.command()
@@ -125,7 +141,12 @@ def recall(
     which agents are not handed yet, are searched too.
     """
     found = opened(command_home).recall(_text(text), limit=limit, project=project, session=session)
-    show.as_json(shapes.recalled(found)) if as_json else show.recalled(found)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.recalled(found))
+    else:
+        show.recalled(found)
 
 
 @click.command()
@@ -141,7 +162,12 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
     from ratchet.failures.classification import classify as decide
 
     found = decide(_text(text), status=status, exit_code=exit_code)
-    show.as_json(shapes.classification(found)) if as_json else show.classification(found)
+    if as_json:
+        from ratchet.serving.shapes import core as shapes
+
+        show.as_json(shapes.classification(found))
+    else:
+        show.classification(found)
 
 
 @click.command()
@@ -155,8 +181,12 @@ def report(command_home: Path | None, as_json: bool) -> None:
     """
     found = opened(command_home).report()
     if as_json:
+        from ratchet.serving.shapes import core as shapes
+
         show.as_json(shapes.report(found))
     else:
+        from ratchet.cli import show_trials
+
         show.report(found)
         show_trials.changes(found.changes)
 

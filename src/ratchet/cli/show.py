@@ -14,10 +14,6 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from ratchet.ports import Progress
-from ratchet.records import Json, Lesson, Pattern
-from ratchet.runtime import unwatched
-
 if TYPE_CHECKING:
     from ratchet.cli.doctor import Check
     from ratchet.failures.classification import Classification
@@ -25,7 +21,9 @@ if TYPE_CHECKING:
     from ratchet.improving.report import Report
     from ratchet.integrations.settings_file import Installed
     from ratchet.lessons.recall import Recalled
+    from ratchet.ports import Progress
     from ratchet.recording.sources.watch_dir import Polled
+    from ratchet.records import Json, Lesson, Pattern
 
 KIND_STYLE = "cyan"
 _USUAL_COLUMNS = 80
@@ -61,6 +59,8 @@ def _speaks_utf8() -> bool:
 def progress(*, quiet: bool) -> Iterator[Progress]:
     """A progress bar on a terminal; nothing where output is not read by a person."""
     if quiet or not sys.stderr.isatty():
+        from ratchet.runtime import unwatched
+
         yield unwatched
         return
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn

@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet.arguments import need_text, need_text_or_none
 from ratchet.errors import UsageError
-from ratchet.lessons import credit, lessons, portable
-from ratchet.lessons.effect import LessonEffect, lesson_effect
-from ratchet.lessons.portable import Imported, Synced
-from ratchet.ports import Store
-from ratchet.records import Json, Lesson, LessonState, Scope
+from ratchet.lessons import lessons
+
+if TYPE_CHECKING:
+    from ratchet.lessons.effect import LessonEffect
+    from ratchet.lessons.portable import Imported, Synced
+    from ratchet.ports import Store
+    from ratchet.records import Json, Lesson, LessonState, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,9 @@ class LessonBook:
 
     def effect(self, lesson_id: str) -> LessonEffect | None:
         """Whether a lesson helps, against its withheld control; None while nothing of it is settled."""
+        from ratchet.lessons import credit
+        from ratchet.lessons.effect import lesson_effect
+
         store = self._reading()
         credit.settle(store, now=time.time())
         return lesson_effect(store, lesson_id)
@@ -112,6 +118,8 @@ class LessonBook:
 
     def sync(self, file: Path, *, project: str | None = None) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays."""
+        from ratchet.lessons import portable
+
         where = project or str(file.absolute().parent)
         self.load_reviewed(Path(where))
         return portable.sync(self._reading(), file, project=where)
@@ -119,6 +127,8 @@ class LessonBook:
     def export(self, file: Path | None = None) -> str:
         """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
         where one is given. Raises BackendError when it cannot be."""
+        from ratchet.lessons import portable
+
         text = portable.export(self._reading())
         if file is not None:
             portable.write(file, text)
@@ -126,12 +136,16 @@ class LessonBook:
 
     def load(self, file: Path) -> Imported:
         """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""
+        from ratchet.lessons import portable
+
         loaded = portable.import_file(self._writing(), file, project=str(Path.cwd()))
         self._changed()
         return loaded
 
     def take(self, content: bytes, *, name: str, project: str = "") -> Imported:
         """`load` for the lines of an export that are at hand; `name` says where they came from. Raises UsageError."""
+        from ratchet.lessons import portable
+
         loaded = portable.import_lines(self._writing(), content, name=name, project=project)
         self._changed()
         return loaded
@@ -158,6 +172,8 @@ class LessonBook:
 
     def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
+        from ratchet.lessons import portable
+
         try:
             is_there = (project / portable.REVIEWED).is_file()
         except (OSError, ValueError) as error:  # too long a name, or NUL in it

@@ -15,14 +15,8 @@ from typing import cast
 
 from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
-from ratchet.failures.kinds.kind import kind_of
-from ratchet.failures.redaction.text import clean
-from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.exposure import concerns
-from ratchet.lessons.mining.checks import switches_off
-from ratchet.lessons.mining.mining import resolutions
-from ratchet.lessons.mining.triggers import keep, lesson_id_of, lesson_key
-from ratchet.lessons.recall import lesson_of, quoted_names
+from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store, Where
 from ratchet.records import Json, Lesson, LessonState, Row, Scope
 
@@ -51,6 +45,9 @@ def mine_session(store: Store, session: str, *, now: float | None = None) -> Min
 
     All or nothing; joins the caller's transaction. `now` is Unix seconds. Raises StoreError.
     """
+    from ratchet.lessons.mining.mining import resolutions
+    from ratchet.lessons.mining.triggers import keep, lesson_key
+
     at = time.time() if now is None else now
     with store.transaction():
         found = resolutions(store.find("outcomes", {"session": session}, order=("started_at",)).rows)
@@ -182,6 +179,13 @@ def add(
     The same `when` and `do` again is the same lesson; a project is added to it, and a candidate becomes active when
     asked so. Advice that switches a check off is kept as quarantined, with the reason. Raises UsageError.
     """
+    from ratchet.failures.kinds.kind import kind_of
+    from ratchet.failures.redaction.text import clean
+    from ratchet.failures.signature import sign, template_of
+    from ratchet.lessons.mining.checks import switches_off
+    from ratchet.lessons.mining.triggers import lesson_id_of
+    from ratchet.lessons.recall import quoted_names
+
     text, template = clean(do.strip("\n")), template_of(clean(when))
     if not text.strip() or not template.strip():
         raise UsageError("a lesson needs both: `when`, the error text, and `do`, what to do then")
@@ -288,6 +292,8 @@ def approve(store: Store, lesson_id: str, *, globally: bool = False, now: float 
 
     Raises NotFound; Refused for one that switches a check off; Conflict when it changed meanwhile.
     """
+    from ratchet.lessons.mining.checks import switches_off
+
     held = _held(store, lesson_id)
     reason = switches_off(str(held.get("text") or "")) or switches_off(str(held.get("example") or ""))
     if reason and held.get("state") == "quarantined":
@@ -303,6 +309,8 @@ def approve(store: Store, lesson_id: str, *, globally: bool = False, now: float 
 
 def retire(store: Store, lesson_id: str, *, reason: str = "", now: float | None = None) -> Lesson:
     """Hand a lesson to nobody any more; mining does not bring it back. Raises NotFound, Conflict."""
+    from ratchet.failures.redaction.text import clean
+
     why = clean(reason) or "retired by a person"
     change: Row = {"state": "retired", "approved": False, "reason": why}
     return _decide(store, _held(store, lesson_id), change, "retired", why, now)
@@ -310,6 +318,8 @@ def retire(store: Store, lesson_id: str, *, reason: str = "", now: float | None 
 
 def quarantine(store: Store, lesson_id: str, *, reason: str, now: float | None = None) -> Lesson:
     """Mark a lesson as harmful. Raises NotFound, Conflict, UsageError without a reason."""
+    from ratchet.failures.redaction.text import clean
+
     why = clean(reason).strip()
     if not why:
         raise UsageError(f"quarantining lesson {lesson_id} needs a reason; it is shown wherever the lesson is")

@@ -12,7 +12,8 @@ from typing import Literal, cast
 
 from ratchet import files
 from ratchet.errors import BackendError, NotFound, Refused, UsageError
-from ratchet.failures.kinds.kind import KINDS, kind_of
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.redaction.text import clean, label
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.exposure import concerns

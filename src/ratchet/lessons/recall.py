@@ -19,8 +19,9 @@ from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign, template_of
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.ranking import order, rank, words
+from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Lesson, LessonState, Row, Scope
+from ratchet.records import Json, Lesson, LessonState, Row
 
 CANDIDATES = 64  # eight held all that was found among 10,000 lessons; many lessons of one wording need more
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
@@ -102,40 +103,6 @@ def quoted_names(text: str) -> list[str]:
     `names` with a lesson, they tell apart what shares a signature."""
     quoted = _QUOTED.findall(error_lines(text))
     return list(dict.fromkeys([name for _, name in quoted if not name.isdigit()]))[:_NAMES]
-
-
-def lesson_of(row: Row) -> Lesson:
-    """The lesson that a row of the table `lessons` holds."""
-
-    def said(name: str) -> str:
-        return str(row.get(name) or "")
-
-    def number(name: str) -> int:
-        return int(cast(int, row.get(name) or 0))
-
-    def several(name: str) -> tuple[str, ...]:
-        return tuple(map(str, cast("list[Json]", row.get(name) or [])))
-
-    return Lesson(
-        id=said("id"),
-        text=said("text"),
-        state=cast(LessonState, said("state")),
-        scope=cast(Scope, said("scope")),
-        signature=said("signature"),
-        kind=said("kind"),
-        tried=number("tried"),
-        worked=number("worked"),
-        when=said("when_text"),
-        example=said("example"),
-        tool=said("tool"),
-        head=said("head"),
-        target=said("target"),
-        projects=several("projects"),
-        reason=said("reason"),
-        evidence=several("evidence"),
-        provenance=said("provenance"),
-        revision=number("revision"),
-    )
 
 
 def _ends(text: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 import ratchet
 from ratchet.failures.classification import raised
-from ratchet.failures.kinds.kind import KINDS
+from ratchet.failures.kinds.table import KINDS
 
 
 class Response:

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratchet.errors import NotFound, UsageError
-from ratchet.failures.kinds.kind import KINDS, kind_of
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.health import NAMED, health, keep_recent, recent
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.failures.patterns.patterns import current, members, patterns, split

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.failures.kinds.families import FAMILIES
-from ratchet.failures.kinds.kind import KINDS, is_retry_safe, is_transient, kind_of
+from ratchet.failures.kinds.kind import is_retry_safe, is_transient, kind_of
 from ratchet.failures.kinds.phrases import indexed, scanned, words_of
 from ratchet.failures.kinds.phrases_general import GENERAL, LAST
 from ratchet.failures.kinds.phrases_specific import SPECIFIC
 from ratchet.failures.kinds.structure import CLASSES, CODES, EXIT_CODES, NAME_PARTS, STATUSES
+from ratchet.failures.kinds.table import KINDS
 
 MESSAGES = Path(__file__).parents[3] / "benchmarks" / "data" / "messages.jsonl"
 DESIGNED = (

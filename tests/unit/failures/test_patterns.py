@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.errors import NotFound
-from ratchet.failures.kinds.kind import KINDS
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.correlation import correlations, hypergeometric_tail
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.failures.patterns.patterns import SEVERITY_WEIGHTS, pattern, pattern_count, patterns

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from ratchet import Choice, Knob, Range, UsageError
 from ratchet.errors import StoreError
-from ratchet.failures.kinds.kind import KINDS, is_retry_safe
+from ratchet.failures.kinds.kind import is_retry_safe
+from ratchet.failures.kinds.table import KINDS
 from ratchet.improving.calls.guarded import Timing
 from ratchet.improving.calls.limits import Pace, Slots
 from ratchet.improving.calls.tries import Tries

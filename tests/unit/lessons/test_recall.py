@@ -11,7 +11,8 @@ from ratchet.errors import StoreError
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.lessons import add
-from ratchet.lessons.recall import Recalled, lesson_of, quoted_names, recall
+from ratchet.lessons.recall import Recalled, quoted_names, recall
+from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.testing.stores import open_store

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from ratchet.failures.health import EXCUSED
-from ratchet.failures.kinds.kind import KINDS, kind_of
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.health import Ran, keep_recent
 from ratchet.failures.patterns.merging import assign
 from ratchet.failures.signature import mask, sign, template_of

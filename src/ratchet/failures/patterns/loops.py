@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ratchet.failures.health import EXCUSED
-from ratchet.failures.kinds.kind import KINDS, is_transient
+from ratchet.failures.kinds.kind import is_transient
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.failures.programs import NOISE, SHELL_TOOLS
 from ratchet.failures.tool_call import result_mark

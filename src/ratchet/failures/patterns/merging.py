@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ratchet.errors import Conflict, NotFound, UsageError
-from ratchet.failures.grouping import Grouper
 from ratchet.ids import uuid7
 from ratchet.ports import Store
 from ratchet.records import Json, Row
+
+if TYPE_CHECKING:
+    from ratchet.failures.grouping import Grouper
 
 
 class _Known(NamedTuple):
@@ -95,6 +97,8 @@ def _groups(store: Store) -> _Known:
     known = _known.get(store)
     if known is None or known.signatures != count:
         rows = store.find("signatures", {"pinned": None}, order=("created_at",)).rows
+        from ratchet.failures.grouping import Grouper
+
         known = _Known(Grouper(map(_remembered, rows)), count)
     return known
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ratchet.errors import NotFound
 from ratchet.failures.health import EXCUSED
-from ratchet.failures.kinds.kind import KINDS
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.activity import Activity
 from ratchet.failures.patterns.merging import current, members, split
 from ratchet.failures.patterns.tallied import Tallied, tallied

@@ -17,9 +17,10 @@ from ratchet.failures.patterns.health import recent
 from ratchet.failures.redaction.text import clean
 from ratchet.gate import trial as trialgate
 from ratchet.improving.targets import edit as edits
-from ratchet.improving.trials import arms, blocks
+from ratchet.improving.trials import blocks
 from ratchet.improving.trials.evidence import Evidence, count, evidence
 from ratchet.improving.trials.planning import ALPHA, Asked, plan, release, take_lease
+from ratchet.improving.trials.publishing import publish
 from ratchet.improving.trials.trials import OPEN, row_of, trial, trials, write
 from ratchet.ports import Store, Target
 from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, UnitKind
@@ -275,8 +276,7 @@ class Guard:
 
     def publish(self) -> None:
         """Tell this home's processes which trials are open, and forget what those that are not left. Raises OSError."""
-        arms.publish(self._home, [each for each in trials(self._store, states=("open", "paused")) if not each.decision])
-        arms.forget(self._home, lambda name: (self._store.get("trials", name) or {}).get("state") not in OPEN)
+        publish(self._store, self._home)
 
     def evidence(self, trial_id: str, *, now: float) -> Evidence:
         """Where a trial stands. Raises NotFound."""

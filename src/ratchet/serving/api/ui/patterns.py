@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from ratchet.failures.kinds.kind import KINDS
+from ratchet.failures.kinds.table import KINDS
 from ratchet.serving.api import looks
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking

@@ -1,0 +1,66 @@
+"""Commands of `ratchet`, by what people want to do: the module that holds each, and its line in the help.
+
+`ratchet --help` and completion read only this table; a test holds it equal to the commands themselves.
+"""
+
+from __future__ import annotations
+
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start": {
+        "demo": ("start", "See it work on a small history that ships with Ratchet."),
+        "init": ("start", "Create the home folder and an empty store."),
+        "learn": ("start", "Read session histories and logs."),
+        "doctor": ("keep", "What is set up, what is wrong, and what to do."),
+    },
+    "See what keeps failing": {
+        "patterns": ("see", "What keeps failing, what it cost, what fixed it."),
+        "health": ("see", "How well each agent does lately, from 0 to 1."),
+        "classify": ("see", "What kind of failure is this, and may the step be repeated?"),
+    },
+    "Get the fix": {
+        "recall": ("see", "What is known to fix this error?"),
+        "lessons": ("lessons", "What was learnt: list it, approve it, retire it, share it."),
+    },
+    "Hand it to an agent": {
+        "install": ("deliver", "Hand a coding agent the fix in the failing turn."),
+        "uninstall": ("deliver", "Take out what `install` put in."),
+        "hook": ("deliver", "What an installed hook does, by hand."),
+        "mcp": ("mcp", "Be an MCP server for one agent, on standard input and output."),
+        "report": ("see", "Do the lessons help, and what became of the changes?"),
+    },
+    "Change it, and keep what is proven": {
+        "loop": ("trials", "Watch the agents: try fixes, keep what is proven."),
+        "proposals": ("trials", "Fixes that were thought of: approve one to put it on trial."),
+        "trials": ("trials", "Changes on trial: each beside a control arm, kept only when proven better."),
+        "settings": ("settings", "Live settings of agents: show them, set them, see their history, go back."),
+        "pulse": ("trials", "After how many failures each agent is looked at."),
+    },
+    "Heal it": {
+        "run": ("heal", "Heal what fails: work in a sandbox until the check passes."),
+        "episodes": ("heal", "How healing went: every episode, every attempt."),
+        "ab": ("compare", "Measure whether memory pays on your tasks."),
+    },
+    "Measure it, and better it": {
+        "bench": ("bench", "Benchmarks, and how well agents do on them."),
+        "evolve": ("evolve", "Better an agent on a benchmark, and keep only what is proven."),
+    },
+    "Run what nobody has read": {
+        "sandbox": ("sandbox", "Run what nobody has read yet, confined to one folder."),
+    },
+    "Serve it": {
+        "serve": ("serve", "Serve the page and the API until Ctrl-C or SIGTERM."),
+        "token": ("serve", "Who may use the server, and for what."),
+    },
+    "Feed it": {
+        "record": ("start", "Record one run of an agent, e.g. from a shell script."),
+        "watch-dir": ("start", "Take JSON files that agents drop into a folder."),
+    },
+    "Keep it": {
+        "migrate": ("database", "Copy everything into a database, or back into a file, and prove it."),
+        "compact": ("database", "Remove old outcomes, events and diffs; tallies, patterns, lessons and trials..."),
+    },
+    "About": {
+        "version": ("keep", "The version of Ratchet."),
+    },
+}
+"""Section -> command -> (module of `ratchet.cli`, short help)."""

@@ -1,0 +1,105 @@
+"""The closed set of kinds: whether each passes by itself, may be retried, how severe it is, and what usually helps."""
+
+from __future__ import annotations
+
+# name: (transient, retry safe as it stands, severity, what usually helps). Transient None: the text decides.
+KINDS: dict[str, tuple[bool | None, bool | None, str, tuple[str, ...]]] = {
+    "rate_limit": (
+        True,
+        True,
+        "medium",
+        ("wait as long as the answer says, then retry with growing pauses", "send fewer requests at the same time"),
+    ),
+    "quota_exhausted": (
+        False,
+        False,
+        "critical",
+        ("add credit or raise the plan's limit", "switch to another key or provider until the limit resets"),
+    ),
+    "overloaded": (
+        True,
+        True,
+        "medium",
+        ("retry with growing pauses", "fall back to another model or region"),
+    ),
+    "server_error": (
+        True,
+        True,
+        "medium",
+        ("retry a few times with growing pauses", "look at the provider's status page"),
+    ),
+    "timeout": (
+        True,
+        True,
+        "medium",
+        ("retry once, then raise the time limit", "split the work or run it in the background"),
+    ),
+    "network": (
+        True,
+        True,
+        "medium",
+        ("retry with growing pauses", "check host, port, proxy, DNS and certificate"),
+    ),
+    "auth": (
+        False,
+        False,
+        "critical",
+        ("set a valid key or log in again", "check that this account may use the model or service"),
+    ),
+    "permission": (
+        False,
+        False,
+        "high",
+        ("use a place or resource that is allowed", "ask for the right that is missing"),
+    ),
+    "user_denied": (False, False, "low", ("ask the person what to do instead",)),
+    "invalid_request": (
+        False,
+        False,
+        "high",
+        ("correct the field that the message names", "check the message order and the schema against the API"),
+    ),
+    "model_not_found": (
+        False,
+        False,
+        "high",
+        ("use a model id that the provider lists", "pull or deploy the model first"),
+    ),
+    "context_overflow": (
+        False,
+        False,
+        "high",
+        ("send less: summarise, drop old turns, read the file in parts", "use a model with a larger context"),
+    ),
+    "content_filter": (False, False, "medium", ("rephrase or leave out what the filter names",)),
+    "refusal": (False, False, "medium", ("state the purpose and rephrase", "hand the task to a person")),
+    "empty_response": (True, True, "medium", ("retry", "raise the output limit and check the stop reason")),
+    "malformed_output": (
+        True,
+        True,
+        "medium",
+        ("retry with the parse error in the prompt", "use structured output or a simpler schema"),
+    ),
+    "tool_not_found": (
+        False,
+        False,
+        "high",
+        ("use a tool that is offered", "install the command or correct its name"),
+    ),
+    "tool_arguments": (False, False, "medium", ("correct the arguments that the message names",)),
+    "tool_error": (None, False, "medium", ("read the tool's message and meet its precondition",)),
+    "resource_missing": (False, False, "medium", ("list what exists, then use the right path, name or key",)),
+    "command_failed": (False, False, "medium", ("read the command's output and correct its cause",)),
+    "test_failure": (False, False, "medium", ("fix the code or the test that the report names",)),
+    "code_error": (False, False, "high", ("fix the line that the message names",)),
+    "assertion": (False, False, "high", ("find out who broke the invariant",)),
+    "dependency_missing": (False, False, "high", ("install what is missing, in the environment that runs",)),
+    "wrong_output": (False, False, "medium", ("compare with what was expected and correct the step that differs",)),
+    "loop_detected": (False, False, "high", ("change the approach: the same call brings the same answer",)),
+    "iteration_limit": (False, False, "high", ("split the task", "raise the limit if progress was being made")),
+    "budget_exceeded": (False, False, "high", ("raise the budget, or make the task smaller",)),
+    "context_lost": (False, False, "medium", ("start a new session and give it what it needs again",)),
+    "cancelled": (False, False, "low", ("start again if it is still wanted",)),
+    "cascade": (False, False, "low", ("mend what failed first",)),
+    "other": (None, False, "medium", ("read the message",)),
+}
