@@ -1,4 +1,4 @@
-"""One method per operation, which every surface only translates; those of one noun stand together in its book."""
+"""One method per operation, which every surface only translates; long, since each imports what it needs when called."""
 
 from __future__ import annotations
 

@@ -163,6 +163,9 @@ def _evidence(rows: Sequence[Row]) -> list[Json]:
 # -- decided by a person --------------------------------------------------------------------------------------------
 
 
+_UNTRIED: Row = {"pattern": "", "tool": "", "head": "", "target": "", "tried": 0, "worked": 0, "uses": 0, "wins": 0}
+
+
 def add(
     store: Store,
     *,
@@ -197,21 +200,14 @@ def add(
     if (reason := switches_off(text)).startswith("speaks") and state == "active":
         reason = ""  # a person's own words to the agent; they reach it fenced like any other lesson
     row: Row = {
+        **_UNTRIED,
         "id": lesson_id,
         "state": "quarantined" if reason else state,
         "scope": scope,
         "signature": sign(kind, template),
-        "pattern": "",
         "kind": kind,
-        "tool": "",
-        "head": "",
-        "target": "",
         "when_text": template,
         "text": text,
-        "tried": 0,
-        "worked": 0,
-        "uses": 0,
-        "wins": 0,
         "created_at": at,
         "updated_at": at,
         "example": text,
