@@ -378,6 +378,38 @@ CASES = (
         request=log("listening on 8080", {}, service="api"),
         event="record",
     ),
+    Case(
+        dialect="gen_ai (since 1.37)",
+        what="a model call that a filter ended",
+        signal="traces",
+        request=span(
+            "chat gpt-5",
+            {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": ["content_filter"]},
+            number=41,
+        ),
+        agent="shop",
+        task="chat gpt-5",
+        kind="content_filter",
+    ),
+    Case(
+        dialect="gen_ai (since 1.37)",
+        what="an evaluator's result that is no pass",
+        signal="logs",
+        request=log(
+            "",
+            {
+                "event.name": "gen_ai.evaluation.result",
+                "gen_ai.evaluation.name": "Relevance",
+                "gen_ai.evaluation.score.value": 0.1,
+                "gen_ai.evaluation.score.label": "fail",
+                "gen_ai.evaluation.explanation": "it answers another question",
+            },
+            service="shop",
+        ),
+        agent="shop",
+        task="Relevance",
+        kind="wrong_output",
+    ),
 )
 
 

@@ -79,6 +79,16 @@ def _base64_ids(request: Row) -> Row:
     return found
 
 
+def test_the_shared_spellings_of_one_span_are_one_outcome_in_one_session(tmp_path: Path) -> None:
+    held = Path(__file__).resolve().parents[3] / "shared" / "cases" / "behaviour"
+    if not held.is_dir():
+        pytest.skip("LOUD: ../shared/cases/behaviour is not there; nothing was tested")
+    with Runtime.open(home=tmp_path) as runtime:
+        for name in ("otlp-hex", "otlp-upper", "otlp-base64"):
+            runtime.intake.otlp("traces", (held / f"{name}.json").read_bytes())
+        assert [each.session for each in runtime.outcomes()] == ["5b8efff798038103d269b633813fc60c"]
+
+
 def test_a_span_without_an_id_is_rejected_and_the_others_are_kept(tmp_path: Path) -> None:
     request = json.loads(json.dumps(CASES[0].request))
     spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
@@ -258,5 +268,9 @@ def test_what_is_wrong_with_a_request_is_told_in_its_answer(tmp_path: Path) -> N
         good = client.post("/v1/logs", json=CASES[8].request)
         assert (good.status_code, good.json()) == (200, {})
         bad = client.post("/v1/traces", content=b"{", headers={"content-type": "application/json"})
-        assert (bad.status_code, bad.headers["content-type"]) == (422, "application/problem+json")
+        assert (bad.status_code, bad.headers["content-type"]) == (400, "application/problem+json")
         assert "no OTLP/JSON" in bad.json()["detail"]
+        for body in (b"", b"[]", b"\xff\xfe", b'{"resourceSpans": 3}', b'{"resourceLogs": []}'):
+            assert client.post("/v1/traces", content=body).status_code == 400
+        packed = {"content-encoding": "gzip", "content-type": PROTOBUF}
+        assert client.post("/v1/metrics", content=b"x", headers=packed).status_code == 400

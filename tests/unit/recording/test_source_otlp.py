@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -111,6 +112,120 @@ def test_an_exception_that_the_span_handled_is_no_failure(tmp_path: Path) -> Non
     handled = span("a1", {"gen_ai.operation.name": "chat"}, status={"code": 1}, events=EXCEPTION)
     unsaid = span("a2", {"gen_ai.operation.name": "chat"}, status={}, events=EXCEPTION)
     assert [found.ok for found in outcomes(tmp_path, handled, unsaid)] == [True, False]
+
+
+@pytest.mark.parametrize("spelled", ["hex", "upper", "base64", "base64 unpadded", "url-safe base64"])
+def test_an_id_is_one_id_however_it_is_written(tmp_path: Path, spelled: str) -> None:
+    trace, own = "fbefffff98038103d269b633813fc60c", "eee19bfec3c1b174"
+    both = [trace, own]
+    if spelled == "upper":
+        both = [each.upper() for each in both]
+    elif spelled != "hex":
+        encode = base64.urlsafe_b64encode if "url" in spelled else base64.b64encode
+        both = [encode(bytes.fromhex(each)).decode() for each in both]
+        both = [each.rstrip("=") if "unpadded" in spelled else each for each in both]
+    attributes: Row = {"gen_ai.operation.name": "chat"}
+    here = outcomes(tmp_path, {**span(own, attributes), "traceId": trace})
+    there = outcomes(tmp_path, {**span(both[1], attributes), "traceId": both[0]})
+    assert [(each.id, each.session) for each in there] == [(each.id, each.session) for each in here]
+    assert here[0].session == trace
+
+
+@pytest.mark.parametrize(
+    "trace", ["t", "x" * 32, "5b8e", "not an id at all", "AAAA", "5b8efff798038103d269b633813fc60c00"]
+)
+def test_what_is_no_id_stands_as_it_came(tmp_path: Path, trace: str) -> None:
+    (found,) = outcomes(tmp_path, {**span("own", {"gen_ai.operation.name": "chat"}), "traceId": trace})
+    assert found.session == trace
+
+
+def event(name: str, given: Row) -> Row:
+    return {"name": name, "attributes": [pair(key, value) for key, value in given.items()]}
+
+
+@pytest.mark.parametrize(
+    ("more", "ok"),
+    [
+        ({"status": {"code": 1}}, True),
+        ({"status": {"code": "STATUS_CODE_OK"}, "error.type": "timeout"}, True),
+        ({"status": {}, "exception.escaped": False}, True),
+        ({"status": {}, "exception.escaped": "False"}, True),
+        ({"status": {}, "exception.handled": True}, True),
+        ({"status": {}, "gen_ai.response.finish_reasons": '["stop"]'}, True),
+        ({"status": {}, "exception.escaped": True}, False),
+        ({"status": {}}, False),
+        ({"status": {"code": 2}, "exception.escaped": False}, False),
+        ({"status": {}, "error.type": "timeout"}, False),
+    ],
+)
+def test_an_exception_that_was_handled_is_no_failure(tmp_path: Path, more: Row, ok: bool) -> None:
+    about = {key: value for key, value in more.items() if key.startswith("exception.")}
+    own = {key: value for key, value in more.items() if key != "status" and key not in about}
+    raised: Json = [event("exception", {"exception.type": "ValueError", "exception.message": "x", **about})]
+    one = span("a1", {"gen_ai.operation.name": "chat", **own}, status=more["status"], events=raised)
+    assert [found.ok for found in outcomes(tmp_path, one)] == [ok]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "kind"),
+    [
+        ("gen_ai.response.finish_reasons", ["stop"], ""),
+        ("gen_ai.response.finish_reasons", ["tool_calls"], ""),
+        ("gen_ai.response.finish_reasons", ["end_turn"], ""),
+        ("gen_ai.response.finish_reasons", '["content_filter"]', "content_filter"),
+        ("gen_ai.response.finish_reasons", ["length"], "context_overflow"),
+        ("gen_ai.response.finish_reasons", ["stop", "length"], ""),
+        ("gen_ai.response.finish_reasons", ["SAFETY"], "content_filter"),
+        ("gen_ai.response.finish_reasons", ["refusal"], "refusal"),
+        ("gen_ai.response.finish_reasons", ["MALFORMED_FUNCTION_CALL"], "malformed_output"),
+        ("gen_ai.response.finish_reasons", ["error"], "other"),
+        ("gen_ai.response.finish_reasons", [], ""),
+        ("gen_ai.response.finish_reasons", "[", ""),
+        ("llm.response.stop_reason", "max_tokens", "context_overflow"),
+        ("ai.response.finishReason", "content-filter", "content_filter"),
+    ],
+)
+def test_a_finish_reason_is_read_as_the_kinds_have_it(tmp_path: Path, name: str, reason: Json, kind: str) -> None:
+    held: Json = {"stringValue": reason}
+    if isinstance(reason, list):
+        held = {"arrayValue": {"values": [{"stringValue": each} for each in reason]}}
+    one = span("a1", {"gen_ai.operation.name": "chat"})
+    one["attributes"] = [*one["attributes"], {"key": name, "value": held}]  # type: ignore[misc]
+    (found,) = outcomes(tmp_path, one)
+    assert (found.failure.kind if found.failure else "") == kind
+    assert found.ok is not bool(kind)
+
+
+@pytest.mark.parametrize(
+    ("score", "label", "ok", "kept"),
+    [
+        (0.9, "pass", True, 0.9),
+        (0.1, "fail", False, 0.1),
+        (None, "incorrect", False, None),
+        (None, "not_relevant", False, None),
+        (None, "Unsafe", False, None),
+        (None, "relevant", True, None),
+        (0.0, "safe", True, 0.0),
+        (1.0, "toxic", False, 1.0),
+        (0.2, "", False, 0.2),
+        (0.5, "", True, 0.5),
+        (4.0, "", True, None),
+        (4.0, "fail", False, None),
+        (None, "", True, None),
+    ],
+)
+def test_what_an_evaluator_found_is_the_score_and_may_be_the_failure(
+    tmp_path: Path, score: float | None, label: str, ok: bool, kept: float | None
+) -> None:
+    given: Row = {"gen_ai.evaluation.name": "Relevance", "gen_ai.evaluation.explanation": "it answers another question"}
+    given |= {"gen_ai.evaluation.score.value": str(score)} if score is not None else {}
+    given |= {"gen_ai.evaluation.score.label": label} if label else {}
+    one = span("a1", {"gen_ai.operation.name": "chat"}, events=[event("gen_ai.evaluation.result", given)])
+    (found,) = outcomes(tmp_path, one)
+    assert (found.ok, found.score) == (ok, kept)
+    if found.failure is not None:
+        assert found.failure.kind == "wrong_output"
+        assert "it answers another question" in found.failure.message
 
 
 def test_a_tools_span_is_a_step_and_judged_by_its_result(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from ratchet.ports import Read
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.document import is_document, read_document
 from ratchet.recording.sources.lines import objects_in, peek
+from ratchet.recording.sources.otlp_ids import SPAN_BYTES, TRACE_BYTES, hex_id
+from ratchet.recording.sources.otlp_judged import EVALUATION, evaluated, finished, stopped
 from ratchet.recording.sources.otlp_wire import NESTED
 from ratchet.recording.sources.reading import Item, moment, read_records
 from ratchet.records import Failure, Json, Outcome, Quarantined, Row, Step
@@ -49,6 +51,7 @@ _BEGAN = ("startTimeUnixNano", "start_time_unix_nano")
 _ENDED = ("endTimeUnixNano", "end_time_unix_nano")
 _MEANINGFUL = re.compile(r"\A(?:gen_ai|llm|openinference|traceloop|tool|mcp|ai)\.")
 _ERROR_EVENTS = frozenset(("exception", "error", "gen_ai.error"))
+_CHOICE = "gen_ai.choice"
 
 
 class Otlp:
@@ -63,7 +66,8 @@ class Otlp:
         )
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
-        """See `ports.Source`. A span's id is its trace's and its own, so one met live and in a file counts once."""
+        """See `ports.Source`. A span's id is its trace's and its own in one spelling: met live and in a file, it counts
+        once."""
         traces = Traces(path, carry)
         if is_document(peek(path)):
             return read_document(path, carry, traces.take_document, name=NAME)
@@ -113,17 +117,20 @@ class Traces:
 
     def _outcome(self, span: _Span) -> Outcome:
         record, attributes = span.record, span.attributes
-        trace = fields.text(fields.first(record, ("traceId", "trace_id")))
-        own = fields.text(fields.first(record, ("spanId", "span_id")))
+        trace = hex_id(fields.text(fields.first(record, ("traceId", "trace_id"))), TRACE_BYTES)
+        own = hex_id(fields.text(fields.first(record, ("spanId", "span_id"))), SPAN_BYTES)
         began, ended = (fields.instant(fields.first(record, names)) for names in (_BEGAN, _ENDED))
         tool = _string(attributes, _TOOL)
         step = _step(tool, fields.first(attributes, _TOOL_INPUT)) if tool else None
-        failure = _failure(span, step)
+        found = evaluated([held for name, held in span.events if name == EVALUATION] or [attributes])
+        failure = _failure(span, step) or stopped(attributes, [held for name, held in span.events if name == _CHOICE])
+        failure = failure or (found.failure if found else None)
         return Outcome(
             id=ids.outcome_id(NAME, "", f"{trace}:{own}"),
             agent=_string(attributes, _AGENT) or span.service or NAME,
             task=toolcall.safe(tool or fields.text(record.get("name")), 300),
             ok=failure is None,
+            score=found.score if found else None,
             started_at=moment(began, self._path, self._carry),
             duration_s=max(0.0, ended - began) if began is not None and ended is not None else None,
             cost_usd=fields.number(fields.first(attributes, _COST)),
@@ -194,12 +201,21 @@ def _error_events(span: _Span) -> list[Row]:
     return [attributes for name, attributes in span.events if name in _ERROR_EVENTS]
 
 
+def _handled(event: Row) -> bool:
+    return fields.boolean(event.get("exception.escaped")) is False or bool(
+        fields.boolean(event.get("exception.handled"))
+    )
+
+
 def _fails(span: _Span) -> bool:
-    """By status, by a named error, or by an exception event where the status is not said to be fine."""
-    if _status_is_error(span) or fields.text(span.attributes.get("error.type")):
+    """By status; where none is set, by a named error, or by an exception event that was not handled. A span whose
+    status is fine, or whose model came to its end all the same, handled what it met."""
+    if _status_is_error(span):
         return True
-    fine = fields.row(span.record.get("status")).get("code") in (1, "1", "STATUS_CODE_OK", "OK", "Ok")
-    return not fine and bool(_error_events(span))
+    if fields.row(span.record.get("status")).get("code") in (1, "1", "STATUS_CODE_OK", "OK", "Ok"):
+        return False
+    named = fields.text(span.attributes.get("error.type"))
+    return bool(named) or (not all(map(_handled, _error_events(span))) and not finished(span.attributes))
 
 
 def _failure(span: _Span, step: Step | None) -> Failure | None:

@@ -17,6 +17,8 @@ from ratchet.failures.redaction.text import clean, redact_json
 from ratchet.failures.unflagged import says_failure
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.otlp import NAME, SESSION_NAMES, plain, value_of
+from ratchet.recording.sources.otlp_ids import TRACE_BYTES, hex_id
+from ratchet.recording.sources.otlp_judged import EVALUATION, evaluated, name_of
 from ratchet.recording.sources.otlp_wire import NESTED
 from ratchet.records import Failure, Json, Outcome, Row, Step
 
@@ -49,6 +51,7 @@ class _Record:
     severity: int
     at: float
     service: str
+    trace: str = ""
 
     def text(self, *names: str) -> str:
         return fields.text(fields.first(self.attributes, names))
@@ -101,6 +104,7 @@ def _records(request: Mapping[str, Json], now: float) -> Iterator[_Record]:
                     severity=_severity(record),
                     at=fields.instant(fields.first(attributes, ("event.timestamp",)) or time) or now,
                     service=fields.text(about.get("service.name")),
+                    trace=hex_id(fields.text(fields.first(record, ("traceId", "trace_id"))), TRACE_BYTES),
                 )
 
 
@@ -129,6 +133,8 @@ def _outcome(record: _Record) -> Outcome | None:
         if event in ("api_request", "api_error"):
             return _request(record, _AGENTS[agent])
         return None
+    if EVALUATION in (record.name, record.body):
+        return _evaluation(record)
     if record.severity < _ERROR_FROM and not record.text("exception.type", "exception.message"):
         return None
     session = record.text(*_SESSION)
@@ -141,6 +147,26 @@ def _outcome(record: _Record) -> Outcome | None:
         source=NAME,
         session=session,
         failure=_failure(record, record.text("exception.message", "error.message") or record.body),
+    )
+
+
+def _evaluation(record: _Record) -> Outcome | None:
+    """What an evaluator found of an answer, in the session of that answer or else in its trace."""
+    found = evaluated([record.attributes])
+    if found is None:
+        return None
+    session = record.text(*_SESSION) or record.trace
+    return Outcome(
+        id=ids.outcome_id(NAME, session, _key(record)),
+        agent=record.text("gen_ai.agent.name") or record.service or NAME,
+        task=toolcall.safe(name_of(record.attributes), 300),
+        ok=found.failure is None,
+        score=found.score,
+        started_at=record.at,
+        model=record.text("gen_ai.response.model", "gen_ai.request.model"),
+        source=NAME,
+        session=session,
+        failure=found.failure,
     )
 
 

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from ratchet.errors import UsageError
 from ratchet.recording.intake import JSON, PROTOBUF
 from ratchet.serving.api.access import Needs
-from ratchet.serving.api.problems import said
+from ratchet.serving.api.problems import Problem, said
 from ratchet.serving.api.serving import Operations
 
 router = APIRouter(prefix="/v1", tags=["otlp"], dependencies=[Depends(Needs("write"))])
@@ -27,19 +28,24 @@ _ANSWER: dict[int | str, dict[str, Any]] = {
         "description": "Taken. `partialSuccess` names what was rejected; all else is kept.",
         "content": {JSON: {"schema": {"type": "object"}}, PROTOBUF: {"schema": {"type": "string", "format": "binary"}}},
     },
-    **said(409, 422),
+    **said(400, 409),
 }
 
 
 async def _taken(signal: Literal["traces", "logs", "metrics"], request: Request, runtime: Operations) -> Response:
     body = await request.body()
-    received = await run_in_threadpool(
-        runtime.intake.otlp,
-        signal,
-        body,
-        content_type=request.headers.get("content-type", JSON),
-        encoding=request.headers.get("content-encoding", ""),
-    )
+    try:
+        received = await run_in_threadpool(
+            runtime.intake.otlp,
+            signal,
+            body,
+            content_type=request.headers.get("content-type", JSON),
+            encoding=request.headers.get("content-encoding", ""),
+        )
+    except UsageError as error:  # what cannot be decoded is 400 to every exporter (OTLP/HTTP, "Bad Data"): no retry
+        raise Problem(
+            400, "malformed", str(error), "Mend the exporter as the detail says; do not repeat it."
+        ) from error
     return Response(received.answer, media_type=received.content_type)
 
 
