@@ -9,7 +9,7 @@ Lean: a hook process imports this, and only for a text that holds one of these c
 
 from __future__ import annotations
 
-from ratchet.failures.redaction.forms import compiled
+from ratchet.failures.redaction.patterns import compiled
 
 _HIDDEN = "[redacted:password]"
 _REACH = 300  # characters behind a command within which its options stand
@@ -17,31 +17,90 @@ _VALUE = r"((?:[^\s\"'\\]|\\(?![\"'nrt\\]))+)"
 _QUOTE = r"\\{0,7}[\"']?"
 _ENDS_COMMAND = r"((?<!\\)\n|[;|]|&&|&\s)"
 
-_HTTP = r"curl|(?<![\w.-])(?:https?|wget|xhs?)(?=\s)"
-_USER = (
-    rf"((?:\s-u|\s-a(?=\s)|--user|--proxy-user|--auth)[\s=]{{0,4}}{_QUOTE}[^\s:\"'\\]{{1,100}}+:)"
-    rf"(?!\[redacted|\$){_VALUE}"
+
+def _option(before: str, bare: str = r"(?:[^\s\"'\\]|\\(?![\"'nrt\\]))+") -> str:
+    """What stands before a value, and the value: between quotes with its spaces, else up to a space."""
+    return (
+        rf"({before})(?![\s\[$-])(?:(\\{{0,7}}[\"'])(?!\[redacted|[$%]|\*{{3}})[^\"'\\\r\n]{{1,200}}(?=\\{{0,7}}[\"'])"
+        rf"|(?!\[redacted|[\"']|\\){bare})"
+    )
+
+
+_SET, _MAYBE = r"[\s=]{1,4}", r"[\s=]{0,4}"
+_OWNER = rf"(?:\s-[ua]|\s--?(?:user|proxy-user|auth|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}[^\s:\"'\\]{{1,100}}+:"
+# A command that is told a user is told the password by -p or -P; what begins with digits there is a port.
+_BESIDE_USER = _option(
+    rf"\s-{{1,2}}(?:[uU]|user(?:name)?){_SET}{_QUOTE}(?!-)[^\s-][^\s]{{0,80}}(?:\s{{1,4}}[^\s]{{1,100}}){{0,8}}?\s-[pP]{_SET}",
+    r"(?![0-9]{1,5}(?:[:\s]|$)|[0-9.]+:|[./~-])[^\s\"'\\]+",
 )
-_ATTACHED = rf"(\s-p[\"']?)(?![\s\[$\"'-]){_VALUE}"
-_APART = rf"(\s-(?:%s)\s{{1,4}}{_QUOTE})(?![\s\[$\"'-]){_VALUE}"
-_LOGIN_ALONE = (
-    r"((?:\s{1,4}-\w{1,10}){0,4}\s{1,4}[A-Za-z]\w{0,60}/)(?!\[redacted|[/$])([^\s/@\"'\\]{1,60})(?=[\s\"'\\]|$)"
-)
-# (literals of which a text has one, in lower case; the command; its option up to the value, and the value)
-_OPTIONS = (
-    (("curl", "http", "wget", "xh"), _HTTP, _USER),
-    (("mysql", "mariadb", "sshpass"), r"(?i)mysql|mariadb|sshpass", _ATTACHED),
-    (("sshpass",), "sshpass", _APART % "p"),
-    (("redis-cli",), "redis-cli", _APART % "a"),
-    (("openssl",), "openssl", _APART % "[kK]"),
-    (("sqlplus",), "sqlplus", _LOGIN_ALONE),
+_HTTP = r"(?:curl|(?<![\w.-])(?:https?|wget|xhs?)(?=\s))"
+# (literals of which a text has one, in lower case; the command; its option or place up to the value, and the value)
+_OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("curl", "http", "wget", "xh"), _HTTP, _option(_OWNER)),
+    (("curl",), "curl", _option(rf"\s(?:-b|--cookie){_SET}{_QUOTE}[\w.-]{{1,80}}=", r"[^\"'\s\\]+(?:; [^\"'\s\\]+)*")),
+    (("curl",), "curl", _option(rf"\s(?:-u|--user){_SET}{_QUOTE}", r"[A-Za-z0-9_-]{20,}(?=:[\s\"'])")),
+    (("creds",), r"--(?:src-|dest-)?creds", _option(rf"^{_SET}[^\s:]{{1,100}}:")),
+    (("mysql", "mariadb", "sshpass"), r"(?i)mysql|mariadb|sshpass", _option(r"\s-p")),
+    (("sshpass",), "sshpass", _option(r"\s-p\s{1,4}")),
+    (("redis-cli",), "redis-cli", _option(r"\s-a\s{1,4}")),
+    (("openssl",), "openssl", _option(r"\s-[kK]\s{1,4}")),
+    (("zip ", "rar ", "7z"), r"\b(?:un)?zip(?=\s)", _option(r"\s-P\s{0,4}")),
+    (("rar ", "7z"), r"\b(?:7z[a-z]{0,2}|(?:un)?rar)(?=\s)", _option(r"\s-h?p")),
+    (("ldap",), r"\bldap[a-z]{3,10}(?=\s)", _option(r"\s-w\s{0,4}")),
+    (("security ",), r"\bsecurity(?=\s[a-z-]{6,30}\s)", _option(r"\s-[wpP]\s{1,4}")),
+    (("snmp",), r"\bsnmp[a-z]{3,10}(?=\s)", _option(r"\s-[AXc]\s{1,4}")),
+    (("htpasswd ",), r"\bhtpasswd(?=\s)", _option(r"(?:\s-\w*){0,4}\s-\w*n\w*b?\w*\s[^\s-]\S{0,60}\s")),
+    (("htpasswd ",), r"\bhtpasswd(?=\s)", _option(r"(?:\s-\w*){0,4}\s-\w*b\w*\s[^\s-]\S{0,200}\s\S{1,60}\s")),
+    (("wpa_passphrase ",), "wpa_passphrase", _option(r"^\s{1,4}\S{1,40}\s{1,4}")),
+    (
+        (" login ", " auth "),
+        r"\b[a-z-]{2,20}\s{1,4}(?:login|auth)",
+        _option(r"^\s{1,4}", r"(?=[A-Za-z._-]{0,40}[0-9])[A-Za-z0-9._-]{20,}"),
+    ),
+    (("etcdctl",), "etcdctl", _option(rf"\s--user{_SET}{_QUOTE}[^\s:]{{1,60}}:")),
+    (("http-basic",), r"http-basic\.\S{1,80}", _option(r"^\s{1,4}\S{1,80}\s{1,4}")),
+    (("user-secrets",), r"user-secrets\s{1,4}set", _option(r"^\s{1,4}\S{1,80}\s{1,4}")),
+    (
+        ("impacket", "psexec", "wmiexec", "smbexec", "secretsdump", "mssqlclient"),
+        r"impacket-\w+|(?:psexec|wmiexec|smbexec|secretsdump|mssqlclient)(?:\.py)?",
+        _option(rf"\s{_QUOTE}(?:[\w.-]{{1,60}}/)?[\w.-]{{1,60}}:", r"[^\s@]+(?=@)"),
+    ),
+    (
+        ("smbclient", "%"),
+        r"(?:smb|rpc)[a-z]{3,10}|\bnet(?=\s)|winexe",
+        _option(rf"\s(?:-U|--user(?:name)?){_MAYBE}{_QUOTE}[^\s%]{{1,80}}%"),
+    ),
+    (("smbclient ",), "smbclient", _option(r"^\s{1,4}[\"']?(?:\\{2,8}|//)\S{1,200}\s{1,4}")),
+    (
+        ("net use", "net user"),
+        r"\bnet\s{1,4}use",
+        _option(r"\s/user:\S{1,100}\s{1,4}|^r\s{1,4}[\w.]{1,60}\s{1,4}", r"[^\s\"'/\\*]\S*"),
+    ),
+    (
+        ("freerdp", "rdesktop", "mstsc", "cmdkey"),
+        "freerdp|rdesktop|mstsc|cmdkey",
+        _option(r"\s/p(?:ass)?:|\s-p\s{1,4}"),
+    ),
+    (("ftp ",), r"\bl?ftp(?=\s)", _option(rf"\s-u{_SET}[^\s,]{{1,80}},")),
+    (("from-literal",), "--from-literal", _option(r"^[\s=]{1,4}[\"']?[\w./-]{1,100}=")),
+    (
+        ("secret",),
+        r"\bsecrets?\s(?:set|put|create|add)(?=\s)",
+        _option(r"\s[A-Z][A-Z0-9_]{1,60}=|\s(?:--body|--value|-b)[\s=]"),
+    ),
+    (("_pw ",), "pdftk", _option(r"\s(?:user|owner|input)_pw\s")),
+    (
+        ("sqlplus",),
+        "sqlplus",
+        r"((?:\s{1,4}-\w{1,10}){0,4}\s{1,4}[A-Za-z]\w{0,60}/)()(?!\[redacted|[/$])[^\s/@\"'\\]{1,60}(?=[\s\"'\\]|$)",
+    ),
 )
 # `scott/tiger@host` is a package or an action elsewhere than behind Oracle's tools, errors and drivers.
 _ORACLE = (
     r"(?i)sqlplus|sqlldr|oracle|\b(?:exp|imp)dp\b|\buserid=|\bora-\d{3}|\brman\b|^\s*(?:sql>\s{0,4})?conn(?:ect)?(?=\s)"
 )
 _LOGIN = (
-    r"((?<![\w/@.$-])[A-Za-z]\w{0,60}(?:\[\w{1,60}\])?/)(?!\[redacted|[/$])([^\s/@\"'\\]{1,60})(?=@(?!v?\d)[\w./(-])"
+    r"((?<![\w/@.$-])[A-Za-z]\w{0,60}(?:\[\w{1,60}\])?/)()(?!\[redacted|[/$])[^\s/@\"'\\]{1,60}(?=@(?!v?\d)[\w./(-])"
 )
 
 
@@ -53,8 +112,14 @@ def hide_in_commands(text: str) -> str:
             pieces = compiled(_ENDS_COMMAND).split(text)
             pieces[::2] = [_hide_behind(piece, command, option) for piece in pieces[::2]]
             text = "".join(pieces)
+    if " -p" in low and (" -u" in low or " --user" in low):
+        pieces = compiled(_ENDS_COMMAND).split(text)
+        pieces[::2] = [_hide_beside_user(piece) for piece in pieces[::2]]
+        text = "".join(pieces)
     if "/" in text and "@" in text:
         text = "\n".join([_hide_behind(line, _ORACLE, _LOGIN) if "@" in line else line for line in text.split("\n")])
+    if "expect" in low:
+        text = compiled(_SENT).sub(rf"\1{_HIDDEN}", text)
     if "|" in text:
         text = _hide_piped(text)
     return _hide_here(text) if "<<<" in text else text
@@ -69,7 +134,19 @@ def _hide_behind(line: str, command: str, option: str) -> str:
     if first < 0:
         return line
     stop = last + _REACH
-    return line[:first] + compiled(option).sub(rf"\1{_HIDDEN}", line[first:stop]) + line[stop:]
+    return line[:first] + compiled(option).sub(rf"\1\2{_HIDDEN}", line[first:stop]) + line[stop:]
+
+
+def _hide_beside_user(line: str) -> str:
+    """A command line without the password that is given beside a user; mysql's -p only asks for one."""
+    return line if "mysql" in line else compiled(_BESIDE_USER).sub(rf"\1\2{_HIDDEN}", line)
+
+
+# Expect's answer to a question for a password, which ends by the key that a person would press.
+_SENT = (
+    r"(?i)(expect[^\r\n]{0,20}pass(?:word|phrase)[^\r\n]{0,20}(?:\r?\n|;|\\{1,7}n)\s{0,8}send\s{1,4}(?:--\s)?\\{0,7}[\"'])"
+    r"[^\"'\\$]{3,}(?=\\{1,8}[rn])"
+)
 
 
 # --- standard input ------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ Lean: a hook process imports this, and only for a text that may hold such lines.
 
 from __future__ import annotations
 
-from ratchet.failures.redaction.forms import COLUMN, compiled
+from ratchet.failures.redaction.forms import COLUMN
 from ratchet.failures.redaction.named import PLAIN, is_placeholder, looks_random
+from ratchet.failures.redaction.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,3 +151,83 @@ def _hidden_phrase(match: re.Match[str]) -> str:
     if compiled(_BEGINS_LINE).search(before) is None:
         return match[0]
     return match[0].removesuffix(match[1]) + "[redacted:password]"
+
+
+# --- YAML ------------------------------------------------------------------------------------------------------------
+_START = r"(?:(?<![^\r\n])|(?<=\\n))(?:[ \t]{0,8}\d{1,6}(?:→|\t|\\{1,7}t))?[ \t]{0,40}(?:- )?"
+_STOP = r"(?=[ \t]{0,8}(?:$|[\r\n]|\\{1,7}[nr]))"
+_YAML_PASS = rf"({_START}[\"']?pass[\"']?:[ \t]{{1,8}})([^\s\"'\\,{{}}\[\]]{{4,80}}){_STOP}"
+_OWNER = rf"{_START}[\"']?(?:user|username|login|host|hostname|server|email|auth)[\"']?[:=]"
+_FACTS = r"[\d.,%/]+s?$|[\w./-]*[./][\w/-]+$|[\w.]+::"  # counts, files, tests
+
+
+def hide_yaml_pass(text: str) -> str:
+    """The text without the values of `pass:`, where they do not look like a word, or a user or a host stands beside."""
+    if "pass:" not in text and 'pass":' not in text and "pass':" not in text:
+        return text
+    has_owner = compiled(_OWNER).search(text) is not None
+
+    def hidden(match: re.Match[str]) -> str:
+        value = match[2]
+        is_plain = value.isalpha() and not has_owner
+        if is_plain or is_placeholder(value) or compiled(_FACTS).match(value) is not None:
+            return match[0]
+        return f"{match[1]}[redacted:password]"
+
+    return compiled(_YAML_PASS).sub(hidden, text)
+
+
+_BLOCK = (
+    rf"({_START}[\"']?([\w.-]{{0,40}}(?:password|passwd|passphrase|secret|token|credentials?|api[_-]?key|private[_-]?key)"
+    rf"[\w-]{{0,20}})[\"']?:[ \t]{{1,8}}[|>][-+0-9]{{0,2}}[ \t]{{0,8}}(?:\r?\n|\\{{1,7}}n))"
+)
+_INDENTED = r"(?:(?:[ \t]{0,8}\d{1,6}(?:→|\t))?([ \t]{1,80})[^\r\n\\]{1,400}(?:\r?\n|\\{1,7}n|$|(?=[\"'\\])))"
+
+
+def hide_blocks(text: str) -> str:
+    """The text without the lines of YAML's block scalars under a name that says so."""
+    out: list[str] = []
+    done = 0
+    for match in compiled("(?i)" + _BLOCK).finditer(text):
+        if match.start() < done or "redacted:" in text[match.end() : match.end() + 40]:
+            continue
+        line = match[1]
+        margin = len(line) - len(line.lstrip(" \t"))
+        end = match.end()
+        while (found := compiled(_INDENTED).match(text, end)) is not None:
+            if len(found[1]) <= margin or found.end() == end:
+                break
+            end = found.end()
+        if end > match.end():
+            out += (text[done : match.end()], " " * (margin + 2), "[redacted:secret]\n")
+            done = end
+    return "".join((*out, text[done:])) if out else text
+
+
+# --- Kubernetes ------------------------------------------------------------------------------------------------------
+_QUOTES = r"\\{0,7}[\"']"
+_IS_SECRET = rf"kind(?:{_QUOTES})?:\s{{0,4}}(?:{_QUOTES})?Secret\b(?!\w)"
+_DATA = rf"{_START}(?:data|stringData):[ \t]{{0,8}}(?=\r?\n|\\{{1,7}}n)"
+_ITEM = (
+    r"(?:\r?\n|\\{1,7}n)((?:[ \t]{0,8}\d{1,6}(?:→|\t))?[ \t]{1,40}[\w.\"'-]{1,100}:[ \t]{1,8})"
+    r"(?:([|>][-+]?)(?=[ \t]{0,4}(?:\r?\n|\\{1,7}n))|([^\r\n\\]{1,4000}))"
+)
+_OBJECT = rf"({_QUOTES}(?:data|stringData){_QUOTES}\s{{0,4}}:\s{{0,4}}\{{)([^{{}}]*)"
+_MEMBER = rf"({_QUOTES}\s{{0,4}}:\s{{0,4}}\\{{0,7}}\")(?!\[redacted)((?:[^\"\\]|\\(?!\"))+)"
+
+
+def hide_manifests(text: str) -> str:
+    """The text without the data of Kubernetes secrets, as YAML and as JSON."""
+    if compiled(_IS_SECRET).search(text) is None:
+        return text
+    text = compiled(_OBJECT).sub(lambda found: found[1] + compiled(_MEMBER).sub(r"\1[redacted:secret]", found[2]), text)
+    out: list[str] = []
+    done = 0
+    for data in compiled(_DATA).finditer(text):
+        end = data.end()
+        while (item := compiled(_ITEM).match(text, end)) is not None:
+            if item[3] is not None and not item[3].startswith("[redacted:"):
+                out += (text[done : item.start(3)], "[redacted:secret]")
+                done = item.end(3)
+            end = item.end()
+    return "".join((*out, text[done:])) if out else text

@@ -10,24 +10,33 @@ from __future__ import annotations
 
 import re
 
-NEEDLES = ("pass", "pwd", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn")
+from ratchet.failures.redaction.drawn import is_drawn
+from ratchet.failures.redaction.patterns import compiled
+
+NEEDLES = (
+    *("pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn"),
+    *("_pat", "code=", "login=", "psk", "kennwort", "contraseña", "парол", "密码", "密碼", "パスワード"),
+)
 """A text without one of these, in lower case, holds no name that matters here."""
 
 # Alternatives begin with a literal each, which lets the engine skip text that holds none; what must not stand before a
 # word is asserted after it.
 _PASSWORDS = (
-    r"p(?:ass(?:word|wd|phrase|code|wort)s?|ass(?=[\"'\\\])]{0,20}\s{0,4}(?:=|:\s{0,4}\\{0,15}[\"']))(?<![a-z]pass)"
-    r"|ass(?<=[_-]pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd))"
+    r"p(?:ass(?:word|wd|phrase|code|wort)s?|asse(?<=mot\ de\ passe)|sk(?<![a-z]psk)(?![a-z])"
+    r"|ass(?=[\"'\\\])]{0,20}\s{0,4}(?:=|:\s{0,4}\\{0,15}[\"']))(?<![a-z]pass)"
+    r"|ass(?<=[_-]pass)(?![a-z])|ass(?<=(?:ey|re)pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd)"
+    r"|w(?<=[_.-]pw)(?![a-z0-9])|w(?<![a-z0-9]pw)(?=[\"'\\\])]{0,20}\s{0,4}[:=]))"
+    r"|kennwort|contraseña|парол[ья]|密[码碼]|パスワード"
     r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
 _TOKENS = (
     r"tokens?|c(?:redentials?|reds(?<![a-z]creds)|lient[_.\s-]?key)|a(?:pi|ccess|ccount|uth|pp)[_.\s-]?keys?"
     r"|s(?:igning|hared|ervice|torage|sh|ubscription|ession|as)[_.\s-]?keys?|private[_.\s-]?keys?"
-    r"|encryption[_.\s-]?keys?|master[_.\s-]?keys?|webhook[_.\s-]?keys?|license[_.\s-]?keys?|deploy[_.\s-]?keys?"
+    r"|pat(?<=_pat)(?![a-z])|encryption[_.\s-]?keys?|master[_.\s-]?keys?|webhook[_.\s-]?keys?|license[_.\s-]?keys?|deploy[_.\s-]?keys?"
 )
 _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
-    r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])"
+    r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|code(?<=[?&]code)(?==)|login(?<![a-z]login)(?==)"
 )
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (("password", _SHORTEST_PASSWORD, _PASSWORDS), ("secret", 8, _TOKENS), ("secret", 20, _WEAK))
@@ -40,10 +49,12 @@ _NAMES = (("password", _SHORTEST_PASSWORD, _PASSWORDS), ("secret", 8, _TOKENS), 
 _REST = r"""
 (?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z]{1,12}){1,3}(?=:))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\))
-(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:=>|:=|={1,2}|:(?!//)|is(?=\s))
-  \s{0,8}+(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}|>
-  |,?\s{1,40}+["']?value["']?\s{0,4}[:=]\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
-(?P<opener>(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
+(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:=>|:=|={1,2}+|:(?!//|:)|::(?=\s)|is(?=\s))
+  \s{0,8}+(?:[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
+  (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+)?|>
+  |(?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}[a-z]{0,20}value[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
+  |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
+(?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\]))?(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
 _NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)"
 _compiled: list[re.Pattern[str]] = []
@@ -60,8 +71,8 @@ def _patterns() -> list[re.Pattern[str]]:
     return _compiled
 
 
-_UNQUOTED = re.compile(r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+")
-_NEXT_FIELD = re.compile(r",(?=[\w.-]{1,60}[=:])")
+_UNQUOTED = r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+"
+_NEXT_FIELD = r",(?=[\w.-]{1,60}[=:])"
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
 _JUDGED = 80  # characters of a value that decide
 _SPOKEN = 6  # characters from which on a random-looking word after "password is" is one
@@ -69,10 +80,16 @@ _LONG = 20
 _LONGEST_WORD = 16  # letters; hardly a word of prose is as long
 
 # Names of facts about a credential: `token_count`, `secret_name`, `password_file`.
-_ABOUT = re.compile(
+_ABOUT = (
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
-    r"|policy|hint|reset|label|format|arn|error|status|used|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
+    r"|policy|hint|reset|label|format|arn|env|error|status|used|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
+_IN_FILE = r"\.[a-z]{1,5}$"  # `password_hasher.py:12: in verify`
+_HASH = (
+    r"(?:[a-zA-Z0-9]{0,40}[-_:/.]){0,12}(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
+    r"|\w{1,40}-[0-9a-f]{32,}$|[0-9a-f]+(?:-[0-9a-f]+)+$|[0-9a-f]{32}$"
+)
+_HASHED = ("key", "signature", "session_id", "session-id", "sessionid", "session")
 PLAIN = frozenset(
     """
     a an and any are at be but by can cannot changed default denied disabled does empty enabled error
@@ -80,19 +97,25 @@ PLAIN = frozenset(
     invalid is it may mandatory match mismatch missing must needed nil no none not null of ok on only
     option optional options or prompt provided rejected required revoked set should str string text that the
     this to true type undefined unknown unset value was with wrong yes you your bytes int bool object
-    number basic bearer digest
+    number basic bearer digest await
     """.split()  # noqa: SIM905
 )
-_REFERENCE = re.compile(r"(?:[A-Za-z_]\w*(?:\.|::|->))+[A-Za-z_]\w*\(?\)?$|[A-Za-z_][\w.]*\(|[A-Za-z_][A-Za-z_.]*\[")
-_FACT = re.compile(
+_REFERENCE = (
+    r"(?:[A-Za-z_]\w*(?:\.|::|->))+[A-Za-z_]\w*\(?\)?$|[A-Za-z_][\w.]*\(|[A-Za-z_][A-Za-z_.]*\[|\[[A-Za-z_]"
+    r"|[A-Za-z_][\w.$]*(?:\{[\w}]|@[0-9a-f]{4,8}$)"  # an object as a runtime shows it
+)
+_FACT = (
     r"[\w./-]{0,200}\.(?:py|js|ts|json|txt|md|ya?ml|toml|cfg|ini|log|sh|html|csv|pem|key|crt|env)$"  # a file
     r"|v?\d+(?:\.\d+)+\w*$|\d+(?:\.\d+)?[a-z]{1,7}$"  # a version, a quantity
 )
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-_DIGIT = re.compile(r"[0-9]")
-_LETTER = re.compile(r"[^\W\d_]")
+_UUID = r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_ALNUM = r"[^\W_]"
+_IDENTIFIER = r"[A-Za-z_]\w*$"
+_DIGIT = r"[0-9]"
+_LETTER = r"[^\W\d_]"
 _MASKED = frozenset("*x.•…-_#X?")
-_VARIED = re.compile(r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]")
+_MOST_NAMES = 16  # in one run without spaces; what follows goes unjudged, which bounds the cost of the worst
+_VARIED = r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]"
 
 
 def hide_named(text: str, low: str) -> str:
@@ -104,7 +127,7 @@ def hide_named(text: str, low: str) -> str:
     most = 100 + len(text) // 80
     for (label, shortest, _), pattern in zip(_NAMES, _patterns(), strict=True):
         out: list[str] = []
-        done = position = run_end = 0
+        done = position = run_end = names = 0
         while (match := pattern.search(low, position)) is not None:
             position, start = match.end("name"), match.end()
             if start < done:
@@ -113,16 +136,27 @@ def hide_named(text: str, low: str) -> str:
             if low.startswith(repeated, start):
                 position = _last_copy(low, repeated, start)
                 continue
+            names = names + 1 if start < run_end else 0
             end, run_end, quoted = _value_end(text, match, run_end)
+            if names > _MOST_NAMES:
+                end = run_end
             value = text[start : min(end, start + _JUDGED)]
             least = _SHORTEST_PASSWORD if _is_variable(text, match) else shortest
-            if end > start and _is_credential(low, match, value, least, quoted, end):
+            if names > _MOST_NAMES or (
+                end > start and not _goes_on(text, match) and _is_credential(low, match, value, least, quoted, end)
+            ):
                 out += (text[done:start], f"[redacted:{label if match['name'][0] != 's' else 'secret'}]")
                 done = position = end if len(out) < 2 * most else len(text)
         if out:
             text = "".join((*out, text[done:]))
             low = lowered(text)
     return text
+
+
+def _goes_on(text: str, match: re.Match[str]) -> bool:
+    """Whether the name is only a part of another word (`secretsmanager:`)."""
+    rest = text[match.end("name") : match.end("rest")]
+    return rest[:1].islower() and not rest.startswith(("key", "access", "value", "text"))
 
 
 def _is_variable(text: str, match: re.Match[str]) -> bool:
@@ -166,11 +200,11 @@ def _value_end(text: str, match: re.Match[str], run_end: int) -> tuple[int, int,
         if end >= 0:
             return end, run_end, True
     if run_end <= start:
-        found = _UNQUOTED.match(text, start)
+        found = compiled(_UNQUOTED).match(text, start)
         run_end = found.end() if found is not None else start
     end = run_end
     if text.find(",", start, min(end, start + _QUOTED_LIMIT)) >= 0:
-        field = _NEXT_FIELD.search(text, start, min(end, start + _QUOTED_LIMIT))
+        field = compiled(_NEXT_FIELD).search(text, start, min(end, start + _QUOTED_LIMIT))
         end = field.start() if field is not None else end
     while end > start and text[end - 1] in ",.:!?)}]" and text[start] != "[":
         end -= 1
@@ -195,34 +229,64 @@ def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
 def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, quoted: bool, end: int) -> bool:
     sep, spoken = match["sep"], match["spoken"]
     if sep.isspace() and not _is_option(low, match.start()):  # "with password hunter2", in prose
+        if quoted and low[match.start() - 1 : match.start()].isalpha():  # `keyPassword 'x'`, as build files have it
+            return " " not in value
+        if "." in match["rest"] or compiled(_FIELD).match(value):
+            return False
         spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
     if _is_harmless(match, value):
         return False
-    if sep[0] == ",":
+    if sep[0] == "," and "value" not in sep:
         return _is_option(low, match.start()) or looks_random(value, max(8, shortest))
     if shortest >= _LONG:
         value = value.partition(",")[0]  # of a line of comma-separated values
     if shortest > _SHORTEST_PASSWORD:
-        return looks_random(value, shortest) and not (shortest >= _LONG and _UUID.search(value))
+        is_fact = shortest >= _LONG and (
+            compiled(_UUID).search(value)
+            or (match["name"] in _HASHED and compiled(_HASH).match(value) and not _is_setting(low, match))
+        )
+        if (
+            not quoted
+            and shortest != _SHORTEST_PASSWORD
+            and compiled(_IDENTIFIER).match(value)
+            and not is_drawn(value, 0.2)
+        ):
+            return False  # a variable, a type
+        return looks_random(value, shortest) and not is_fact
     if spoken or "is" in sep:
         return looks_random(value, _SPOKEN)
     if quoted:
         return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password
-    return not _COLON.match(sep) or _ends_line(low, end) or len(value) >= _LONG or _VARIED.search(value) is not None
+    return (
+        not compiled(_COLON).match(sep)
+        or _ends_line(low, end)
+        or len(value) >= _LONG
+        or compiled(_VARIED).search(value) is not None
+    )
+
+
+def _is_setting(low: str, match: re.Match[str]) -> bool:
+    """Whether it is set as the environment and queries do: `ADMIN_KEY=`, `&signature=`; a cache's key is a hash."""
+    before = low[max(0, match.start() - 20) : match.start()]
+    is_set = before[-1:] in ("_", "&", "?", "-") if match["sep"] == "=" else before[-1:] == "-" and ":" in match["sep"]
+    return is_set and not before[:-1].endswith(("cache", "public", "primary", "sort"))
 
 
 def _is_option(low: str, start: int) -> bool:
-    """Whether a name is an option's: its word begins with a dash, at most 40 characters before."""
+    """Whether a name is an option's or a setting's: its word begins with a dash, or `config set` stands before it."""
+    if low.find("config set ", max(0, start - 60), start) >= 0:
+        return True
     first = max(low.rfind(c, max(0, start - 40), start) for c in " \t\n\"'=")
     return low.startswith("-", first + 1)
 
 
-_COLON = re.compile(r"(?:\s|\\{1,7}[nrt])*:(?!=)")
-_LINE_END = re.compile(r"$|[\r\n]|\\{1,7}[nr]")
+_FIELD = r"[A-Za-z_][\w.-]*="
+_COLON = r"(?:\s|\\{1,7}[nrt])*:(?!=)"
+_LINE_END = r"$|[\r\n]|\\{1,7}[nr]"
 
 
 def _ends_line(text: str, end: int) -> bool:
-    return _LINE_END.match(text, end) is not None
+    return compiled(_LINE_END).match(text, end) is not None
 
 
 def is_placeholder(value: str) -> bool:
@@ -239,36 +303,31 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_harmless(match: re.Match[str], value: str) -> bool:
-    if is_placeholder(value):
+    if is_placeholder(value) or not compiled(_ALNUM).search(value):
         return True
     rest = match["rest"]
-    if rest and _ABOUT.search(rest):
+    if rest and (compiled(_ABOUT).search(rest) or (compiled(_IN_FILE).search(rest) and value[0].isdecimal())):
         return True
     low = value.lower()
-    if _DIGIT.search(low) is None and (match["name"] in low or "your" in low):
+    if compiled(_DIGIT).search(low) is None and (match["name"] in low or "your" in low):
         return True
-    return _REFERENCE.match(value) is not None
+    last = value.rpartition(".")[2]
+    return compiled(_REFERENCE).match(value) is not None and not (
+        len(last) >= _LONGEST_WORD and last.isalnum() and is_drawn(last)
+    )
 
 
 def looks_random(value: str, shortest: int) -> bool:
     """Whether a machine made this: long enough, without spaces, and its characters change class as no word does."""
-    if len(value) < shortest or " " in value or value.startswith(("/", "./", "~/", "http")):
+    if len(value) < shortest or " " in value or (value.startswith(("/", "./", "~/", "http")) and value[-1] != "="):
         return False
-    if _LETTER.search(value) is None:
+    if compiled(_LETTER).search(value) is None:
         return False
-    if shortest < _LONG:
-        if _DIGIT.search(value) is not None:
-            return _FACT.match(value) is None
-        if len(value) >= _LONGEST_WORD and value.isalpha():
-            return True
-    if len(value) >= 32 and _HEX.issuperset(value) and len(_DIGIT.findall(value)) >= 4:
+    if shortest < _LONG and compiled(_DIGIT).search(value) is not None:
+        return compiled(_FACT).match(value) is None
+    if len(value) >= 32 and _HEX.issuperset(value) and len(compiled(_DIGIT).findall(value)) >= 4:
         return True
-    return len(value) >= 16 and _class_changes(value) >= 0.3 * len(value)
+    return len(value) >= _LONGEST_WORD and is_drawn(value)
 
 
 _HEX = frozenset("0123456789abcdefABCDEF")
-
-
-def _class_changes(value: str) -> int:
-    classes = ["d" if c.isdigit() else "u" if c.isupper() else "l" if c.islower() else "s" for c in value]
-    return sum(a != b for a, b in zip(classes, iter(classes[1:]), strict=False) if "s" not in (a, b))

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from ratchet.failures.redaction import forms as secretforms
-from ratchet.failures.redaction import named as credentials
+from ratchet.failures.redaction import forms, named
+from ratchet.failures.redaction.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,23 +46,31 @@ _TOUCHED = re.compile(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[
 
 
 def _redacted_once(text: str) -> str:
-    low = credentials.lowered(text)
-    found = secretforms.hide_known(text, low)
-    for needle in credentials.NEEDLES:
+    low = named.lowered(text)
+    found = forms.hide_known(text, low)
+    for needle in named.NEEDLES:
         if needle in low:
             found = _without_lines(found, low)
-            found = credentials.hide_named(found, low if found is text else credentials.lowered(found))
+            found = named.hide_named(found, low if found is text else named.lowered(found))
             break
-    return secretforms.hide_personal(found)
+    return forms.hide_personal(found)
 
 
 def _without_lines(text: str, low: str) -> str:
     """The text without what only its lines tell: passphrases and columns. `low` is the text in lower case."""
     if "pass" in low and (": " in low or " = " in low):
-        from ratchet.failures.redaction.lines import hide_phrases
+        from ratchet.failures.redaction.lines import hide_phrases, hide_yaml_pass
 
-        text = hide_phrases(text)
-    if ("\n" in low or "\\n" in low) and secretforms.compiled(secretforms.COLUMN).search(low) is not None:
+        text = hide_yaml_pass(hide_phrases(text))
+    if "secret" in low and "kind" in low:
+        from ratchet.failures.redaction.lines import hide_manifests
+
+        text = hide_manifests(text)
+    if ":" in low and compiled(forms.BLOCK).search(low) is not None:
+        from ratchet.failures.redaction.lines import hide_blocks
+
+        text = hide_blocks(text)
+    if ("\n" in low or "\\n" in low) and compiled(forms.COLUMN).search(low) is not None:
         from ratchet.failures.redaction.lines import hide_columns
 
         text = hide_columns(text)
@@ -176,7 +184,7 @@ def _tail_start(text: str, tail: int) -> int:
     space = found.start() if found is not None else len(text)
     if space >= tail:
         # The tail begins inside one long word: a part of a secret if it looks random, else harmless.
-        return space if credentials.looks_random(text[tail : min(space, tail + _MARGIN)], 20) else tail
+        return space if named.looks_random(text[tail : min(space, tail + _MARGIN)], 20) else tail
     return space + 1
 
 
@@ -248,7 +256,7 @@ class _Walk:
 
     def _named(self, label: str, item: object, name: str, depth: int) -> Json:
         """A value under a name; the items of a list stand under the list's."""
-        if isinstance(item, str | int) and not isinstance(item, bool) and credentials.is_secret_value(label, str(item)):
+        if isinstance(item, str | int) and not isinstance(item, bool) and named.is_secret_value(label, str(item)):
             return "[redacted:secret]"
         return self.of(item, name, depth, label)
 

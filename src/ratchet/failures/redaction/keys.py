@@ -1,0 +1,80 @@
+"""Hides private keys: blocks of PEM, PGP and SSH2 also without an end or a beginning, PuTTY's, JSON Web Keys, XML's.
+
+Lean: a hook process imports this, and only for a text that may hold one.
+"""
+
+from __future__ import annotations
+
+from ratchet.failures.redaction.patterns import compiled
+
+_NUMBER = r"(?:[ \t]{0,8}[0-9]{1,6}(?:→|\\{1,7}u2192|\t|\\{1,7}t|[:|])[ \t]?)?"  # of a line in a listing
+_KEY_MARK = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_PROSE = r"[\"'`\\]{1,4}[ ,.)]{1,3}[a-z]{1,12}[ .]"  # ... says a sentence about the mark
+_KEY_LINE = rf"{_NUMBER}(?:[A-Za-z0-9+/=]{{1,80}}|(?:Proc-Type|DEK-Info|Version|Comment): .{{0,80}}|)"
+
+
+def hide_blocks(text: str) -> str:
+    """Whole blocks; a block whose end is missing up to the end of the text, one whose beginning is missing upwards."""
+    out: list[str] = []
+    kept_from = 0
+    inside = False
+    for mark in compiled(_KEY_MARK).finditer(text):
+        if compiled(_PROSE).match(text, mark.end()):
+            continue
+        if mark[1] == "BEGIN":
+            if not inside:
+                out += (text[kept_from : mark.start()], "[redacted:private-key]")
+            inside = True
+        else:
+            if not inside:
+                out += (_without_key_lines(text[kept_from : mark.start()]), "[redacted:private-key]")
+            inside = False
+            kept_from = mark.end()
+    if not out:
+        return text
+    return "".join(out) if inside else "".join((*out, text[kept_from:]))
+
+
+def _without_key_lines(text: str) -> str:
+    """The text up to the lines of base64 at its end (line ends may be escaped, as inside JSON)."""
+    end = len(text)
+    is_key_line = compiled(_KEY_LINE).fullmatch
+    while end > 0:
+        start = max(text.rfind("\n", 0, end) + 1, text.rfind("\\n", 0, end) + 2 if "\\n" in text else 0)
+        if is_key_line(text[start:end].strip(" \t\r\"',+")) is None:
+            break
+        end = start
+        while end > 0 and (text[end - 1] in "\r\n" or text.startswith("\\n", end - 2)):
+            end -= 1 if text[end - 1] in "\r\n" else 2
+    return _without_last_line(text, end)
+
+
+def _without_last_line(text: str, end: int) -> str:
+    """The first line of a key may stand behind other text, as a JSON string does."""
+    last = compiled(r"[A-Za-z0-9+/=]{16,80}").match(text[max(0, end - 80) : end][::-1])
+    return text[: end - last.end()] if last is not None else text[:end]
+
+
+# --- keys in other formats -------------------------------------------------------------------------------------------
+_END = r"(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n)"
+_PUTTY = rf"(Private-Lines: [0-9]{{1,4}}{_END})(?:{_NUMBER}[A-Za-z0-9+/=]{{1,100}}(?={_END}|$|[\"'\\]){_END}?)+"
+_PUTTY_MAC = r"(Private-(?:MAC|Hash): )[0-9a-fA-F]{16,}"
+_JWK = r"\{[^{}]*\bkty\b[^{}]*"
+_JWK_PART = r"([\"'\\]{1,16}(?:d|p|q|dp|dq|qi|k)[\"'\\]{1,16}\s{0,8}:\s{0,8}[\"'\\]{1,16})[A-Za-z0-9_-]{16,}"
+_XML_PART = r"(<(?:P|Q|DP|DQ|InverseQ|D)>)[^<\s]{16,}"
+_HIDDEN = r"\1[redacted:private-key]"
+
+
+def hide_putty(text: str) -> str:
+    """The text without the private lines of PuTTY's keys."""
+    return compiled(_PUTTY_MAC).sub(_HIDDEN, compiled(_PUTTY).sub(r"\1[redacted:private-key]\n", text))
+
+
+def hide_jwk(text: str) -> str:
+    """The text without the private parts of JSON Web Keys (RFC 7518, section 6)."""
+    return compiled(_JWK).sub(lambda match: compiled(_JWK_PART).sub(_HIDDEN, match[0]), text)
+
+
+def hide_xml(text: str) -> str:
+    """The text without the private parts of .NET's XML of a key."""
+    return compiled(_XML_PART).sub(_HIDDEN, text)

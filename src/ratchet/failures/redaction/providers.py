@@ -1,0 +1,184 @@
+"""Hides the credentials of providers: the forms they publish, and any prefix, separator and drawn characters alike.
+
+The expression of a form is made from its row in `provider_forms` when a text first holds its first characters.
+
+Lean: a hook process imports this.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
+from ratchet.failures.redaction.patterns import compiled
+from ratchet.failures.redaction.provider_forms import CLASSES, TABLE
+
+# Forms that the table's language cannot say.
+_OPENAI = (
+    r"(?<![A-Za-z0-9-])sk-(?:(?:proj|svcacct|admin|or-v1|None)-[\w-]{8,}|(?=[A-Za-z_-]{0,200}[0-9])[\w-]{12,}"
+    r"|(?:[a-z]{2,8}-){0,2}[A-Za-z]{16,})"
+)
+_IRREGULAR = (
+    ("sk-", _OPENAI, "openai"),
+    ("xox", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9+/-]{8,}", "slack"),
+    ("dapi", r"(?<![A-Za-z0-9])(?:dapi[0-9a-f]{32}(?:-[0-9])?)+", "databricks"),
+)
+
+_ESCAPE = r"\x1b\[[0-9;]{0,8}m|\\[nrt]|%[0-9A-Fa-f]{2}"
+_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
+# A form begins where a word does, or behind what a line end, a space or a colour is written as.
+_BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;]m))"
+_FIELD = r"\[([a-z])(\d+)\]"
+_CUT = 16  # characters of a last field from which on a cut key counts
+_LEAST_ODD = 2  # pairs that no word has, in the fields of a form
+_Row = tuple[str, str, str]  # (kind, literal that a text with it holds, form)
+
+
+class _Index:
+    """The table by what is looked up for each piece of a text."""
+
+    __slots__ = ("inner", "whole")
+
+    def __init__(self) -> None:
+        self.whole: dict[str, list[_Row]] = {}
+        self.inner: list[_Row] = []
+        for row in TABLE:
+            kind, _, form = row.partition(" ")
+            literals = [each for each in re.split(r"\[[a-z]\d+\]", form) if each]
+            literal = max(literals, key=len)
+            pieces = [] if form.startswith("[") else literals[0].translate(_SPACES).split()
+            if not pieces or literals[0].endswith(pieces[0]):
+                self.inner.append((kind, literal, form))
+            else:
+                self.whole.setdefault(pieces[0], []).append((kind, literal, form))
+
+    def rows(self, words: str, pieces: list[str]) -> list[_Row]:
+        """Rows of which a text of these words may hold a value."""
+        found = [row for row in self.inner if row[1] in words]
+        if not self.whole.keys().isdisjoint(pieces):
+            for head in self.whole.keys() & set(pieces):
+                found += [row for row in self.whole[head] if row[1] in words]
+        return sorted(found, key=_by_length) if len(found) > 1 else found
+
+
+def _by_length(row: _Row) -> int:
+    return -len(row[1])  # `sb_secret_` before `secret_`
+
+
+_made: list[_Index] = []
+_expressions: dict[str, re.Pattern[str]] = {}
+
+
+def hide_provided(text: str, words: str) -> str:
+    """The text without credentials of providers. `words` are those of its words that are long enough, by spaces."""
+    if "\\" in words or "%" in words or "\x1b" in words:
+        pieces = compiled(_ESCAPE).sub(" ", words).translate(_SPACES).split()
+    else:
+        pieces = words.translate(_SPACES).split()
+    if not _made:
+        _made.append(_Index())
+    for kind, _, form in _made[0].rows(words, pieces):
+        text = _expression(form).sub(partial(_hidden, kind), text)
+    for needle, source, kind in _IRREGULAR:
+        if needle in words:
+            text = compiled(source).sub(f"[redacted:{kind}]", text)
+    for piece in pieces:
+        if len(piece) >= _GATE and not piece.isdecimal() and _may_be_key(piece):
+            return compiled(_RUN).sub(_hidden_run, text)
+    return text
+
+
+def _may_be_key(piece: str) -> bool:
+    if piece.isalpha():
+        return len(piece) >= _LEAST_MARKED and not piece.islower() and is_drawn(piece)
+    return len(piece) >= _HASH if _HEX.issuperset(piece) else is_drawn(piece)
+
+
+def _hidden(kind: str, match: re.Match[str]) -> str:
+    """A value of a form; words behind its first characters (`re_export_all_the_names`) are none."""
+    body = "".join(match.groups())
+    return f"[redacted:{kind}]" if odd_pairs(body) >= _LEAST_ODD else match[0]
+
+
+def _expression(form: str) -> re.Pattern[str]:
+    """The expression that finds a form: a last field may be cut short, one in the middle may be of another length."""
+    found = _expressions.get(form)
+    if found is None:
+        parts = compiled(_FIELD).split(form)
+        source, last = re.escape(parts[0]), len(parts) - 3
+        for at in range(1, len(parts), 3):
+            each, length = CLASSES[parts[at]], int(parts[at + 1])
+            if at != last:
+                source += rf"([{each}]{{{length // 2},{2 * length}}})"
+            elif parts[at] == "h" and parts[0][-1:].isalnum():
+                source += rf"([{each}]{{{length}}})(?![A-Za-z0-9])"
+            else:
+                source += rf"([{each}]{{{min(length, _CUT)},}}+)=*"
+            source += re.escape(parts[at + 2])
+        begins = "" if form[0] == "/" else _BEGINS
+        if parts[0].isalnum() and last == 1:  # so short a beginning stands in the middle of any base64
+            begins += r"(?<![+/])"
+        found = _expressions[form] = re.compile(begins + source)
+    return found
+
+
+# --- any provider ------------------------------------------------------------------------------------------------
+# Ids have at most 28 drawn characters (128 bits and a time), keys mostly 32 and more; a shorter one is taken for a key
+# where its prefix says so or is an abbreviation that nobody can pronounce.
+_GATE = 10  # characters of one piece at least of a text that is looked at
+_SHORTEST_DRAWN = 5  # characters of each piece that counts
+_LEAST_MARKED, _LEAST_ALONE, _LEAST_PARTS = 20, 30, 45  # drawn characters: prefix that says so, any, no prefix
+_LEAST_ASSIGNED = 24
+_ASSIGNED = r"(?<![A-Za-z0-9])([A-Z][A-Z0-9_]{2,40})=\\{0,3}[\"']?$"
+_FACT = r"ID|HASH|SHA|SUM|DIGEST|TAG|NONCE|REV|COMMIT|VERSION|PUB|CURSOR|DATA|CONTENT"
+_RUN = (
+    r"(?!eyJ)(?<![A-Za-z0-9_.~/+@%-])[A-Za-z0-9](?=[A-Za-z0-9]{0,30}[_.~-]|[A-Za-z0-9]{20})[A-Za-z0-9_.~-]{19,}+"
+    r"(?:[+/=][A-Za-z0-9_+/=-]{0,2000}+)?"
+)
+_MARK = (
+    r"(?i)(?:.*[_.~-])?(?:sk|rk|pk|key|apikey|secret|token|tok|live|prod|test|pat|o?auth|api|access|priv(?:ate)?|pw)"
+    r"(?=[_.~-])"
+)
+_PREFIX = r"[A-Za-z][A-Za-z0-9]{1,15}"
+_VOWEL = r"(?i)[aeiouy]"
+_IDS = frozenset(
+    ("msg", "evt", "txn", "ch", "rs", "fc", "cs", "cmpl", "chatcmpl", "srvtoolu")
+)  # abbreviations before ids
+_FILE = r"\.[a-z][a-z0-9]{0,4}\d?$"
+_HEX = frozenset("0123456789abcdefABCDEF")
+_HASH = 32  # hexadecimal digits
+
+
+def _hidden_run(match: re.Match[str]) -> str:
+    run = match[0][:400]
+    pieces = re.split(r"[^A-Za-z0-9]+", run)
+    long = [piece for piece in pieces if len(piece) >= _SHORTEST_DRAWN]
+    hexes = [piece for piece in long if _HEX.issuperset(piece)]
+    others = [piece for piece in long if not _HEX.issuperset(piece) and is_drawn(piece)]
+    drawn = sum(map(len, others))
+    if drawn < _SHORTEST_DRAWN and sum(map(len, hexes)) < _HASH:
+        return match[0]
+    first = pieces[0]
+    if compiled(_PREFIX).fullmatch(first) is None or (len(first) >= _SHORTEST_DRAWN and is_drawn(first)):
+        is_whole = drawn >= _LEAST_PARTS and run.count(".") >= 2 and compiled(_FILE).search(run) is None
+        is_secret = is_whole or (drawn >= _LEAST_ASSIGNED and _is_assigned(match))
+    elif first in _IDS or first.lower().startswith(("sha", "md5")) or compiled(_FILE).search(run):
+        is_secret = False
+    else:
+        mark = compiled(_MARK).match(run, 0, run.find((others or hexes)[0]) + 1)
+        if mark is not None:
+            rest = "".join(re.split(r"[^A-Za-z0-9]+", run[mark.end() :]))
+            drawn = max(drawn, len(rest) if is_drawn(rest) else 0)
+        strange = odd_pairs(first) > 0 or compiled(_VOWEL).search(first) is None
+        is_secret = drawn >= (_LEAST_MARKED if mark or strange else _LEAST_ALONE) or (
+            (mark is not None or odd_pairs(first) >= _LEAST_ODD)
+            and any(len(piece) >= _HASH and f"_{piece}" in run for piece in hexes)
+        )
+    return "[redacted:secret]" if is_secret else match[0]
+
+
+def _is_assigned(match: re.Match[str]) -> bool:
+    """Whether it is the value of an environment variable (`ACME_LIVE=...`) that is no fact about something."""
+    found = compiled(_ASSIGNED).search(match.string[max(0, match.start() - 50) : match.start()])
+    return found is not None and compiled(_FACT).search(found[1]) is None

@@ -1,0 +1,140 @@
+"""Whole kinds of secrets: each published form, texts of every sort around them, and what only looks like one."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratchet.failures.redaction.provider_forms import TABLE
+from ratchet.failures.redaction.text import redact
+
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
+GOAL = 0.9  # of the forms of a part; those that stay are known, and the benchmark lists them
+
+
+@pytest.fixture
+def values(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield import_module("secretvalues")
+    sys.modules.pop("secretvalues", None)
+
+
+@pytest.mark.parametrize(
+    "frame", ["%s", "error: key %s was rejected", '{"a": "%s", "b": 1}', "x=%s;", "\\n%s\\n", "(%s)"]
+)
+def test_a_value_of_each_row_of_the_table_is_gone(values: ModuleType, frame: str) -> None:
+    for row in TABLE:
+        form = row.partition(" ")[2]
+        drawn = values.draw(frame.replace("%s", f"«{form}»"), random.Random(form))
+        assert drawn.is_hidden(redact(drawn.text)), row
+
+
+@pytest.mark.parametrize("part", ["before", "after", "later"])
+def test_the_goal_is_reached_on_each_part_of_the_written_forms(values: ModuleType, part: str) -> None:
+    texts = [frame for form in values.parts()[part] for frame in values.framed(form)]
+    drawn = [values.draw(text, random.Random(text)) for text in texts]
+    assert sum(each.is_hidden(redact(each.text)) for each in drawn) >= GOAL * len(drawn)
+
+
+def test_redacting_a_second_time_changes_nothing(values: ModuleType) -> None:
+    for forms in values.parts().values():
+        for form in forms:
+            once = redact(values.draw(form, random.Random(form)).text)
+            assert redact(once) == once, form
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cache key: linux-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "cache-key=node-18-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "src/auth/password_hasher.py:12: in verify",
+        "tests/test_token.py:144:9: E501 line too long",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b (HEAD -> main)",
+        '"integrity": "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeo+SfaPg=="',
+        "golang.org/x/sys v0.15.0 h1:h48lPFYpsTvQJZF4EKyI4aLHaev3CxivZmtC0gdNHA4=",
+        "FROM node@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+        "id: 0192f0c1-aaaa-7bbb-8ccc-0123456789ab session-0192f0c1-aaaa-7bbb-8ccc-0123456789ab",
+        "toolu_01A2b3C4d5E6f7G8h9J1k2L3 failed, request req_011CSHoEeqs5C35K2UUqR7Fy, msg_01XFDUDYJgAACzvnptvVoYEL",
+        "resp_68a1b2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3e4f5061 completed",
+        "orders-7c9d4b5f6-x2x8k is not ready",
+        "GET /assets/index-DKJ2j3kA8sdfkjDFJ23x.js 404",
+        "/nix/store/4zhnm5n2l0i4z0jv6ml2cqbh5dpsz2xk-python3-3.11.6/bin/python",
+        "ami-0abcdef1234567890 in subnet-0bb1c79de3EXAMPLE",
+        "password = getpass.getpass()",
+        "token: str | None = None",
+        "def login(user: str, password: str) -> Token:",
+        "self.token_provider = provider.token_provider_factory",
+        "credentials: PayloadUsernamePassword | None = None",
+        "next_token = str(mock_random.uuid4())",
+        'if tag["Key"] == "BisectBatchOnFunctionError":',
+        '"Action": "secretsmanager:GetSecretValue",',
+        "checkpoint_type=session checkpoint_id=5b8d4a21b685",
+        "AppWindowToken{9f4ef63 token=Token{a64f992 ActivityRecord{de9231d u0 com.example",
+        "Signature: 8a477f597d28d172789f06886806bc55",
+        "postgresql://user:password@host/db",
+        'the part before the "-----BEGIN RSA PRIVATE KEY-----" and after',
+        "pass: 12, fail: 3",
+        "  pass: true",
+        "docker run -u root -p 8080:80 image",
+        "psql -U bob -p 5432 -h db",
+        "rsync -u -p a b",
+        "docker compose -p project exec -u root web sh",
+        "ldapsearch -x -b dc=example,dc=org",
+        "curl -b cookies.txt https://example.com",
+        "kind: ConfigMap\ndata:\n  a: b\n",
+        "app.py:1234:E501:line:long",
+        '{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4","e":"AQAB"}',
+        "Authorization: required for this resource",
+        "authorization = AuthorizationPolicy",
+        "the cookie policy, session cookies and cookie=cookie, cls=cls",
+        "library identified by 'name'",
+        "test_the_quick_brown_fox_jumps_over_the_lazy_dog_twice",
+        "x86_64-unknown-linux-gnu-20240115T103000Z-build-17",
+        "from secrets import token_hex",
+    ],
+)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_every_line_of_a_block_value_is_gone() -> None:
+    text = "a: 1\npassword: |\n  first line of it\n  second line\nb: 2\n"
+    found = redact(text)
+    assert "first" not in found
+    assert "second" not in found
+    assert found.startswith("a: 1\npassword: |\n")
+    assert found.endswith("b: 2\n")
+
+
+HOSTILE = (
+    "a1B2-", "k_a1B2c3D4e5F6", "aB3/", "authorization: a=", 'authorization: x a=b"c",', "cookie='a': 'b', ", "-u a ",
+    " -p a ", "docker login -u a -p ", "curl -b a=b; ", "htpasswd -b a b ", "--from-literal=a=", "smbclient //a b",
+    "{kty", '"kty":"d":"', "Private-Lines: 1\naaaa\n", "kind: Secret\ndata:\n  a: b\n", "pass: |\n a\n",
+    "secret: |\n", "a:5432:a:b:", "$2b$a", "user ", "grant for user ", "machine a login a ",
+    "---- BEGIN SSH2 PRIVATE KEY ----", "12→aaaa\n", "?code=", "key=aB3", "key: a_b.", "sig=a/b/", "session_id=ab-",
+    "[redacted:aws]:", "%2F", "\\n", "\x1b[0m", "1//0", "sk_live_", "re_", "v1.0-", "00-us1", "AA:AA",
+    "mnemonic: a b ", "login('a', '", "expect password\nsend ", "X_PAT=", "a@b:c1@", "variable token { default = ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_long_hostile_line_costs_no_more_than_its_length(unit: str) -> None:
+    # No clock: what backtracks would not end within the test run.
+    redact(unit * (150_000 // len(unit)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(HOSTILE), min_size=1, max_size=4).map("".join), st.integers(50, 400))
+def test_a_mixture_of_hostile_pieces_neither_hangs_nor_fails(piece: str, times: int) -> None:
+    once = redact(piece * times)
+    assert redact(once) == redact(redact(once))
