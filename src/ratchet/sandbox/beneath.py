@@ -82,6 +82,16 @@ def read_beneath(root: str | os.PathLike[str], path: str, limit_bytes: int) -> b
     return content
 
 
+def plain_content(file: str | os.PathLike[str], limit_bytes: int) -> bytes:
+    """The first bytes of a plain file, b"" where there is none or it cannot be read. A pipe is not waited for."""
+    try:
+        opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return b""
+    with os.fdopen(opened, "rb") as reading:
+        return reading.read(limit_bytes) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One name below a root: its path, its own status, and the open folder that holds it (valid until the next one)."""

@@ -22,6 +22,7 @@ from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import entries, read_beneath, remove_tree
 from ratchet.sandbox.command import FileChange, View
 from ratchet.sandbox.environments import SETTINGS
+from ratchet.sandbox.git import names_repository
 from ratchet.sandbox.ignore import Ignore
 from ratchet.sandbox.plan import sandbox_uid
 
@@ -101,6 +102,7 @@ class CopiedWorkspace:
 
     def diff(self, since: str | None = None) -> list[FileChange]:
         before, after = self._marked(since or _START), self._scanned(keep=True)
+        left_out = self._left_out(before, after)
         return [
             FileChange(
                 path=path,
@@ -110,7 +112,7 @@ class CopiedWorkspace:
                 after_mode=after[path][0] if path in after else 0,
             )
             for path in sorted({*before, *after})
-            if before.get(path) != after.get(path) and self._counts(path, new=path not in before)
+            if before.get(path) != after.get(path) and path not in left_out
         ]
 
     def read(self, path: str, *, limit_bytes: int = 1_048_576) -> bytes:
@@ -120,7 +122,7 @@ class CopiedWorkspace:
             raise NotFound(f"no file {path!r} in workspace {self.id}") from error
 
     def write(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
-        if not path or any(part in ("", ".", "..", ".git") for part in path.split("/")):
+        if not path or any(part in ("", ".", "..") or names_repository(part) for part in path.split("/")):
             raise Refused(f"{path!r} is not a path within the workspace")
         if (self._place / "files" / path).is_dir():
             raise Refused(f"{path!r} is a folder")
@@ -129,18 +131,18 @@ class CopiedWorkspace:
     def export(self, objects: Path) -> str:
         manifest = self._scanned(keep=True)
         start = self._marked(_START)
-        chosen = {path for path in manifest if self._counts(path, new=path not in start)}
+        left_out = self._left_out(start, manifest)
+        chosen = (path for path in manifest if path not in left_out)
         files = {path: (manifest[path][0], self._content(manifest, path) or b"") for path in chosen}
         return gittree.write_tree(objects, files)
 
     def close(self) -> None:
         remove_tree(self._place)
 
-    def _counts(self, path: str, *, new: bool) -> bool:
-        """A path is part of the project where it is no new one that is ignored, and makes no virtual environment."""
-        return path.rpartition("/")[2] != SETTINGS and not (new and self._ignore.covers_below(path))
-
-    # -- contents --------------------------------------------------------------------------------------------------
+    def _left_out(self, before: Manifest, after: Manifest) -> set[str]:
+        """Those that are no part of the project: the settings of an environment, and whatever is new and ignored."""
+        never = {path for path in (*before, *after) if path.rpartition("/")[2] == SETTINGS}
+        return never | self._ignore.among((path, False) for path in after if path not in before)
 
     def _scanned(self, *, keep: bool) -> Manifest:
         """What the files are now; `keep`: their contents are kept, too."""
@@ -149,7 +151,7 @@ class CopiedWorkspace:
         try:
             for each in entries(root):
                 path, status = os.fsdecode(each.path), each.status
-                if ".git" in path.split("/") or not layers.is_file(status):
+                if any(map(names_repository, path.split("/"))) or not layers.is_file(status):
                     continue
                 found[path] = (layers.git_mode(status), self._hashed(path, status, keep=keep))
         finally:

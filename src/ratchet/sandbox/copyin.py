@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ _log = logging.getLogger(__name__)
 _CHUNK = 1 << 30
 _MODULES = "node_modules"
 _BLOCK = 512  # bytes: the unit of st_blocks, whatever the file system's own is
+_AT_ONCE = 5_000  # so many names git is asked about at once, if there are as many to be had
 _MACHINE = ("/proc", "/sys")
 _MOST_FILES = 300_000
 _MOST_BYTES = 4 << 30
@@ -74,21 +76,25 @@ def chosen(project: Path) -> Iterator[tuple[str, bool]]:
     """What belongs to a workspace: (path relative to the project, is a folder), folders before what is in them."""
     ignore, tracked = Ignore(project), _tracked(project)
     kept_folders = {path[:at] for path in tracked for at, letter in enumerate(path) if letter == "/"}
-    pending = [("", False)]
+    pending = deque([("", False)])
     while pending:
-        above, ignored_above = pending.pop()
-        for each in _within(project, above):
-            path = f"{above}/{each.name}" if above else each.name
-            folder = each.is_dir(follow_symlinks=False)
-            if is_left_out(each.path, each.name, folder=folder):
-                continue
+        found: dict[str, tuple[bool, bool]] = {}
+        while pending and len(found) < _AT_ONCE:
+            above, ignored_above = pending.popleft()
+            for each in _within(project, above):
+                path = f"{above}/{each.name}" if above else each.name
+                folder = each.is_dir(follow_symlinks=False)
+                if not is_left_out(each.path, each.name, folder=folder):
+                    found[path] = folder, ignored_above
+        ignored = ignore.among((path, folder) for path, (folder, above) in found.items() if not above)
+        for path, (folder, ignored_above) in found.items():
             # What git tracks belongs to the project even where a later rule ignores it.
-            ignored = ignored_above or ignore.covers(path, folder=folder)
-            if ignored and path not in (kept_folders if folder else tracked):
+            left = ignored_above or path in ignored
+            if left and path not in (kept_folders if folder else tracked):
                 continue
             yield path, folder
             if folder:
-                pending.append((path, ignored))
+                pending.append((path, left))
 
 
 def _within(project: Path, above: str) -> list[os.DirEntry[str]]:

@@ -12,19 +12,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ratchet.errors import BackendError, NotFound
+from ratchet.sandbox.beneath import plain_content
 
 Verb = Literal[
     "cat-file",
+    "check-ignore",
     "check-ref-format",
     "commit-tree",
     "config",
@@ -39,7 +41,9 @@ Verb = Literal[
 ]
 """Plumbing that neither fetches nor checks out: the only git that is needed."""
 
+_REPOSITORY = re.compile(r"(?:\.git|git~\d+)[. ]*(?::.*)?", re.IGNORECASE | re.ASCII | re.DOTALL)
 _TIMEOUT_S = 60.0
+_ASKED_TIMEOUT_S = 5.0  # some rules cost git hours (`**/a/**/a/...`), none costs our own reading of them so much
 _SMALL_BYTES = 1 << 20
 _SHARED = ("refs", "packed-refs", "logs", "reftable", "shallow")
 _LAYOUT = {
@@ -78,6 +82,13 @@ class Repository:
     """The folder of its objects and refs; another one than `own` in a linked work tree."""
 
 
+def names_repository(name: str) -> bool:
+    """Whether a name is `.git` to some file system: in any case, with signs that are not seen (HFS+), with dots, spaces
+    or a stream behind it, or as its short name (NTFS)."""
+    seen = name if name.isascii() else "".join(each for each in name if unicodedata.category(each) != "Cf")
+    return _REPOSITORY.fullmatch(seen) is not None
+
+
 def find(folder: Path) -> Repository | None:
     """Find the repository that a folder belongs to, by its `.git`. A bare repository is never taken for one: a clone
     may carry it as plain files."""
@@ -100,23 +111,49 @@ def opened(folder: Path) -> Iterator[Git]:
         yield Git(repository, Path(scratch))
 
 
+def ignored(top: Path, paths: Iterable[str], *, exclude: bytes) -> frozenset[str]:
+    """Those of these paths below a folder that its .gitignore files, and the rules `exclude`, leave out. It need not be
+    a repository. Raises BackendError where git cannot tell."""
+    top = top.resolve()
+    with tempfile.TemporaryDirectory(prefix="ratchet-git-") as scratch:
+        own = Path(scratch)
+        _prepare(own, "ref: refs/heads/none\n", bare=False)
+        for name in ("refs", "info"):
+            (own / name).mkdir()
+        (own / "info" / "exclude").write_bytes(exclude)
+        # A path that began with a colon would be a question of another kind.
+        asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+        environ = {"GIT_WORK_TREE": str(top)}
+        done = _started(
+            own,
+            top,
+            "check-ignore",
+            "-z",
+            "--stdin",
+            "--no-index",
+            environ=environ,
+            content=asked,
+            timeout_s=_ASKED_TIMEOUT_S,
+        )
+    if done.returncode not in (0, 1):
+        raise BackendError(f"git cannot say what is ignored in {top}: {_said(done)}")
+    return frozenset(os.fsdecode(path)[2:] for path in done.stdout.split(b"\0") if path)
+
+
 class Git:
     """Git on one repository, with an index of its own."""
 
     def __init__(self, repository: Repository, scratch: Path) -> None:
         self.repository = repository
         self._own = scratch
-        (scratch / "hooks").mkdir()
-        (scratch / "objects").mkdir()
         # A link of that name is an old way to say `ref:`; git takes no other link for a HEAD.
         head = repository.own / "HEAD"
-        text = f"ref: {head.readlink()}\n" if head.is_symlink() else _text(head)
-        (scratch / "HEAD").write_text(text, encoding="utf-8", errors="surrogateescape")
+        _prepare(scratch, f"ref: {head.readlink()}\n" if head.is_symlink() else _text(head), bare=True)
         shared = (repository.common / name for name in _SHARED)
         for each in (*filter(Path.exists, shared), *repository.own.glob("sharedindex.*")):
             (scratch / each.name).symlink_to(each)
-        (scratch / "config").write_text(_SETTINGS, encoding="utf-8")
-        (scratch / "config").write_text(_SETTINGS + self._layout(), encoding="utf-8")
+        with (scratch / "config").open("a", encoding="utf-8") as settings:
+            settings.write(self._layout())
 
     def tracked(self) -> frozenset[str]:
         """Paths that the repository's own index names, relative to its root. Raises BackendError where git cannot read
@@ -124,7 +161,7 @@ class Git:
         index = self.repository.own / "index"
         if not index.is_file():
             return frozenset()
-        listed = self._started("ls-files", "-z", environ={"GIT_INDEX_FILE": str(index)})
+        listed = self._run("ls-files", "-z", environ={"GIT_INDEX_FILE": str(index)})
         if listed.returncode != 0:
             raise BackendError(f"git cannot read {index}: {_said(listed)}")
         return frozenset(os.fsdecode(path) for path in listed.stdout.split(b"\0") if path)
@@ -142,14 +179,14 @@ class Git:
         named = {f"GIT_{role}_NAME": who for role in ("AUTHOR", "COMMITTER") if who}
         mails = {f"GIT_{role}_EMAIL": f"{who.lower()}@localhost" for role in ("AUTHOR", "COMMITTER") if who}
         index = {"GIT_INDEX_FILE": str(self._own / "index")}
-        return self._started(verb, *words, content=content, environ=named | mails | index)
+        return self._run(verb, *words, content=content, environ=named | mails | index)
 
     def _layout(self) -> str:
         """Those settings of the repository that say how it is laid out, each with a value that is known."""
         file = self.repository.common / "config"
         if not any(key.partition(".")[2] in _text(file).lower() for key in _LAYOUT):
             return ""
-        listed = self._started("config", "--file", str(file), "--no-includes", "--null", "--list", environ={})
+        listed = self._run("config", "--file", str(file), "--no-includes", "--null", "--list", environ={})
         found = ""
         for line in listed.stdout.decode("utf-8", "replace").split("\0"):
             key, _, value = line.partition("\n")
@@ -162,32 +199,47 @@ class Git:
                 found += f"[{section}]\n\t{name} = {value}\n"
         return found
 
-    def _started(
+    def _run(
         self, verb: Verb, *words: str, environ: dict[str, str], content: bytes = b""
     ) -> subprocess.CompletedProcess[bytes]:
-        path = _path(self.repository.top)
-        program = shutil.which("git", path=path)
-        if program is None:
-            raise BackendError("there is no git on this machine: install it, or ask for a patch")
-        environ = {
-            **_ENVIRON,
-            "PATH": path,
-            "GIT_DIR": str(self._own),
-            "GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects"),
-            **environ,
-        }
-        try:
-            return subprocess.run(  # noqa: S603  (our git folder names nothing that could be run)
-                [program, verb, *words],
-                cwd=self._own,
-                env=environ,
-                input=content,
-                capture_output=True,
-                timeout=_TIMEOUT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise BackendError(f"git cannot be run: {error}") from error
+        objects = {"GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects")}
+        return _started(self._own, self.repository.top, verb, *words, environ=objects | environ, content=content)
+
+
+def _prepare(own: Path, head: str, *, bare: bool) -> None:
+    """Make a git folder of our own, without hooks."""
+    for name in ("hooks", "objects"):
+        (own / name).mkdir()
+    (own / "HEAD").write_text(head, encoding="utf-8", errors="surrogateescape")
+    (own / "config").write_text(f"{_SETTINGS}\tbare = {str(bare).lower()}\n", encoding="utf-8")
+
+
+def _started(
+    own: Path,
+    top: Path,
+    verb: Verb,
+    *words: str,
+    environ: dict[str, str],
+    content: bytes = b"",
+    timeout_s: float = _TIMEOUT_S,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a git folder of our own; `top` is the work tree, whose programs are not found."""
+    path = _path(top)
+    program = shutil.which("git", path=path)
+    if program is None:
+        raise BackendError("there is no git on this machine: install it, or ask for a patch")
+    try:
+        return subprocess.run(  # noqa: S603  (our git folder names nothing that could be run)
+            [program, verb, *words],
+            cwd=own,
+            env={**_ENVIRON, "PATH": path, "GIT_DIR": str(own), **environ},
+            input=content,
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BackendError(f"git cannot be run: {error}") from error
 
 
 def _path(top: Path) -> str:
@@ -209,12 +261,4 @@ def _named(file: Path, mark: str) -> str:
 
 
 def _text(file: Path) -> str:
-    """A small plain file's text, "" where there is none. A pipe is not waited for."""
-    try:
-        opened_file = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return ""
-    with os.fdopen(opened_file, "rb") as reading:
-        if not stat.S_ISREG(os.fstat(opened_file).st_mode):
-            return ""
-        return reading.read(_SMALL_BYTES).decode("utf-8", "surrogateescape")
+    return plain_content(file, _SMALL_BYTES).decode("utf-8", "surrogateescape")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import read_beneath, remove_tree
 from ratchet.sandbox.command import FileChange, View
 from ratchet.sandbox.environments import SETTINGS
+from ratchet.sandbox.git import names_repository
 from ratchet.sandbox.ignore import Ignore
 from ratchet.sandbox.layers import Stack
 from ratchet.sandbox.plan import sandbox_uid
@@ -113,6 +114,7 @@ class LayeredWorkspace:
             for stack, other in ((before, after), (after, before)):
                 if other.replaces_folder(path, shared):
                     names.update(stack.files_below(path))
+        names -= self._left_out(names, {path for path in names if before.file(path) is None})
         return [each for path in sorted(names) if (each := self._change(path, before, after)) is not None]
 
     def read(self, path: str, *, limit_bytes: int = 1_048_576) -> bytes:
@@ -124,7 +126,7 @@ class LayeredWorkspace:
     def write(self, path: str, content: bytes, *, mode: int = 0o644) -> None:
         uid = sandbox_uid()
         parts = path.split("/")
-        if not path or any(part in ("", ".", "..", ".git") for part in parts):
+        if not path or any(part in ("", ".", "..") or names_repository(part) for part in parts):
             raise Refused(f"{path!r} is not a path within the workspace")
         now, top = self._now(), self._layer(self._load()[-1])
         for depth in range(1, len(parts)):
@@ -142,11 +144,13 @@ class LayeredWorkspace:
 
     def export(self, objects: Path) -> str:
         now = self._now()
-        files: dict[str, tuple[int, bytes]] = {}
-        for path in now.files_below(""):
-            found = now.find(path)
-            if found is not None and self._counts(path, new=found.layer != now.base):
-                files[path] = (layers.git_mode(found.status), layers.content(found, path))
+        found = {path: held for path in now.files_below("") if (held := now.find(path)) is not None}
+        left_out = self._left_out(found, {path for path, held in found.items() if held.layer != now.base})
+        files = {
+            path: (layers.git_mode(held.status), layers.content(held, path))
+            for path, held in found.items()
+            if path not in left_out
+        }
         return gittree.write_tree(objects, files)
 
     def close(self) -> None:
@@ -198,20 +202,22 @@ class LayeredWorkspace:
 
     def _change(self, path: str, before: Stack, after: Stack) -> FileChange | None:
         old, new = before.file(path), after.file(path)
-        if (old is None and new is None) or not self._counts(path, new=old is None):
-            return None
         was, was_mode = (None, 0) if old is None else (layers.content(old, path), layers.git_mode(old.status))
         now, now_mode = (None, 0) if new is None else (layers.content(new, path), layers.git_mode(new.status))
         if (was, was_mode) == (now, now_mode):
             return None
         return FileChange(path=path, before=was, after=now, before_mode=was_mode, after_mode=now_mode)
 
-    def _counts(self, path: str, *, new: bool) -> bool:
-        """Whether a path is part of the project: no repository, no environment, and nothing new that is ignored."""
-        parts = path.split("/")
-        if ".git" in parts or parts[-1] == SETTINGS or parts[0] in self._beside:
-            return False
-        return not (new and self._ignore.covers_below(path))
+    def _left_out(self, paths: Iterable[str], new: Collection[str]) -> set[str]:
+        """Those that are no part of the project: repositories, environments, and whatever is new and ignored."""
+        never = {
+            path
+            for path in paths
+            if (parts := path.split("/"))[0] in self._beside
+            or parts[-1] == SETTINGS
+            or any(map(names_repository, parts))
+        }
+        return never | self._ignore.among((path, False) for path in new)
 
     def _make_folder(self, now: Stack, top: Path, path: str, uid: int | None) -> None:
         found = now.find(path)

@@ -26,6 +26,8 @@ from ratchet.errors import NotFound, UsageError
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.improving.settings.knob import Choice, Knob, Range
 from ratchet.records import Json
+from ratchet.sandbox.git import names_repository
+from ratchet.sandbox.wildcards import compiled
 
 FILE_NAME = "ratchet-agent.toml"
 KEYS = ("command", "callable", "url", "changes", "settings", "knobs", "check", "net", "pass_env", "readable")
@@ -68,9 +70,11 @@ def agent_of(
 def may_change(agent: Agent, path: str) -> bool:
     """Whether a file of the agent's folder is declared as one that may change. Its declaration never is."""
     parts = PurePosixPath(path).parts
-    if not parts or path.startswith("/") or ".." in parts or ".git" in parts or path == FILE_NAME:
+    if not parts or path.startswith("/") or ".." in parts or path == FILE_NAME or any(map(names_repository, parts)):
         return False
-    return any(_globbed(glob).fullmatch(path) for glob in agent.changes)
+    # A folder's name with a closing slash means all that is in it.
+    globs = (f"{glob}**" if glob.endswith("/") else glob for glob in agent.changes)
+    return any(compiled(glob, loose=True).fullmatch(path) for glob in globs)
 
 
 def shown(agent: Agent) -> str:
@@ -351,23 +355,6 @@ def _glob(glob: str, path: Path) -> str:
     if not parts or glob.startswith("/") or ".." in parts:
         raise UsageError(f"{path}: changes names {glob!r}; use globs of files within the folder, such as prompts/*.md")
     return glob.removeprefix("./")
-
-
-def _globbed(glob: str) -> re.Pattern[str]:
-    """A glob as a pattern of whole paths: `*` and `?` stay within a folder's name, `**` does not; a folder's name
-    with a closing slash means all that is in it."""
-    glob = f"{glob}**" if glob.endswith("/") else glob
-    made, at = "", 0
-    while at < len(glob):
-        if glob.startswith("**/", at):
-            made, at = made + "(?:[^/]+/)*", at + 3
-        elif glob.startswith("**", at):
-            made, at = made + ".*", at + 2
-        elif glob[at] in "*?":
-            made, at = made + ("[^/]*" if glob[at] == "*" else "[^/]"), at + 1
-        else:
-            made, at = made + re.escape(glob[at]), at + 1
-    return re.compile(made)
 
 
 def _existing(path: Path, folder: Path) -> Path:

@@ -14,13 +14,13 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from fnmatch import translate
-from functools import cache
 from pathlib import PurePosixPath
 
 from ratchet.healing.episode import Task
 from ratchet.healing.patches import LINK_MODE
 from ratchet.sandbox.command import FileChange
+from ratchet.sandbox.git import names_repository
+from ratchet.sandbox.wildcards import compiled
 
 MOST_BYTES = 8_388_608
 """Of one answer: what is larger is no edit but data."""
@@ -38,7 +38,7 @@ _HARNESS_NAMES = re.compile(
     r"|\.coveragerc|(?:jest|vitest|karma|ava|playwright|cypress)\.conf(?:ig)?\..*|\.mocharc.*|\.npmrc|\.yarnrc.*"
     r"|\.?justfile|pyvenv\.cfg|rust-toolchain.*|py\.test"
 )
-_HARNESS_FOLDERS = frozenset((".git", ".ratchet", ".cargo", ".github", "_pytest", "pluggy", "site-packages"))
+_HARNESS_FOLDERS = frozenset((".ratchet", ".cargo", ".github", "_pytest", "pluggy", "site-packages"))
 _SHADOWED = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "unittest", "doctest", "hypothesis"))
 _MAKEFILES = frozenset(("makefile", "gnumakefile"))
 _JSON_PARTS = ("scripts", "jest", "mocha", "ava", "vitest", "nyc", "c8", "type", "workspaces")
@@ -77,7 +77,10 @@ def is_test_module(path: str) -> bool:
 def is_harness(path: str) -> bool:
     """Whether a path steers the runner of tests, or what the interpreter does before it."""
     pure = PurePosixPath(path)
-    return bool(_HARNESS_FOLDERS & set(pure.parts)) or _HARNESS_NAMES.fullmatch(pure.name) is not None
+    # On a disk without case, another spelling is the same file.
+    parts = [part.casefold() for part in pure.parts]
+    held = any(part in _HARNESS_FOLDERS or names_repository(part) for part in parts)
+    return held or _HARNESS_NAMES.fullmatch(parts[-1] if parts else "") is not None
 
 
 def graders(check: Sequence[str]) -> frozenset[str]:
@@ -100,20 +103,8 @@ def matches(path: str, glob: str) -> bool:
     pattern = glob.strip().removeprefix("./").rstrip("/")
     candidates = [path, *(str(each) for each in PurePosixPath(path).parents)]
     if "/" not in pattern:
-        return any(_compiled(pattern).fullmatch(PurePosixPath(each).name) for each in candidates)
-    return any(_compiled(pattern).fullmatch(each) for each in candidates)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(
-        "".join(
-            "(?:.*/)?" if part == "**/" else ".*" if part == "**" else re.sub(r"\.\*", "[^/]*", translate(part)[4:-3])
-            for part in re.split(r"(\*\*/|\*\*)", pattern)
-            if part
-        ),
-        re.DOTALL,
-    )
+        candidates = [PurePosixPath(each).name for each in candidates]
+    return pattern in candidates or any(map(compiled(pattern, loose=True).fullmatch, candidates))
 
 
 def _of_path(change: FileChange, protected: Iterable[str]) -> str:
