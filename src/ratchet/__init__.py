@@ -11,8 +11,7 @@ Everything that ran is an Outcome; every edit is a Change under Trial; what was 
 Nothing is imported until it is used: `import ratchet` costs a host nothing, and a hook stays quick.
 """
 
-from __future__ import annotations
-
+# No import at all, not even `__future__`: under `python -m ratchet` it could come from the working directory.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ratchet.aio import AsyncRatchet

@@ -75,7 +75,7 @@ def loaded(code: str, stdin: bytes = b"") -> set[str]:
 
 
 def test_importing_ratchet_loads_nothing_else() -> None:
-    assert loaded("import ratchet") - loaded("") == {"ratchet", "__future__"}
+    assert loaded("import ratchet") - loaded("") == {"ratchet"}
 
 
 def test_a_session_start_without_lessons_loads_neither_json_nor_sqlite(tmp_path: Path) -> None:

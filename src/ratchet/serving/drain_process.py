@@ -1,7 +1,7 @@
 """The process beside a server that moves the journal into the store, so that requests never wait for it.
 
-`python -m ratchet.draining HOME SECONDS`: drains every so often until its standard input ends, which is when the server
-does, however it ends. A line of JSON on standard output tells of each drain that moved something.
+`python -P -m ratchet.serving.drain_process HOME SECONDS`: drains every so often until its standard input ends, which is
+when the server does, however it ends. A line of JSON on standard output tells of each drain that moved something.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def scene(folder: Path) -> Iterator[Scene]:
     (outside / "secret.txt").chmod(0o666)
     above = os.environ.get(SHELL_KEY)
     os.environ[SHELL_KEY] = secret
-    victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    victim = subprocess.Popen([sys.executable, "-I", "-c", "import time; time.sleep(600)"])
     shm_id = _shared_memory()
     try:
         with _listening(outside, work, secret) as port:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +29,7 @@ from ratchet.sandbox.choice import Sandboxes, opens
 from ratchet.sandbox.command import View
 
 ExecutorName = Literal["threads", "processes"]
+_SAFE_PATH = "PYTHONSAFEPATH"  # what -P is as a variable
 MOST_BYTES = 134_217_728
 """Of an agent's own files: more is a data set, which belongs beside them (`readable`)."""
 
@@ -52,8 +54,9 @@ def executing(name: ExecutorName, parallel: int) -> Iterator[Executor]:
     made: Executor
     if name == "processes":
         # Not forked: a fork of a process with threads takes along locks that nobody will ever release.
-        context = multiprocessing.get_context("spawn")
-        made = ProcessPoolExecutor(parallel, mp_context=context, initializer=_end_with_driver)
+        begin = partial(_begin, os.environ.get(_SAFE_PATH))
+        with _safe_path():  # its locks start a process, too
+            made = ProcessPoolExecutor(parallel, mp_context=_SafeContext(), initializer=begin)
     else:
         made = ThreadPoolExecutor(parallel, thread_name_prefix="ratchet-bench")
     try:
@@ -102,9 +105,40 @@ def _workdir(sandbox: Sandbox, view: View) -> str:
     return PLACE if sandbox.overlays or sandbox.name == "docker" else str(view.folder.resolve())
 
 
-def _end_with_driver() -> None:
-    """In a new worker. Ctrl-C reaches every process of a terminal: which evaluations end, the driver says. And whatever
-    ends the driver ends the worker, which would wait for jobs for ever."""
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """What multiprocessing starts meanwhile imports nothing from the working directory, which may be a stranger's: it
+    runs `python -c`, and takes no options but this process's own."""
+    above = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        _set_safe_path(above)
+
+
+def _set_safe_path(value: str | None) -> None:
+    if value is None:
+        os.environ.pop(_SAFE_PATH, None)
+    else:
+        os.environ[_SAFE_PATH] = value
+
+
+class _SafeProcess(SpawnProcess):
+    def start(self) -> None:
+        with _safe_path():
+            super().start()
+
+
+class _SafeContext(SpawnContext):
+    Process = _SafeProcess
+
+
+def _begin(safe_path: str | None) -> None:
+    """In a new worker: agents get the environment as it was. Ctrl-C reaches every process of a terminal: which
+    evaluations end, the driver says. And whatever ends the driver ends the worker, which would wait for jobs for
+    ever."""
+    _set_safe_path(safe_path)
     signal.signal(signal.SIGINT, _not_ours)  # no SIG_IGN: agents would inherit it
     driver = multiprocessing.parent_process()
     assert driver is not None

@@ -57,10 +57,17 @@ async def _listen(held: Served, process: Process) -> None:
         await _end(process)
 
 
+def command(held: Served) -> list[str]:
+    """How it is started. -P: with no module of the folder that the server runs in, which may be a stranger's."""
+    words = [str(held.runtime.home), str(held.serving.drain_s)]
+    return [sys.executable, "-P", "-m", "ratchet.serving.drain_process", *words]
+
+
 async def _started(held: Served) -> Process:
-    command = [sys.executable, "-m", "ratchet.serving.drain_process", str(held.runtime.home), str(held.serving.drain_s)]
     environ = {name: value for name, value in os.environ.items() if name != SERVE_TOKEN}
-    return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=environ, start_new_session=True)
+    return await asyncio.create_subprocess_exec(
+        *command(held), stdin=PIPE, stdout=PIPE, env=environ, start_new_session=True
+    )
 
 
 async def _end(process: Process) -> None:
