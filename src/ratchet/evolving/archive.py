@@ -84,7 +84,7 @@ class Archive:
         return self.add(files)
 
     def changes(self, old: str, new: str) -> tuple[FileChange, ...]:
-        """What differs between two trees, by path."""
+        """Compare two trees, by path."""
         return differences(self.files(old), self.files(new))
 
     def carried_over(self, old: str, new: str, onto: str) -> str | None:
@@ -127,13 +127,13 @@ class Archive:
         return place
 
     def intact(self, tree: str) -> bool:
-        """Whether the folder of a tree, where there is one, still holds just that."""
+        """Tell whether the folder of a tree, where there is one, still holds just that."""
         place = self._versions / tree
         return not place.exists() or self.add(read_files(place)) == tree
 
 
 def differences(old: Files, new: Files) -> tuple[FileChange, ...]:
-    """What differs between two sets of files, by path."""
+    """Compare two sets of files, by path."""
     found = []
     for path in sorted({*old, *new}):
         was, now = old.get(path), new.get(path)

@@ -261,7 +261,7 @@ class EvolveBook:
     # -- take it -------------------------------------------------------------------------------------------------------
 
     def changes(self, run: str, n: int | None = None) -> tuple[FileChange, ...]:
-        """What a candidate (the winner, unless given) changes of the agent as it was, its settings in the agent's
+        """List what a candidate (the winner, unless given) changes of the agent as it was, its settings in the agent's
         declaration included. Raises NotFound; Refused where the declaration cannot be edited."""
         candidates, held = self.candidates(run), self.show(run)
         chosen = _winner(held, candidates) if n is None else _numbered(run, candidates, n)

@@ -63,7 +63,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a run is worth, measured on tasks that nobody had seen: the winner, the agent as it was, and best-of-N."""
+    """Worth of a run, measured on tasks that nobody had seen: the winner, the agent as it was, and best-of-N."""
 
     baseline: float
     winner: float

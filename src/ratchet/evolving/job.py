@@ -49,8 +49,8 @@ class ProposalJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """What became of one asking. `proposed`: the workspace's files and `settings` are the candidate. `nothing`: no idea
-    this time. `refused`: it cannot work on such an agent at all, and `reason` names the remedy."""
+    """Result of asking a proposer once. `proposed`: the workspace's files and `settings` are the candidate. `nothing`:
+    no idea this time. `refused`: it cannot work on such an agent at all, and `reason` names the remedy."""
 
     status: Literal["proposed", "nothing", "refused"]
     hypothesis: str = ""
@@ -75,7 +75,7 @@ class AgentProposer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposerOptions:
-    """How a proposer is set up. Entry points of the group `ratchet.agent_proposers` are called with it."""
+    """Set-up of a proposer. Entry points of the group `ratchet.agent_proposers` are called with it."""
 
     argument: str = ""
     """What follows the colon of the name: the command of `command:...`, the file of `script:...`."""

@@ -39,7 +39,7 @@ class EvolveAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvolveMeans:
-    """What a run may use, told anew by whoever runs or resumes it; none of it is written down.
+    """Means of a run, given anew by whoever runs or resumes it; none of it is written down.
 
     `net`, `environ` and `readable` are for proposers that run programs. `unsafe` runs everything as plain processes.
     `proposer`, `measure` and `executor` stand in for those by name.
@@ -65,7 +65,7 @@ class EvolveMeans:
 
 
 def resolution(asked: EvolveAsked) -> str:
-    """What the gate tasks of a benchmark can and cannot see, in one sentence."""
+    """Say what the gate tasks of a benchmark can and cannot see, in one sentence."""
     level = asked.fdr / asked.proposals
     pairs = needed_pairs(0.5, asked.mde, level)
     tasks = len(asked.benchmark.of("gate"))

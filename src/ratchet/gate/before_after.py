@@ -1,4 +1,4 @@
-"""Where no coin can be tossed: what a comparison of before and after may say, and when to stop regardless. Pure.
+"""Compare before and after where no coin can be tossed, and say when to stop regardless. Pure.
 
 Without a control arm nothing can tell a change that hurts from an outage that began with it, and a short history cannot
 tell a change that hurts from chance. So this advises, says so, and refuses to arm where it would be blind. The sounder
@@ -20,7 +20,7 @@ CAVEAT = "no control arm: an outage that began with the change looks the same as
 
 
 def history_needed(rate: float, drop: float, *, alpha: float = 0.05) -> int:
-    """How many old calls a before/after test must know before it can see success fall from `rate` by `drop`.
+    """Count the old calls that a before/after test needs to see success fall from `rate` by `drop`.
 
     log(1/alpha) / KL(rate || rate - drop): with fewer, the data after the change could not reach 1/alpha against every
     history that fits. 60 for .95 -> .85, 117 for .80 -> .70 at .05.
@@ -70,8 +70,8 @@ def _at_most(count: int, total: int, rate: float) -> float:
 
 
 def streak_limit(units: int, before: tuple[int, int]) -> int | None:
-    """How many failures in a row, ending at unit number `units` after the change, stop it: None without history, and
-    where all of it failed.
+    """Count the failures in a row, ending at unit number `units` after the change, that stop it: None without history,
+    and where all of it failed.
 
     k(t) = max(3, ceil(log(t (t + 1) / .005) / log(1 / q))), q the upper 99.5 % bound of the old failure rate: a streak
     of k has probability at most q^k, and .005 / (t (t + 1)) sums to .005 over all t.
@@ -85,7 +85,7 @@ def streak_limit(units: int, before: tuple[int, int]) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What a before/after comparison may say. It is advice: nothing is reverted on `looks worse` unless a person, or a
+    """Advice from a before/after comparison, no decision: nothing is reverted on `looks worse` unless a person, or a
     rule of theirs, says so; `stop` is the hard stop."""
 
     verdict: Literal["too little history", "wait", "looks worse", "stop"]
@@ -135,7 +135,7 @@ class BeforeAfter:
 
     @property
     def armed(self) -> bool:
-        """Whether the history suffices to see a fall of `drop`."""
+        """Tell whether the history suffices to see a fall of `drop`."""
         return self._before[1] >= self._needed and self._floor > 0
 
     def update(self, *, ok: bool) -> None:
@@ -161,7 +161,7 @@ class BeforeAfter:
 
     @property
     def advice(self) -> Advice:
-        """What may be said now."""
+        """Return what may be said now."""
         e_value = self.e_value
         if self._stopped_by:
             why = f"{self._stopped_by} failures in a row, more than the history allows; {CAVEAT}"

@@ -1,4 +1,4 @@
-"""What the gate's tests are made of: tables of bets, the wealth of a mixture of them, and checked arguments. Pure.
+"""Parts of the gate's tests: tables of bets, the wealth of a mixture of them, and checked arguments. Pure.
 
 A table holds, for each bet of a mixture, the logarithm by which one unit of each cell of `Counts` multiplies its
 wealth. Tables depend on constants and a share only, so they are computed once and shared by all tests.

@@ -1,4 +1,4 @@
-"""How much do lessons help? Statistics on counts of a coin-tossed experiment, valid whenever one looks.
+"""Measure how much lessons help. Statistics on counts of a coin-tossed experiment, valid whenever one looks.
 
 Everything here is a function of integers, (successes, failures) per arm and per share, so that merging processes adds
 integers and two machines agree. The share of a unit is the probability with which it was shown its lesson.

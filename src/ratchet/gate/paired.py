@@ -61,7 +61,7 @@ class PairedGate:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were counted."""
+        """Number of pairs counted."""
         return self._n
 
     @property
@@ -81,8 +81,8 @@ class PairedGate:
 
 
 class EvidenceLedger:
-    """How strong the next proposal's evidence must be, so that the expected share of false keeps stays at most `fdr` at
-    any time of a run, whatever depends on what (e-LOND: Xu and Ramdas 2024).
+    """Set how strong the next proposal's evidence must be, so that the expected share of false keeps stays at most
+    `fdr` at any time of a run, whatever depends on what (e-LOND: Xu and Ramdas 2024).
 
     `planned`: how many proposals the run will make (levels are spread evenly; proposals beyond it get the last level),
     or None for an open-ended run.

@@ -47,7 +47,7 @@ class Switchback:
 
     @property
     def new_arm(self) -> bool:
-        """Whether the open block runs the new setting: by its number alone, so the same in every process."""
+        """Tell whether the open block runs the new setting: by its number alone, so the same in every process."""
         return ids.toss(self._salt, self._trial, f"block-{self._number}", share=self._share)
 
     def update(self, *, score: float, now_s: float) -> Block | None:

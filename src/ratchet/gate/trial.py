@@ -46,7 +46,7 @@ def ramp(units: int, *, calls_per_day: float) -> float:
 
 
 def neutral_allowance(charges: Iterable[tuple[float, float]], *, now_s: float) -> float:
-    """How large a margin a target may still grant to changes declared neutral: 5 points in any 91 days.
+    """Compute the margin that a target may still grant to changes declared neutral: 5 points in any 91 days.
 
     `charges`: (when it was kept, its margin) of each change the target kept on non-inferiority.
     """
@@ -56,7 +56,7 @@ def neutral_allowance(charges: Iterable[tuple[float, float]], *, now_s: float) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a trial was opened for. Frozen: weights, margins and horizon never change while data come in.
+    """Purpose and limits of a trial. Frozen: weights, margins and horizon never change while data come in.
 
     `metrics`: those whose values exist at open; success always does. `purpose`: the metric that must be proven better
     for a keep. `neutral_margin`: for a change declared neutral, the success it may lose (at most .02) instead.
@@ -174,7 +174,7 @@ class TrialGate:
             self._settled = "keep"
 
     def _is_harmful(self) -> bool:
-        """Whether the evidence has reached 1/alpha; the canary's is computed only where its bound suffices."""
+        """Tell whether the evidence has reached 1/alpha; the canary's is computed only where its bound suffices."""
         limit = 1 / self.plan.alpha
         rest = sum([self._weights[metric] * bet.e_value for metric, bet in self._harm.items()])
         share = self._weights["success"]
@@ -186,7 +186,7 @@ class TrialGate:
 
     @property
     def is_better(self) -> bool:
-        """Whether the purpose has been proven, at this or an earlier unit."""
+        """Tell whether the purpose has been proven, at this or an earlier unit."""
         return self._gain.decision == "revert" if self._gain else self.promote.decision == "keep"
 
     @property
@@ -205,11 +205,11 @@ class TrialGate:
 
     @property
     def decision(self) -> Literal["wait", "keep", "revert"]:
-        """What the evidence says; once it is not `wait`, it stays."""
+        """Decide by the evidence; once it is not `wait`, it stays."""
         return self._settled
 
     def verdict(self, *, age_s: float = 0.0) -> Verdict:
-        """What to do now with a trial that is `age_s` old.
+        """Decide what to do now with a trial that is `age_s` old.
 
         `undecided`: 5,000 units or 14 days told nothing, the old setting stays. `pause`: both arms are failing, so that
         neither says anything about the change.
@@ -222,7 +222,7 @@ class TrialGate:
 
     @property
     def is_outage(self) -> bool:
-        """Whether the last 8 units of both arms failed, each arm having succeeded before."""
+        """Tell whether the last 8 units of both arms failed, each arm having succeeded before."""
         ok_new = any(cells[2] for cells in self.canary.counts.values())
         ok_old = any(cells[3] for cells in self.canary.counts.values())
         return min(self._streaks) >= OUTAGE_STREAK and ok_new and ok_old

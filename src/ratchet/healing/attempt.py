@@ -162,7 +162,7 @@ class Checks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """What a solver left: its own account, and the changes that are its answer (against the beginning)."""
+    """Answer of a solver: its own account, and the changes that are its answer (against the beginning)."""
 
     solved: Solved
     changes: tuple[FileChange, ...] = ()

@@ -43,7 +43,7 @@ CHECK_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
-    """Where a result goes. Without any, nothing outside the workspace changes."""
+    """Destination of a result. Without any, nothing outside the workspace changes."""
 
     to: Literal["", "apply", "branch", "patch"] = ""
     name: str = ""
@@ -86,7 +86,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What an episode may use, told anew by whoever runs or resumes it; none of it is written down.
+    """Means of an episode, given anew by whoever runs or resumes it; none of it is written down.
 
     `net`, `environ` and `readable` are for solvers that run programs. `unsafe` runs everything as plain processes.
     `solver` and `memory` stand in for those by name and of the store.

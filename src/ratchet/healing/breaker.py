@@ -34,7 +34,7 @@ def why_stop(attempts: Sequence[Attempt], budget: Budget, *, spent: str = "", ca
 
 
 def opened(attempts: Sequence[Attempt], limit: int) -> bool:
-    """Whether the last `limit` attempts have one signature and brought the files to no state that is new.
+    """Tell whether the last `limit` attempts have one signature and brought the files to no state that is new.
 
     Signatures are compared, never messages: a process number or a time in the message changes nothing.
     """
@@ -47,5 +47,5 @@ def opened(attempts: Sequence[Attempt], limit: int) -> bool:
 
 
 def streak(attempts: Sequence[Attempt]) -> int:
-    """How many attempts in a row have led nowhere new, the last one included: `opened` holds for that many."""
+    """Count the attempts in a row that led nowhere new, the last one included: `opened` holds for that many."""
     return next((n for n in range(len(attempts), 1, -1) if opened(attempts, n)), min(len(attempts), 1))

@@ -130,7 +130,7 @@ def projects(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare:
-    """What is compared. `check` is that of every task (empty: each one's own)."""
+    """Subject of a comparison. `check` is that of every task (empty: each one's own)."""
 
     folder: Path
     seeds: int = 1

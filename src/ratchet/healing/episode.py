@@ -17,7 +17,7 @@ SolvedStatus = Literal["proposed", "gave_up", "refused"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What an episode may use. Money and seconds are reserved before they are spent, in one place (`Purse`)."""
+    """Limits of an episode. Money and seconds are reserved before they are spent, in one place (`Purse`)."""
 
     attempts: int = 5
     usd: float = 1.0
@@ -48,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What a test runner counted. The ids are its own names for tests, errors among `failed_ids`; none where it only
+    """Counts of a test runner. The ids are its own names for tests, errors among `failed_ids`; none where it only
     counts."""
 
     passed: int = 0
@@ -66,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a judge says of the files as they are."""
+    """Judgement of the files as they are."""
 
     passed: bool
     score: float
@@ -91,7 +91,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memo:
-    """What a solver asked to be remembered of an edit that passed, with the failure that it fixed.
+    """Note that a solver made of an edit that passed, with the failure that it fixed.
 
     Kept by the loop and handed back to the same solver (what `auto` passed on counts as both's): those of the same
     signature first, then the newest.

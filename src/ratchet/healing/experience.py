@@ -1,4 +1,4 @@
-"""What healing remembers: lessons for the failure at hand, edits that passed before, and what an episode leaves behind.
+"""Memory of healing: lessons for the failure at hand, edits that passed before, and what an episode leaves behind.
 
 An episode that passed leaves a lesson with the cause, the change in general words and the change itself; one that did
 not leaves what was tried in vain. Both are candidates until they have helped elsewhere, like all lessons.
@@ -110,7 +110,7 @@ def _of_success(episode: Episode, passed: Attempt, vain: Sequence[Attempt]) -> R
 
 
 def _of_failure(episode: Episode, vain: Sequence[Attempt]) -> Row | None:
-    """What did not help, and why. Nothing to say where nothing was tried."""
+    """Describe what did not help, and why. Nothing to say where nothing was tried."""
     tried = _in_vain(vain)
     if not tried:
         return None

@@ -15,7 +15,7 @@ from ratchet.sandbox.command import Limits
 
 
 class Purse(Protocol):
-    """What is left of an episode's budget; the one place where it is enforced. Safe to use from many threads."""
+    """Budget left to an episode; the one place where it is enforced. Safe to use from many threads."""
 
     def seconds_left(self) -> float:
         """Never below 0. Every process started and every request made takes at most this long."""
@@ -34,7 +34,7 @@ class Purse(Protocol):
         """Say what the call did cost; the rest is free again. Once per reservation."""
 
     def cancelled(self) -> bool:
-        """Whether to stop: somebody cancelled, or the time is up. Asked often."""
+        """Tell whether to stop: somebody cancelled, or the time is up. Asked often."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class SolveJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """What became of one attempt.
+    """Result of one attempt.
 
     `proposed`: the workspace's files are the answer (none changed: it had an idea that came to nothing, ask again).
     `gave_up`: it has nothing more to try; asking again is no use. `refused`: it cannot work on such a task at all, and
@@ -107,7 +107,7 @@ class Solver(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverOptions:
-    """How a solver is set up. Entry points of the group `ratchet.solvers` are called with it and return a Solver."""
+    """Set-up of a solver. Entry points of the group `ratchet.solvers` are called with it and return a Solver."""
 
     argument: str = ""
     """What follows the colon of the name: the command of `command:...`, a model's name in `model:...`."""

@@ -29,7 +29,7 @@ Told = Literal["started", "reproduced", "recalled", "attempting", "note", "attem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """What a watching person is told: the episode as it is, and what just happened."""
+    """News for whoever watches: the episode as it is, and what just happened."""
 
     what: Told
     episode: Episode
@@ -40,7 +40,7 @@ class Moment:
 
 
 class Memory(Protocol):
-    """What an episode remembers, and what it leaves behind (`memory.experience`)."""
+    """Memory of an episode, and what it leaves behind (`memory.experience`)."""
 
     def lessons(self, texts: Sequence[str], task: Task) -> tuple[Lesson, ...]: ...
 
@@ -51,7 +51,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What an episode stands on. `beginning` is the workspace's checkpoint of the untouched project."""
+    """Everything that an episode stands on. `beginning` is the workspace's checkpoint of the untouched project."""
 
     store: Store
     memory: Memory
@@ -87,7 +87,7 @@ class Heal:
     # -- reproduce -----------------------------------------------------------------------------------------------------
 
     def _reproduced(self) -> bool:
-        """Whether the check fails on the untouched project; otherwise the episode ends here."""
+        """Tell whether the check fails on the untouched project; otherwise the episode ends here."""
         self._tell("started")
         self._ground.workspace.restore(self._ground.beginning)
         verdict = self._ground.checks.reproduce()
@@ -274,7 +274,7 @@ class Heal:
         return (start, held) if found is None else (best.n, found)
 
     def _verdict(self, n: int) -> Verdict | None:
-        """What the check says of the files after an attempt; asked again where the process that knew it is gone."""
+        """Check the files after an attempt; asked again where the process that knew it is gone."""
         if n not in self._verdicts:
             self._to(episodes.checkpoint(self._ground.store, self._episode.id, n))
             verdict = self._ground.checks(self._ground.workspace)

@@ -1,4 +1,4 @@
-"""How a project checks itself, read from its files; and how a check that a person wrote is run."""
+"""Find a project's own check in its files; run a check that a person wrote."""
 
 from __future__ import annotations
 

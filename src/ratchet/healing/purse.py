@@ -75,7 +75,7 @@ class EpisodePurse:
         return self._person_cancelled()
 
     def spent(self) -> str:
-        """What of the budget is used up, in one line; "" while there is some of everything."""
+        """Say what of the budget is used up, in one line; "" while there is some of everything."""
         if self.seconds_left() <= 0:
             return f"{self._budget.seconds:g} s are over"
         if self._refused:

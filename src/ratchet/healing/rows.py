@@ -128,8 +128,8 @@ def attempts(store: Store, episode_id: str, *, dropped: bool = False) -> list[At
 
 
 def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
-    """What a solver (or one that works for it, or it for) asked to be remembered of attempts that passed: those that
-    faced the same signature first (in whichever task: the failure is back), then the newest of tasks other than
+    """Read what a solver (or one that works for it, or it for) asked to be remembered of attempts that passed: those
+    that faced the same signature first (in whichever task: the failure is back), then the newest of tasks other than
     `but`."""
     where: dict[str, Json | tuple[str, Json]] = {
         "solver": ("in", [solver, *_TOLD.get(solver, ())]),

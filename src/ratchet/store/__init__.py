@@ -1,1 +1,1 @@
-"""Where rows are kept: tables declared once, one dialect file per database."""
+"""Rows, kept in a database: tables declared once, one dialect file per database."""

@@ -9,7 +9,7 @@ _SECRETS = ("password", "sslpassword", "passfile")
 
 
 def is_database(text: str) -> bool:
-    """Whether this is the address of a database server, and not a path."""
+    """Tell whether this is the address of a database server, and not a path."""
     return text.partition("://")[0] in SCHEMES and "://" in text
 
 

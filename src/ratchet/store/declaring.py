@@ -1,4 +1,4 @@
-"""What a table is declared with: typed columns, indexes, and short forms to write them down (`store.schema`)."""
+"""Parts of a table's declaration: typed columns, indexes, and short forms to write them down (`store.schema`)."""
 
 from __future__ import annotations
 

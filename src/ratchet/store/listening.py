@@ -25,8 +25,8 @@ class Listening:
         self._connection: Connection | None = self._listened()
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether anybody wrote since the last call; waits for it at most `timeout_s`. A connection that was lost may
-        have missed some, so the call that opens it again says yes. Raises StoreError while the database is down."""
+        """Tell whether anybody wrote since the last call; waits for it at most `timeout_s`. A connection that was lost
+        may have missed some, so the call that opens it again says yes. Raises StoreError while the database is down."""
         if self._connection is None or self._connection.closed:
             self._connection = self._listened()
             return True
@@ -57,7 +57,7 @@ class Polling:
         self._version = self._look()
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether anybody wrote since the last call; waits for it at most `timeout_s`."""
+        """Tell whether anybody wrote since the last call; waits for it at most `timeout_s`."""
         give_up = time.monotonic() + timeout_s
         while True:
             found = self._look()

@@ -131,7 +131,7 @@ def _missing(wanted: Iterator[Row], held: Iterator[Row], table: Table) -> Iterat
 
 
 def _foreign(source: Store, target: Store, table: Table) -> int:
-    """How many of the target's rows are not the source's."""
+    """Count the target's rows that are not the source's."""
     wanted = _all(source, table)
     row = next(wanted, None)
     count = 0

@@ -35,7 +35,7 @@ def opened_at(place: str) -> Store:
 
 
 def looked_at(url: str) -> str:
-    """What is in a database, in words; nothing is changed. Raises StoreError, UsageError, Refused."""
+    """Describe a database in words; nothing is changed. Raises StoreError, UsageError, Refused."""
     _need_driver(url)
     from ratchet.store.postgres import looked_at
 
@@ -44,12 +44,12 @@ def looked_at(url: str) -> str:
 
 
 def exist(config: Config) -> bool:
-    """Whether anything was ever recorded or learnt with these settings."""
+    """Tell whether anything was ever recorded or learnt with these settings."""
     return bool(config.database_url) or (config.home / STORE_NAME).exists() or (config.home / "journal").is_dir()
 
 
 def shown(config: Config) -> str:
-    """Where the store is, for people."""
+    """Name the place of the store, for people."""
     return masked(config.database_url) if config.database_url else str(config.home / STORE_NAME)
 
 

@@ -247,7 +247,7 @@ class PostgresStore:
 
 
 def _attempt(held: Held, work: Callable[[], None]) -> bool:
-    """Whether `work` succeeded; what it did is undone if the database refused any of it."""
+    """Tell whether `work` succeeded; what it did is undone if the database refused any of it."""
     savepoint = "batch" if held.wrote else "begun"
     if held.wrote:
         held.connection.execute("SAVEPOINT batch")

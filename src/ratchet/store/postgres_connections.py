@@ -158,8 +158,8 @@ class _Bit(IntDumper):
 
 
 def _read(url: str) -> dict[str, object]:
-    """What the driver is told. Raises UsageError, which quotes nothing: a misread address may hold the password in any
-    of its parts."""
+    """Read what the driver is told. Raises UsageError, which quotes nothing: a misread address may hold the password in
+    any of its parts."""
     try:
         given = conninfo_to_dict(url)
     except psycopg.Error:
@@ -212,7 +212,7 @@ _SAID = (
 
 
 def _explained(shown: str, error: psycopg.Error, said: str) -> StoreError | UsageError:
-    """What went wrong and what to do about it, for a person."""
+    """Say what went wrong and what to do about it, for a person."""
     if isinstance(error, psycopg.IntegrityError | psycopg.DataError | refusals.ProgramLimitExceeded):
         return UsageError(f"this row cannot be stored in {shown}: {said}; give a value that the column takes")
     for sign, remedy in _REMEDIES:

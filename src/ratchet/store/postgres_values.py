@@ -26,7 +26,7 @@ _PREFIX_CHARS = 120
 
 
 class _Places:
-    """Where in a row's values the columns stand that need a look."""
+    """Places in a row's values of the columns that need a look."""
 
     def __init__(self, table: Table) -> None:
         self.columns = [table.by_name.get(name) for name in codec.column_names(table)]  # None: the body

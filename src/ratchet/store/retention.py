@@ -1,4 +1,4 @@
-"""How long things are kept: what is old goes, by policy, and what was learnt from it stays.
+"""Delete what is old, by policy; what was learnt from it stays.
 
 What goes: outcomes (but for the newest of every signature, which is its pattern's example), lines of the timeline that
 tell of no decision, lines in quarantine, and the diffs and workspaces of healing. What stays: all tallies, patterns,
@@ -29,7 +29,7 @@ _OPEN = ("planned", "open", "paused")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """What went: rows by table (of attempts: those that lost their diff). `before` is the time (Unix seconds) before
+    """Rows that went, by table (of attempts: those that lost their diff). `before` is the time (Unix seconds) before
     which outcomes were old."""
 
     before: float
@@ -97,7 +97,7 @@ def _first(store: Store, table: str, where: Where, column: str) -> float:
 
 
 def _old_outcomes(store: Store, before: float, *, at_once: bool) -> Iterator[Where]:
-    """What to delete, piece by piece: a day of successes, then each signature's failures but for its newest."""
+    """List what to delete, piece by piece: a day of successes, then each signature's failures but for its newest."""
     old: Where = {"signature": None, "started_at": ("<", before)}
     if at_once:
         yield old

@@ -24,7 +24,7 @@ Clause: TypeAlias = "tuple[str, list[Json]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
-    """Where databases differ. One is equal to itself only, so that statements can be remembered by it.
+    """Differences of a database. One is equal to itself only, so that statements can be remembered by it.
 
     `listed` makes one parameter of a list, which `among` (with the column as `{}`) looks a value up in; `same` is an
     equality that NULL takes part in; `total` adds two whole numbers; `rising` and `falling` end an order so that NULL

@@ -367,7 +367,7 @@ _REMEDIES = (
 
 
 def _explained(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    """What went wrong and what to do about it, for a person."""
+    """Say what went wrong and what to do about it, for a person."""
     known = remedy_of(error)
     return StoreError(
         f"{path}: {known} ({error})" if known else f"{path}: the store failed ({error}); see `ratchet doctor`"
@@ -375,6 +375,6 @@ def _explained(path: Path, error: sqlite3.Error | OSError) -> StoreError:
 
 
 def remedy_of(error: sqlite3.Error | OSError) -> str:
-    """What to do about a fault of a database file, for a person; "" where that is not known."""
+    """Say what to do about a fault of a database file, for a person; "" where that is not known."""
     said = str(error).lower()
     return next((remedy for sign, remedy in _REMEDIES if sign in said), "")

@@ -1,4 +1,4 @@
-"""What happened, as people read it: the events of the store. No loop reads them."""
+"""Timeline, as people read it: the events of the store. No loop reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def note(store: Store, noun: str, record: str, verb: str, at: float, **details: 
 
 
 def events(store: Store, record: str) -> list[Row]:
-    """What happened to one record, in order."""
+    """List what happened to one record, in order."""
     return store.find("events", {"record": record}, order=("at", "id")).rows
 
 

@@ -1,4 +1,5 @@
-"""Who may use a server, and for what: the operations behind `ratchet token`, and the check behind every request."""
+"""Tokens: who may use a server, and for what: the operations behind `ratchet token`, and the check behind every
+request."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class Token:
 
 
 def hash_of(secret: str) -> str:
-    """What a token is known by."""
+    """SHA-256 of a token; only this is stored."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What an agent says of its own run: money, tokens, and whether its provider let it down. Data, checked."""
+"""Read an agent's own account of its run: money, tokens, and whether its provider let it down. Data, checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOKEN_PARTS = ("input_tokens", "output_tokens")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What one run cost by the agent's own word. `complaint` says what of it was not believed."""
+    """Cost of one run by the agent's own word. `complaint` names what of it was not believed."""
 
     cost_usd: float = 0.0
     tokens: int = 0

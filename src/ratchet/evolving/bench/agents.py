@@ -68,7 +68,7 @@ def agent_of(
 
 
 def may_change(agent: Agent, path: str) -> bool:
-    """Whether a file of the agent's folder is declared as one that may change. Its declaration never is."""
+    """Tell whether a file of the agent's folder is declared as one that may change. Its declaration never is."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or path == FILE_NAME or any(map(names_repository, parts)):
         return False
@@ -282,21 +282,21 @@ def _of_command(argv: tuple[str, ...], cwd: Path) -> Agent:
 
 
 def _installation(program: Path, cwd: Path) -> str:
-    """What a program stands on: the folder that its own one lies in. Of what a link of the working directory leads to
-    only the program is shown: a stranger may have set it."""
+    """Find the folder that a program's own one lies in. Of what a link of the working directory leads to only the
+    program is shown: a stranger may have set it."""
     whole = program.parent.parent
     linked = program.is_relative_to(cwd) and not whole.resolve().is_relative_to(cwd.resolve())
     return str(program if linked or _is_shared(whole) else whole)
 
 
 def _is_system(path: Path) -> bool:
-    """Whether the sandbox shows a file anyway: the system's, and those of the Python that runs this."""
+    """Tell whether the sandbox shows a file anyway: the system's, and those of the Python that runs this."""
     own = (sys.prefix, sys.base_prefix, str(Path(sys.executable).parent))
     return any(path.is_relative_to(each) for each in (*_SYSTEM, *own)) and not path.is_relative_to("/usr/local/src")
 
 
 def _is_shared(folder: Path) -> bool:
-    """Whether a folder holds more than an agent: then only the named file is shown, not its neighbours."""
+    """Tell whether a folder holds more than an agent: then only the named file is shown, not its neighbours."""
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111  (never raises)
     real = folder.resolve()
     return str(real) in _SHARED or real == home or real in home.parents

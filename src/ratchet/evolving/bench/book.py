@@ -66,7 +66,7 @@ class BenchAsked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchMeans:
-    """What a run may use, told anew by whoever runs or resumes it. `measure` and `executor` stand in for the built-in
+    """Means of a run, given anew by whoever runs or resumes it. `measure` and `executor` stand in for the built-in
     ones."""
 
     told: Callable[[Evaluation, int, int], None] = lambda _made, _done, _planned: None
@@ -92,7 +92,7 @@ class Compared:
 
     @property
     def noise_floor(self) -> float | None:
-        """What nothing but chance shows on so many pairs, in points: half the 95 % interval of the agent against
+        """Compute what chance alone shows on so many pairs, in points: half the 95 % interval of the agent against
         itself, which shrinks with the root of the number of pairs."""
         if self.noise is None or not self.noise.gain.n or not self.paired.gain.n:
             return None
@@ -337,7 +337,7 @@ class BenchBook:
         return held, figures(self.evaluations(run))
 
     def noise(self, run: str) -> Paired:
-        """What an A/A run showed: the difference of an agent to itself. Raises NotFound, UsageError."""
+        """Report an A/A run: the difference of an agent to itself. Raises NotFound, UsageError."""
         held = benchruns.benchrun(self._reading(), run)
         if not held.aa:
             raise UsageError(f"bench run {run} is no A/A run; make one with `ratchet bench run --aa`")
@@ -381,7 +381,7 @@ class _Summary(TypedDict):
 
 
 def _summary(made: Iterable[Evaluation]) -> _Summary:
-    """What is written of a run's score beside it, so that a history is listed without reading every evaluation."""
+    """Summarise a run's score for its row, so that a history is listed without reading every evaluation."""
     found = figures(made)
     score = found.score
     return {

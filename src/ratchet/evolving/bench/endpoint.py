@@ -38,7 +38,7 @@ _INFRASTRUCTURE = frozenset((401, 402, 403, 404, 405, 407, 408, 410, 421, 425, 4
 
 @dataclass(slots=True)
 class _Reply:
-    """What came back, filled in by the thread that asks."""
+    """Reply of an endpoint, filled in by the thread that asks."""
 
     body: bytearray = field(default_factory=bytearray)
     status: int = 0
@@ -134,7 +134,7 @@ def _read(answered: http.client.HTTPResponse, reply: _Reply, over: threading.Eve
 
 
 def _judged(reply: _Reply, killed: str, wall_s: float) -> Done:
-    """What a reply means before its content is looked at."""
+    """Judge a reply by its status, before its content."""
     output = _told(reply)
     said = " ".join(output.split())[:_SAID]
     if killed == "cancel":

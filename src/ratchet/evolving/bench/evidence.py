@@ -40,13 +40,13 @@ def fingerprints(paths: Sequence[str]) -> dict[str, str]:
 
 
 def differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """What is no longer as it was, in words."""
+    """Name what is no longer as it was."""
     return tuple(f"{path} changed while the agent ran" for path in before if before[path] != after.get(path, ""))
 
 
 def tried(output: str, job: Job, guarded: Sequence[str], around: Sequence[str] = ()) -> tuple[str, ...]:
-    """What an agent's output shows it to have tried and not been let: to change its own folder, to reach what decides
-    about it (`guarded`) or what else is Ratchet's (`around`), to write elsewhere, to set the clock."""
+    """Find in an agent's output what it tried and was not let: to change its own folder, to reach what decides about it
+    (`guarded`) or what else is Ratchet's (`around`), to write elsewhere, to set the clock."""
     found: dict[str, None] = {}
     places = dict.fromkeys(around, "Ratchet's own files")
     places = {job.version: "the agent's folder", **dict.fromkeys(guarded, "what decides about it"), **places}

@@ -1,4 +1,4 @@
-"""What evaluations are worth: scores with intervals, two runs in pairs, and what so many runs cannot see. Pure.
+"""Figures of evaluations: scores with intervals, two runs in pairs, and what so many runs cannot see. Pure.
 
 Sources: Wilson, JASA 22 (1927), which keeps its level for small n where the usual interval does not (Brown, Cai and
 DasGupta, Statistical Science 16, 2001); for partial scores it is wider than need be, since the variance of a score in
@@ -72,7 +72,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """How much better the second of two is, on pairs of runs of the same task and seed."""
+    """Difference of two versions, on pairs of runs of the same task and seed."""
 
     gain: Interval
     """In points of score; `n` is the number of pairs."""
@@ -91,7 +91,7 @@ class Paired:
     """The gain if every run of the second that could not be measured counted as 0, and the first's as measured."""
 
     def needed(self, effect: float = MDE, alpha: float = ALPHA) -> int:
-        """How many pairs would resolve a gain of `effect`."""
+        """Count the pairs that would resolve a gain of `effect`."""
         return needed_pairs(self.spread, effect, alpha)
 
 

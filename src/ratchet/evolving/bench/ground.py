@@ -1,4 +1,4 @@
-"""What agents are measured with on this machine: the sandbox, the executor, the files of a version."""
+"""Set up what measures agents on this machine: the sandbox, the executor, the files of a version."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ MOST_BYTES = 134_217_728
 
 
 def measuring(home: Path, *, guarded: Sequence[Path] = ()) -> Measuring:
-    """Who measures an agent on this machine. A value: it can be sent to another process. `guarded` are hashed before
-    and after each run of an agent."""
+    """Make the measurer of an agent on this machine. It is a value: it can be sent to another process. `guarded` are
+    hashed before and after each run of an agent."""
     return Measuring(
         sandbox=partial(_sandbox, home),
         copied=workspaces.copied,
@@ -101,7 +101,7 @@ def _sandbox(home: Path, unsafe: bool) -> Sandbox:
 
 
 def _workdir(sandbox: Sandbox, view: View) -> str:
-    """Where a command finds its files: they are mounted at one place, or used where they lie."""
+    """Return the folder in which a command finds its files: they are mounted at one place, or used where they lie."""
     return PLACE if sandbox.overlays or sandbox.name == "docker" else str(view.folder.resolve())
 
 

@@ -116,7 +116,7 @@ def read_folder(folder: Path, name: str) -> Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a folder says of its task."""
+    """A folder's own description of its task."""
 
     said: Mapping[str, object]
     path: Path

@@ -52,7 +52,7 @@ class LoopWatch:
             self._heard += len(fresh)
 
     def looping(self) -> bool:
-        """Whether it goes round in circles by now. Cheap; ask as often as you like."""
+        """Tell whether it goes round in circles by now. Cheap; ask as often as you like."""
         if not self._repeats():
             self._suspected_at = None
             return False
@@ -77,7 +77,7 @@ class LoopWatch:
 
 
 def _ends_with_repeats(lines: list[int], length: int) -> bool:
-    """Whether the last lines are one block of this length, `REPEATS` times in a row."""
+    """Tell whether the last lines are one block of this length, `REPEATS` times in a row."""
     needed = length * REPEATS
     if len(lines) < needed:
         return False
@@ -85,7 +85,7 @@ def _ends_with_repeats(lines: list[int], length: int) -> bool:
 
 
 def _step(line: bytes) -> int:
-    """What a line says, as a number that is equal for equal steps."""
+    """Hash a line, so that equal steps are equal."""
     line = line[:_LINE_CHARS].strip()
     if _FAILS.search(line):
         return hash(mask(line.decode("utf-8", "replace")))

@@ -40,7 +40,7 @@ _KINDS = {"wall": "timeout", "idle": "timeout", "cpu": "timeout", "looping": "lo
 
 
 class Scored(Protocol):
-    """What a scorer says of a workspace that an agent has left (`ratchet.evolving.scorers`)."""
+    """Score of a workspace that an agent has left (`ratchet.evolving.scorers`)."""
 
     @property
     def score(self) -> float: ...
@@ -172,7 +172,7 @@ def _unscored(job: Job, done: Done, place: Path) -> Evaluation:
 
 
 def _begun(job: Job, done: Done, scorer_output: str) -> Evaluation:
-    """What is known of a run whatever its score: a failure until the score says otherwise."""
+    """Fill in what is known of a run whatever its score: a failure until the score says otherwise."""
     told = "\n".join(filter(None, (done.account.complaint, done.output.strip())))
     parts = [cap(part, OUTPUT_CHARS // 2) for part in (told, scorer_output.strip()) if part]
     forged = (done.account.complaint,) if done.account.complaint else ()
@@ -199,7 +199,7 @@ def _spoilt(made: Evaluation, told: str) -> Evaluation:
 
 
 def _asking(job: Job) -> Callable[[], bool]:
-    """Whether somebody left a file of the evaluation's name in the folder that is looked into."""
+    """Tell whether somebody left a file of the evaluation's name in the folder that is looked into."""
     if not job.cancel:
         return lambda: False
     sign_ = Path(job.cancel) / _named(job.id)

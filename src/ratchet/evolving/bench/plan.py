@@ -76,7 +76,7 @@ class Watch:
         return self._fresh >= HOPELESS and not self._measured
 
     def outcome(self, whole: bool, spent: str) -> tuple[benchruns.BenchRunState, str]:
-        """How a run ended, and why."""
+        """Say how a run ended, and why."""
         if whole:
             return "ended", ""
         if self._is_hopeless:

@@ -26,7 +26,7 @@ _IDLE_S = {"none": 30.0, "host": 180.0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What became of the agent, before anything is scored. Empty `reason` and `infrastructure`: it ended well."""
+    """End of an agent's run, before anything is scored. Empty `reason` and `infrastructure`: it ended well."""
 
     output: str = ""
     reason: str = ""
@@ -43,7 +43,7 @@ class Done:
 
 
 def limits_of(job: Job) -> Limits:
-    """What one run of the agent may use."""
+    """Return the limits of one run of the agent."""
     wall_s = max(1.0, min(job.task.wall_s, job.seconds))
     return Limits(
         wall_s=wall_s,

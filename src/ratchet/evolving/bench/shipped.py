@@ -68,7 +68,7 @@ def _of_library(about: Mapping[str, object]) -> Iterator[BenchTask]:
 
 
 def _answer_texts(folder: Path, kind: TaskKind) -> Mapping[str, str]:
-    """How answers of this kind are written, by the shape of the task: told at the end of each instruction."""
+    """Describe the form of an answer, by the shape of the task: told at the end of each instruction."""
     path = folder / f"{kind}-answers.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
@@ -108,7 +108,7 @@ def _task(kind: TaskKind, stem: str, held: Mapping[str, object], texts: Mapping[
 
 
 def _spec(held: Mapping[str, object]) -> dict[str, Json]:
-    """What the scorer needs to know."""
+    """Return the scorer's own part of a task."""
     spec: dict[str, Json] = {}
     if "problem" in held:
         spec |= json.loads(str(held["problem"]))

@@ -36,7 +36,7 @@ class Archive(Protocol):
         """A tree with these changes made to it."""
 
     def changes(self, old: str, new: str) -> tuple[FileChange, ...]:
-        """What differs between two trees."""
+        """Compare two trees."""
 
     def carried_over(self, old: str, new: str, onto: str) -> str | None:
         """The change from `old` to `new`, made to `onto`; None where both changed the same lines."""
@@ -45,12 +45,12 @@ class Archive(Protocol):
         """A folder that holds a tree's files, to be read only."""
 
     def intact(self, tree: str) -> bool:
-        """Whether that folder still holds just that."""
+        """Tell whether that folder still holds just that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a proposer left: its own account, and the changed files of its workspace."""
+    """Answer of a proposer: its own account, and the changed files of its workspace."""
 
     proposed: Proposed
     changes: tuple[FileChange, ...] = ()

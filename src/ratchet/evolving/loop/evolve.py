@@ -42,7 +42,7 @@ _WRITE_S = 10.0  # between two writings of what is used up, while a race goes on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """What a watching person is told: the run as it is, and what just happened."""
+    """News for whoever watches: the run as it is, and what just happened."""
 
     what: Told
     evolution: Evolution
@@ -57,7 +57,8 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What a run stands on. `workspace` makes a fresh copy of a tree's files, for a proposer or a check to work in."""
+    """Everything that a run stands on. `workspace` makes a fresh copy of a tree's files, for a proposer or a check to
+    work in."""
 
     store: Store
     archive: Archive

@@ -1,5 +1,5 @@
-"""What a run is worth: the winner and the agent as it was, measured on tasks that nobody has seen, once. And what the
-same budget buys without any change: the best of several tries."""
+"""Measure what a run is worth: the winner and the agent as it was, measured on tasks that nobody has seen, once. And
+what the same budget buys without any change: the best of several tries."""
 
 from __future__ import annotations
 

@@ -88,13 +88,13 @@ def known_already(version: str, parent: str, incumbent: str, tried: Iterable[Can
 
 
 def meddling(made: Evaluation, habits: Container[str] = ()) -> str:
-    """What an evaluation's agent meddled with; not what the agent did before it was changed (`habits`, masked)."""
+    """Name what an evaluation's agent meddled with; not what the agent did before it was changed (`habits`, masked)."""
     news = [each for each in made.tampered if mask(each) not in habits]
     return f"refused: {'; '.join(news[:_SHOWN])}" if news else ""
 
 
 def habits(runs: Iterable[Evaluation]) -> frozenset[str]:
-    """What a version's runs show it to try by habit, masked: a cache that it cannot write, say."""
+    """Collect what a version tries by habit, masked: a cache that it cannot write, say."""
     return frozenset(mask(each) for made in runs for each in made.tampered)
 
 

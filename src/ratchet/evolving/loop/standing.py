@@ -1,4 +1,4 @@
-"""Where a run stands: its row and its candidates, read once, written through."""
+"""State of a run: its row and its candidates, read once, written through."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def screened_out(candidate: Candidate, reason: str) -> Candidate:
 
 
 def decided(standing: racing.Standing, level: float, *, best: bool) -> tuple[CandidateState, str]:
-    """What becomes of a racer, and why in one line."""
+    """Decide what becomes of a racer, and say why in one line."""
     seen = f"{100 * standing.mean:+.1f} points over {standing.pairs} pairs"
     if standing.finish == "keep":
         proof = f"proven better: {seen}, e-value {standing.e_value:,.0f} of {1 / level:,.0f}"

@@ -1,4 +1,4 @@
-"""What a proposer is shown of the version that it is to better: its weakest tasks, and what keeps failing. Pure."""
+"""Evidence for a proposer about the version that it is to better: its weakest tasks, and what keeps failing. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def weakest(tasks: Sequence[BenchTask], runs: Iterable[Evaluation]) -> tuple[Wea
 
 
 def patterns(runs: Iterable[Evaluation], agent: str) -> tuple[Pattern, ...]:
-    """What keeps failing, by signature, the most frequent first; each task counts as a session."""
+    """Group failures by signature, the most frequent first; each task counts as a session."""
     grouped: dict[str, list[Evaluation]] = defaultdict(list)
     for each in runs:
         if each.signature:

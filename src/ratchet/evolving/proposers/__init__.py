@@ -1,1 +1,1 @@
-"""Who changes an agent so that it does better on a benchmark. Only the gate decides what stays."""
+"""Proposers: they change an agent so that it does better on a benchmark. Only the gate decides what stays."""

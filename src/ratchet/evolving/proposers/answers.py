@@ -1,4 +1,4 @@
-"""What a program answered as JSON (a hypothesis, a gain, settings), held against what the agent declares."""
+"""Read a program's answer in JSON (a hypothesis, a gain, settings), held against what the agent declares."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def plain(value: object) -> Json:
 
 
 def outcome(job: ProposalJob, said: Said, *, problem: str = "", told: str = "") -> Proposed:
-    """What became of a program that worked in the workspace: proposed where something changed and it ended well."""
+    """Judge what a program did in the workspace: proposed where something changed and it ended well."""
     if problem:
         return nothing(problem)
     settings, wrong = settings_of(job, said.settings)

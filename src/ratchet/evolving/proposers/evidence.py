@@ -1,4 +1,5 @@
-"""What a proposer is told: the agent, its weakest tasks, what keeps failing, what was tried. Data, redacted and capped.
+"""Write what a proposer is told: the agent, its weakest tasks, what keeps failing, what was tried. Data, redacted and
+capped.
 
 Of the benchmark it holds tasks of the `dev` split only, and of those neither graders nor references: a proposer that
 saw what decides would sooner or later write it into the agent.

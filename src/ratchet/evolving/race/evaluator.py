@@ -34,7 +34,7 @@ _ENDING_S = 10.0  # for evaluations that were told to stop; a sandbox looks ten 
 
 
 class Key(NamedTuple):
-    """What an evaluation is known by within a run."""
+    """Key of an evaluation within a run."""
 
     candidate: str
     task: str
@@ -63,7 +63,7 @@ class Plan(Protocol):
     def took(self, made: Evaluation) -> None: ...
 
     def needs(self, key: Key) -> bool:
-        """Whether an evaluation under way can still change anything; it is cancelled otherwise."""
+        """Tell whether an evaluation under way can still change anything; it is cancelled otherwise."""
 
 
 class Each:
@@ -87,7 +87,8 @@ class Each:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What evaluations are made with. `cancel` and `scratch` are folders; `versions` gives the folder of a tree."""
+    """Means by which evaluations are made. `cancel` and `scratch` are folders; `versions` gives the folder of a
+    tree."""
 
     measure: Measure
     executor: Executor
@@ -198,8 +199,8 @@ class Evaluator:
         return True
 
     def _room(self) -> int:
-        """How many may be under way: one, as long as nobody knows what one costs; many at once might cost more than
-        all there is."""
+        """Count the evaluations that may be under way: one, as long as nobody knows what one costs; many at once might
+        cost more than all there is."""
         return self._means.parallel if self._dearest is not None else 1
 
     def _expected_usd(self) -> float:

@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """What both sides of a pair are asked: the task's position, and the seed they are given."""
+    """Question put to both sides of a pair: the task's position, and the seed they are given."""
 
     task: int
     seed: int
@@ -63,7 +63,7 @@ def levels(history: Iterable[bool], count: int, *, fdr: float, planned: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a racer stands: evidence for it, pairs counted, their mean difference, and pairs without a measurement."""
+    """Standing of a racer: evidence for it, pairs counted, their mean difference, and pairs without a measurement."""
 
     finish: Finish
     e_value: float
@@ -147,7 +147,7 @@ class _Lane:
 
 
 def _tail(heads: int, tosses: int) -> float:
-    """How likely a fair coin shows at least so many heads."""
+    """Compute the probability that a fair coin shows at least so many heads."""
     return float(sum(comb(tosses, k) for k in range(heads, tosses + 1)) / 2**tosses)
 
 
@@ -163,8 +163,8 @@ class Race:
         self._refusals: dict[Run, str] = {}
 
     def record(self, run: Run, score: float | None, *, refusal: str = "") -> None:
-        """What came of a run: its score in [0, 1], None where it could not be measured; `refusal` says with what it
-        meddled. The first word about a run counts."""
+        """Take in the result of a run: its score in [0, 1], None where it could not be measured; `refusal` says with
+        what it meddled. The first word about a run counts."""
         if run in self._scores:
             return
         self._scores[run] = score
@@ -202,7 +202,7 @@ class Race:
         return found
 
     def needs(self, run: Run) -> bool:
-        """Whether a run under way can still change what is decided."""
+        """Tell whether a run under way can still change what is decided."""
         racers = self._lanes if run.racer == INCUMBENT else (self._lanes[run.racer],)
         return any(lane.finish == "wait" and lane.at <= run.pair for lane in racers)
 

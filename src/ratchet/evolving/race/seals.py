@@ -18,7 +18,7 @@ from ratchet.store.paging import rows_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """What must be as it was: the benchmark with its graders, and what was learnt."""
+    """Seal of what must stay as it was: the benchmark with its graders, and what was learnt."""
 
     benchmark: str
     memory: Mapping[tuple[str, int], str]
@@ -46,7 +46,7 @@ class Seals:
         return Sealed(benchmark=replace(self._benchmark).hash, memory=memory(self._store))
 
     def broken(self, before: Sealed, trees: Sequence[str]) -> tuple[str, ...]:
-        """What is no longer as it was, beyond what the driver wrote itself; nothing where all holds."""
+        """Name what is no longer as it was, beyond what the driver wrote itself; nothing where all holds."""
         found = []
         if replace(self._benchmark).hash != before.benchmark:  # a copy: the hash is worked out anew
             found.append("the benchmark")
@@ -72,8 +72,8 @@ def memory(store: Store) -> dict[tuple[str, int], str]:
 
 
 def rewritten(before: Mapping[tuple[str, int], str], now: Mapping[tuple[str, int], str]) -> bool:
-    """Whether a lesson is gone, or says something else. People and other processes may add one or move one on: then it
-    has another revision."""
+    """Tell whether a lesson is gone, or says something else. People and other processes may add one or move one on:
+    then it has another revision."""
     ids = {id_ for id_, _ in now}
     return any(id_ not in ids or now.get((id_, n), was) != was for (id_, n), was in before.items())
 

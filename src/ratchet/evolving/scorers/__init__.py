@@ -47,7 +47,7 @@ def score(
     limits: Limits | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Scored:
-    """How good the files of a workspace are as an answer to a task.
+    """Score the files of a workspace as an answer to a task.
 
     The workspace began as the task's `files` and is only read; its agent must be gone. `limits` bound the run of the
     graders. Never raises for what the answer is; a machine that fails is `unmeasured`, and so is being cancelled.

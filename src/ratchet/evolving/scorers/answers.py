@@ -17,7 +17,7 @@ MOST_DIGITS = 18
 
 
 class BadAnswer(Exception):  # noqa: N818  (no fault of ours: it becomes a score)
-    """What is there is no answer. Says why; `kind` names the class of the failure."""
+    """An answer that is none. The message says why; `kind` names the class of the failure."""
 
     def __init__(self, reason: str, kind: str = "malformed_output") -> None:
         super().__init__(reason)

@@ -43,7 +43,7 @@ class Call:
 def score(
     task: BenchTask, workspace: Workspace, sandbox: Sandbox, *, limits: Limits, cancelled: Callable[[], bool]
 ) -> Scored:
-    """How far the calls in `answer.json` are those asked for."""
+    """Score how far the calls in `answer.json` are those asked for."""
     del sandbox, limits, cancelled  # a comparison of data
     try:
         given = _given(answers.read(workspace))
@@ -106,7 +106,7 @@ def _paired(wanted: Sequence[Call], given: Sequence[Call]) -> dict[int, int]:
 
 
 def _likeness(call: Call, given: Call, paired: Mapping[int, int] | None) -> tuple[float, list[str]]:
-    """How like two calls of one tool are, and what is wrong."""
+    """Compare two calls of one tool; say what is wrong."""
     wrongs: list[str] = []
     names = sorted({*call.arguments, *given.arguments})
     right = total = 0
@@ -128,7 +128,7 @@ def _likeness(call: Call, given: Call, paired: Mapping[int, int] | None) -> tupl
 
 
 def fits(want: Json, given: Json, paired: Mapping[int, int] | None = None) -> bool:
-    """Whether a value is what is asked for. True is not 1; 2 is 2.0."""
+    """Tell whether a value is what is asked for. True is not 1; 2 is 2.0."""
     if not isinstance(want, dict):
         return _same(want, given)
     if "$any_of" in want:
@@ -152,7 +152,7 @@ def fits(want: Json, given: Json, paired: Mapping[int, int] | None = None) -> bo
 
 
 def _is_result(want: Mapping[str, Json], given: Json, paired: Mapping[int, int] | None) -> bool:
-    """Whether a value refers to the result of the call that is meant, which may stand elsewhere in the answer."""
+    """Tell whether a value refers to the result of the call that is meant, which may stand elsewhere in the answer."""
     if not isinstance(given, dict) or given.keys() != {"$result", "field"} or given["field"] != want.get("field"):
         return False
     number, said = want["$result"], given["$result"]

@@ -27,9 +27,9 @@ from ratchet.sandbox.command import Command, FileChange, Limits, Ran
 def score(
     task: BenchTask, workspace: Workspace, sandbox: Sandbox, *, limits: Limits, cancelled: Callable[[], bool]
 ) -> Scored:
-    """What the task's command says. It shares the sandbox with the answer, and what it prints is believed: let it run
-    an answer in a process of its own, with its output apart. Where a grader in Python imports the answer instead, one
-    that reaches for the harness (ends the process, patches `print`) counts for nothing."""
+    """Run the task's command and read its score. It shares the sandbox with the answer, and what it prints is believed:
+    let it run an answer in a process of its own, with its output apart. Where a grader in Python imports the answer
+    instead, one that reaches for the harness (ends the process, patches `print`) counts for nothing."""
     argv = task.spec.get("command")
     if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
         return unmeasured(f"task {task.id} names no command: give spec.command as a list of words")
@@ -92,7 +92,7 @@ def _said(ran: Ran) -> Said | None:
 
 
 def _reached(task: BenchTask, changes: Sequence[FileChange]) -> str:
-    """What of the harness an answer reaches for that runs in the grader's own process; "" for nothing."""
+    """Name what of the harness an answer reaches for that runs in the grader's own process; "" for nothing."""
     graders = imported_by(text for path, text in task.graders.items() if path.endswith(".py"))
     sources = [each for each in changes if each.path.endswith(".py")]
     tops = {part.removesuffix(".py") for each in sources for part in PurePosixPath(each.path).parts}

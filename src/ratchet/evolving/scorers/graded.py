@@ -31,7 +31,7 @@ _COMPILED = (".pyc", ".pyo", ".so", ".pyd")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What of an agent's changes is judged, and what of them is not honoured."""
+    """The part of an agent's changes that is judged, and what is not honoured."""
 
     changes: tuple[FileChange, ...]
     tampered: tuple[str, ...]
@@ -40,7 +40,7 @@ class Answer:
 
 
 def answer_of(task: BenchTask, workspace: Workspace) -> Answer:
-    """What the agent changed, without links, compiled code, tests, graders and the harness's own files."""
+    """Collect what the agent changed, without links, compiled code, tests, graders and the harness's own files."""
     try:
         found = workspace.diff()
     except (OSError, Refused, ValueError, RecursionError) as error:  # a stranger's tree, not our machine

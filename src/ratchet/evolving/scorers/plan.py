@@ -27,7 +27,7 @@ _NOTHING = 1e-9  # sums of fractions in another order
 def score(
     task: BenchTask, workspace: Workspace, sandbox: Sandbox, *, limits: Limits, cancelled: Callable[[], bool]
 ) -> Scored:
-    """How good the plan in `answer.json` is."""
+    """Score the plan in `answer.json` is."""
     del sandbox, limits, cancelled  # a comparison of data
     shape = SHAPES.get(str(task.spec.get("shape")))
     if shape is None:

@@ -111,7 +111,7 @@ def of_counts(counts: Counts, reason: str = "") -> Said:
 
 
 def timed_out(text: str) -> bool:
-    """Whether a text is a word for a time limit that was met."""
+    """Tell whether a text is a word for a time limit that was met."""
     return _TIMED_OUT.fullmatch(text) is not None
 
 

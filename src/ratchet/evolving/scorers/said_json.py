@@ -54,7 +54,7 @@ _INSIDE = ("metrics", "summary", "report", "stats", "result", "results", "tests"
 
 
 def of_text(text: str) -> Said | None:
-    """What the objects and lists say that a text ends with, each on as many lines as it likes; None without one."""
+    """Read the objects and lists that a text ends with, each on as many lines as it likes; None without one."""
     values = _trailing(text)
     return _of_values(values) if values else None
 
@@ -111,7 +111,7 @@ def _of_go(events: Sequence[Mapping[str, object]]) -> Said:
 
 
 def of_json(value: object, depth: int = 0) -> Said:
-    """What one value of JSON says."""
+    """Read the score in one value of JSON."""
     if isinstance(value, bool):
         return judged(value, json.dumps(value))
     if isinstance(value, int | float):
@@ -133,7 +133,7 @@ def _of_list(values: Sequence[object], depth: int = 0) -> Said:
 
 
 def of_table(table: Mapping[str, object], depth: int = 0) -> Said:
-    """What an object says. A time limit met, or a denial beside a full score, is no success."""
+    """Read the score in an object. A time limit met, or a denial beside a full score, is no success."""
     named = {re.sub(r"[^a-z0-9]", "", str(name).lower()): value for name, value in table.items()}
     reason = next((str(named[each]) for each in _REASONS if isinstance(named.get(each), str) and named[each]), "")
     if _met_a_limit(named) or any(_met_a_limit(_table(named.get(each))) for each in ("artifacts", "metrics")):
@@ -191,7 +191,7 @@ def _stated(named: Mapping[str, object], reason: str, depth: int) -> Said | None
 
 
 def _is_alone(named: Mapping[str, object], name: str) -> bool:
-    """Whether no other number stands beside a number, that might be what it is a part of."""
+    """Tell whether no other number stands beside a number, that might be what it is a part of."""
     return not any(
         isinstance(named[each], int | float) and not isinstance(named[each], bool) for each in {*named} - {name}
     )
@@ -204,7 +204,7 @@ def _number_of(named: Mapping[str, object], names: Sequence[str]) -> int | None:
 
 
 def _counted(named: Mapping[str, object], reason: str) -> Said | None:
-    """How many tests passed, of how many: of those that were told, or of all that there are."""
+    """Count the tests that passed, and all: of those that were told, or of all that there are."""
     passed = _number_of(named, _PASSED)
     failed, errors = _number_of(named, _FAILED), _number_of(named, _ERRORS)
     skipped, total = _number_of(named, _SKIPPED) or 0, _number_of(named, _TOTALS)
@@ -239,7 +239,7 @@ def _verdict(named: Mapping[str, object], reason: str) -> Said | None:
 
 
 def _within(named: Mapping[str, object], depth: int) -> Said | None:
-    """What the part of an object says that usually holds the figures."""
+    """Read the part of an object that usually holds the figures."""
     for name in _INSIDE:
         value = named.get(name)
         if isinstance(value, dict | list) and value and depth < _MOST_DEPTH:
@@ -250,7 +250,7 @@ def _within(named: Mapping[str, object], depth: int) -> Said | None:
 
 
 def _denial(named: Mapping[str, object]) -> str:
-    """What in an object speaks against success; "" for nothing."""
+    """Name what in an object speaks against success; "" for nothing."""
     verdict = _verdict(named, "")
     if verdict is not None and not verdict.score:
         return "a verdict that denies it"

@@ -1,4 +1,4 @@
-"""What a scorer says of an answer: a value, and the few ways to make one."""
+"""Scores of answers: a value, and the few ways to make one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ratchet.failures.signature import sign, template_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """How good an answer is. `score` is in [0, 1], 1 is right; it means nothing where `unmeasured`."""
+    """Score of an answer. `score` is in [0, 1], 1 is right; it means nothing where `unmeasured`."""
 
     score: float
     reason: str = ""

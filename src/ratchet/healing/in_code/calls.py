@@ -33,7 +33,7 @@ class Healed(Protocol):
     def generation(self) -> int: ...
 
     def heal(self, failed: Failed) -> bool:
-        """Whether the call may be made again; says once why not. Never raises."""
+        """Tell whether the call may be made again; says once why not. Never raises."""
 
     def kept(self, made: Made, value: object) -> tuple[object] | None:
         """The value of a healed call; None where the check does not take it here, and the version is taken back."""

@@ -102,7 +102,7 @@ class Heal:
         return cast("Function", functools.wraps(function)(wrapped(_Healed(self, function, inner))))
 
     def healer(self, function: FunctionType, stamp: tuple[int, int] | None) -> Healer:
-        """What heals one function; loads the machinery."""
+        """Return what heals one function; loads the machinery."""
         from ratchet.healing.episode import Budget
         from ratchet.healing.in_code.checking import accept_of
         from ratchet.healing.in_code.healer import Healer, Plan
@@ -133,7 +133,7 @@ class _Healed:
         return 0 if self._healer is None else self._healer.generation
 
     def heal(self, failed: Failed) -> bool:
-        """Whether the call may be made again; says once why not."""
+        """Tell whether the call may be made again; says once why not."""
         try:
             with self._lock:
                 if self._healer is None:
@@ -172,7 +172,7 @@ class _Healed:
 
 
 def _stamp(file: str) -> tuple[int, int] | None:
-    """What tells that a file was written to: its time and size."""
+    """Return what changes when a file is written to: its time and size."""
     try:
         found = os.stat(file)  # noqa: PTH116  (at every decoration, where pathlib need not be loaded)
     except OSError:

@@ -43,7 +43,7 @@ _UNHEALABLE = {"dependency_missing": "a package is missing", "permission": "it m
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How a function is healed. `command` and `accept` are the two forms of a check."""
+    """Plan for healing a function. `command` and `accept` are the two forms of a check."""
 
     mode: Mode
     solver: str | Solver
@@ -69,7 +69,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Healing:
-    """What became of it. `again`: the call may be made again, by the version that is in force now. `reason` says why
+    """Result of a healing. `again`: the call may be made again, by the version that is in force now. `reason` says why
     not; it is empty where that was said before."""
 
     again: bool = False
@@ -134,7 +134,7 @@ class Healer:
     # -- one failure ---------------------------------------------------------------------------------------------------
 
     def _healed(self, failed: Failed, known: Classification) -> bool:
-        """Whether a new version is in force. Raises Refused."""
+        """Tell whether a new version is in force. Raises Refused."""
         if known.transient:
             raise Refused(f"{known.kind} may pass by itself; ratchet.retry is for that")
         if known.kind in _UNHEALABLE:
@@ -255,7 +255,8 @@ class Healer:
         )
 
     def _known(self, runtime: Runtime, asked: Asked) -> tuple[FileChange, ...] | None:
-        """What an earlier process found for the very same failure of the very same source; None where it is new.
+        """Look up what an earlier process found for the very same failure of the very same source; None where it is
+        new.
 
         Raises Refused where that was tried in vain: nothing is paid for twice."""
         for held in _tried(runtime, asked):
@@ -348,7 +349,7 @@ class _Known:
 
 
 def _tried(runtime: Runtime, asked: Asked) -> list[Episode]:
-    """What was tried for the very same failure of the very same source."""
+    """Look up what was tried for the very same failure of the very same source."""
     task = episodes.task_id_of(str(asked.folder), asked.check, asked.instruction)
     return [held for held in runtime.episodes.list(folder=asked.folder) if held.task.id == task]
 

@@ -58,8 +58,8 @@ class RecordedCallJudge:
         purse: Purse,
         first: Verdict | None = None,
     ) -> Verdict:
-        """Where the untouched project does not fail as recorded, that is refused: nothing that passes in the sandbox
-        would mean anything."""
+        """Refuse a project that, untouched, does not fail as recorded: nothing that passes in the sandbox would mean
+        anything."""
         if first is not None:
             changes = workspace.diff()
             reason = self.objection(changes) or reaches(changes)
@@ -123,7 +123,7 @@ class RecordedCallJudge:
         return self._before.encoded(grafted(self._before, text, self._call.qualname, self._call.line))
 
     def _otherwise(self, told: Told | None, output: str) -> str:
-        """How the untouched project fails, where that is not as recorded."""
+        """Say how the untouched project fails, if not as recorded."""
         if told is not None and told.raised == self._exact:
             self.handed_out = told.handed_out
             self.resumable = bool(told.handed_out)

@@ -1,4 +1,4 @@
-"""Where a healed function goes: a patch for people, or its file, by compare-and-swap."""
+"""Land a healed function: a patch for people, or its file, by compare-and-swap."""
 
 from __future__ import annotations
 

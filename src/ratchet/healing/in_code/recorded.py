@@ -44,7 +44,7 @@ _VALUE_TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What is needed to make a call again. `module` is the name that it has on the host, `path` its file relative to
+    """Everything needed to make a call again. `module` is the name that it has on the host, `path` its file relative to
     the project, `paths` folders of the project that modules are imported from; `line` is where the function begins."""
 
     module: str
@@ -104,7 +104,7 @@ def _content(cell: CellType) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What the sandbox says of a call: the class of the exception that it `raised` ("" for none), or a pickle of its
+    """Result of a call in the sandbox: the class of the exception that it `raised` ("" for none), or a pickle of its
     value and of its arguments after it; `handed_out` is a digest of the items of a stream that had been taken."""
 
     raised: str = ""
@@ -124,7 +124,7 @@ def told_line(nonce: str, told: Told) -> str:
 
 
 def told_in(output: str, nonce: str) -> tuple[Told | None, str]:
-    """What was told, and the rest of the output."""
+    """Split the output into what was told and the rest."""
     found: Told | None = None
     rest: list[str] = []
     for line in output.split("\n"):

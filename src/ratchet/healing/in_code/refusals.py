@@ -127,7 +127,7 @@ def _catches(handler: ast.ExceptHandler, raised: frozenset[str]) -> bool:
 
 
 def _raises(handler: ast.ExceptHandler) -> bool:
-    """Whether every way through the handler ends in a `raise`."""
+    """Tell whether every way through the handler ends in a `raise`."""
     return _always_raises(handler.body)
 
 
@@ -194,7 +194,7 @@ def _trivial(node: Definition) -> bool:
 
 
 def _values(node: Definition) -> list[ast.expr]:
-    """What it returns and yields."""
+    """List what it returns and yields."""
     given = (each.value for each in _own(node) if isinstance(each, ast.Return | ast.Yield | ast.YieldFrom))
     return [value for value in given if value is not None]
 
@@ -240,7 +240,7 @@ def _reaches(old: Definition, new: Definition, modules: dict[str, str]) -> str:
 
 
 def _powers(node: Definition, modules: dict[str, str]) -> Iterator[str]:
-    """What a function does that is more than computing."""
+    """Name what a function does that is more than computing."""
     modules = {**modules, **_modules(node)}
     for each in ast.walk(node):
         if isinstance(each, ast.Import | ast.ImportFrom):

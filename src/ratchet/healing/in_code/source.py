@@ -1,4 +1,4 @@
-"""Where a function stands in its file, what code that makes, and a new version of it set into the old text. Pure."""
+"""Find a function in its file, compile it, and set a new version into the old text. Pure."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def same_code(one: CodeType, other: CodeType) -> bool:
-    """Whether two pieces of code do the same, wherever they stand."""
+    """Tell whether two pieces of code do the same, wherever they stand."""
     if len(one.co_consts) != len(other.co_consts):
         return False
     for mine, theirs in zip(one.co_consts, other.co_consts, strict=True):
@@ -127,7 +127,7 @@ def same_code(one: CodeType, other: CodeType) -> bool:
 
 
 def kind_flags(code: CodeType) -> int:
-    """What makes it a generator, a coroutine, both or neither."""
+    """Return the flags that make it a generator, a coroutine, both or neither."""
     return code.co_flags & _KINDS
 
 

@@ -18,8 +18,8 @@ _FOREIGN = frozenset(("site-packages", "dist-packages"))
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Where a function's file belongs: `folder` is the project's; `marked` says that it is known to be one, and not
-    just the folder that a program lies in, with whatever else is there."""
+    """Project of a function's file: `folder` is the project's; `marked` says that it is known to be one, and not just
+    the folder that a program lies in, with whatever else is there."""
 
     folder: Path
     path: str

@@ -20,8 +20,8 @@ class Version:
 
 
 def version_of(function: FunctionType, before: Text, after: str, filename: str, qualname: str, line: int) -> Version:
-    """What the function of `after` is, for a function that was made of `before`. Raises Refused where it does not fit
-    into one that is loaded."""
+    """Match the function of `after` to one that was made of `before`. Raises Refused where it does not fit into one
+    that is loaded."""
     free = function.__code__.co_freevars
     try:
         code = code_of(after, filename, qualname, line, free=free)

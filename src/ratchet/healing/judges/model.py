@@ -24,7 +24,7 @@ _DOUBTED = 0.99  # below a pass, above every failure: the check itself has nothi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What the reviewer says."""
+    """Opinion of the reviewer."""
 
     right: bool
     reason: str = ""

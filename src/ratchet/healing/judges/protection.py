@@ -61,7 +61,7 @@ def objection(changes: Sequence[FileChange], task: Task) -> str:
 
 
 def is_test(path: str) -> bool:
-    """Whether a path is a test or what tests read, by the conventions of the usual runners."""
+    """Tell whether a path is a test or what tests read, by the conventions of the usual runners."""
     pure = PurePosixPath(path)
     folders = pure.parts[:-1]
     in_tests = bool(_TEST_FOLDERS & set(folders)) or any(map(TEST_FOLDER.fullmatch, folders))
@@ -69,13 +69,13 @@ def is_test(path: str) -> bool:
 
 
 def is_test_module(path: str) -> bool:
-    """Whether pytest collects a file by its name."""
+    """Tell whether pytest collects a file by its name."""
     name = PurePosixPath(path).name
     return name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
 
 
 def is_harness(path: str) -> bool:
-    """Whether a path steers the runner of tests, or what the interpreter does before it."""
+    """Tell whether a path steers the runner of tests, or what the interpreter does before it."""
     pure = PurePosixPath(path)
     # On a disk without case, another spelling is the same file.
     parts = [part.casefold() for part in pure.parts]
@@ -98,8 +98,8 @@ def graders(check: Sequence[str]) -> frozenset[str]:
 
 
 def matches(path: str, glob: str) -> bool:
-    """Whether a path matches a glob: `*` within a name, `**` across folders; without `/` any file of that name, and a
-    folder's name stands for all that is in it."""
+    """Tell whether a path matches a glob: `*` within a name, `**` across folders; without `/` any file of that name,
+    and a folder's name stands for all that is in it."""
     pattern = glob.strip().removeprefix("./").rstrip("/")
     candidates = [path, *(str(each) for each in PurePosixPath(path).parents)]
     if "/" not in pattern:
@@ -141,7 +141,7 @@ def _of_grader(change: FileChange, named: frozenset[str]) -> str:
 
 
 def _imports_neighbours(tree: ast.Module) -> bool:
-    """Whether it imports anything that the standard library does not have."""
+    """Tell whether it imports anything that the standard library does not have."""
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):

@@ -41,7 +41,8 @@ _PASSED = ("passed", "xfailed", "xpassed")
 
 
 def arguments_of(check: Sequence[str]) -> list[str] | None:
-    """What pytest is given by a command that runs it and nothing else; None for any other command."""
+    """Return the arguments that pytest is given by a command that runs it and nothing else; None for any other
+    command."""
     words = list(check)
     if words[:2] in (["uv", "run"], ["poetry", "run"], ["pdm", "run"], ["hatch", "run"]):
         del words[:2]
@@ -114,7 +115,7 @@ class PytestJudge:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What one run of pytest told: ids in order, the outcome of each, files that could not be collected."""
+    """Report of one run of pytest: ids in order, the outcome of each, files that could not be collected."""
 
     ids: tuple[str, ...]
     outcomes: dict[str, str]

@@ -1,5 +1,5 @@
-"""Whether a change of a program reaches for what judges it: ends the process before the judge has spoken, or lays hands
-on the interpreter that the judge runs in.
+"""Tell whether a change of a program reaches for what judges it: ends the process before the judge has spoken, or lays
+hands on the interpreter that the judge runs in.
 
 Pure. It is the second line: where assertions live in another process there is nothing to reach for. Only what a change
 adds counts, so that a program which always did such things can be mended.
@@ -49,8 +49,8 @@ _OTHER = {
 
 
 def reaches(changes: Sequence[FileChange], *, imported: bool = False) -> str:
-    """What of the harness these changes reach for, and where; "" for nothing. `imported`: the judge imports them, so
-    that what a file does as a program of its own (`if __name__ == "__main__"`) is its own affair."""
+    """Name what of the harness these changes reach for, and where; "" for nothing. `imported`: the judge imports them,
+    so that what a file does as a program of its own (`if __name__ == "__main__"`) is its own affair."""
     for change in changes:
         found = _added(change, imported=imported)
         if found:
@@ -167,7 +167,7 @@ def _called(node: ast.Call, modules: frozenset[str]) -> Iterator[str]:
 
 
 def _fails(arguments: Sequence[ast.expr]) -> bool:
-    """Whether an exit says in so many words that it is a failure."""
+    """Tell whether an exit says in so many words that it is a failure."""
     if not arguments or not isinstance(arguments[0], ast.Constant):
         return False
     value = arguments[0].value

@@ -46,7 +46,7 @@ _NOTHING = re.compile(
 
 
 def text_of(ran: Ran) -> str:
-    """What it printed, standard output first, its middle left out where it is very long."""
+    """Return its output, standard output first, its middle left out where it is very long."""
     parts = (stream.decode("utf-8", "replace") for stream in (ran.stdout, ran.stderr))
     return cap("\n".join(part.rstrip("\n") for part in parts if part.strip()), OUTPUT_CHARS)
 
@@ -98,7 +98,7 @@ def _score(tests: Counts | None) -> float:
 
 
 def counted(text: str) -> Counts | None:
-    """How many tests a runner says that it ran; None where it says nothing of it."""
+    """Read how many tests a runner says that it ran; None where it says nothing of it."""
     if (parts := _PYTEST.findall(text)) or (parts := _MOCHA.findall(text)):
         said = " ".join(" ".join(part) if isinstance(part, tuple) else part for part in parts)
         said = said.replace("passing", "passed").replace("failing", "failed")
@@ -128,5 +128,5 @@ def _failures(text: str) -> int:
 
 
 def ran_nothing(text: str) -> bool:
-    """Whether a runner says that it found no test at all."""
+    """Tell whether a runner says that it found no test at all."""
     return _NOTHING.search(text) is not None and (counts := counted(text)) is not None and not counts.total

@@ -1,1 +1,1 @@
-"""Where the result of an episode goes: into the project's files, onto a branch, into a patch file."""
+"""Land the result of an episode: into the project's files, onto a branch, into a patch file."""

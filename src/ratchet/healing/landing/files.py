@@ -40,7 +40,7 @@ def apply(project: Path, changes: Sequence[FileChange], *, lock: Path) -> tuple[
 
 
 def _planned(project: Path, change: FileChange) -> tuple[bytes | None, bytes | None]:
-    """What a file holds, and what it should hold."""
+    """Return what a file holds and what it should hold."""
     held = _content(project, change.path)
     if held == change.after:
         return held, held

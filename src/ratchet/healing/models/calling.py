@@ -53,7 +53,7 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is sent. `schema` binds the answer where the model can be bound."""
+    """Request to a model. `schema` binds the answer where the model can be bound."""
 
     model: Named
     rules: str
@@ -66,7 +66,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What came back. `usage` is None where the server did not count."""
+    """Reply of a model. `usage` is None where the server did not count."""
 
     text: str
     usage: Usage | None
@@ -219,8 +219,8 @@ def _parameters(request: Request) -> ModelRequestParameters:
 
 
 def goes_in_circles(text: str) -> bool:
-    """Whether a text has come to say the same again and again. A file of alike lines does so, too, but not with its
-    last 120 characters six times without overlap."""
+    """Tell whether a text has come to say the same again and again. A file of alike lines does so, too, but not with
+    its last 120 characters six times without overlap."""
     if len(text) < _CIRCLE * _CIRCLES:
         return False
     return text.count(text[-_CIRCLE:]) >= _CIRCLES
@@ -248,7 +248,7 @@ def _said(response: ModelResponse) -> Said:
 
 
 def _failure(error: Exception, *, sent: bool) -> CallFailed:
-    """What an exception of the SDKs means. Its text is cut and has its secrets taken out."""
+    """Translate an exception of the SDKs. Its text is cut and has its secrets taken out."""
     said = _told(error)
     kind = _kind(error, said)
     # A status ahead of the stream, or a connection that was never made: nobody worked on it.
@@ -263,7 +263,7 @@ def _failure(error: Exception, *, sent: bool) -> CallFailed:
 
 
 def _told(error: Exception) -> str:
-    """What the provider says, without the frame that the SDKs put around it."""
+    """Return the provider's own words, without the frame that the SDKs put around it."""
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else None

@@ -66,7 +66,8 @@ class Chain:
         return _Asking(question, purse, self).answer(self._by_role[question.role])
 
     def pricing(self, model: Named) -> tuple[Pricing, str]:
-        """What its calls cost, and a remark where nobody knows. Raises Refused unless that is allowed."""
+        """Return the prices of its calls, and a remark where nobody knows them. Raises Refused unless that is
+        allowed."""
         found = pricing_of(model, self._own)
         if found is not None:
             return found, ""

@@ -61,5 +61,5 @@ class ModelChoice:
 
 
 def installed() -> bool:
-    """Whether the extra `model` is there."""
+    """Tell whether the extra `model` is there."""
     return find_spec("pydantic_ai") is not None

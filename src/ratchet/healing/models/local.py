@@ -26,7 +26,7 @@ class Backend:
 
 
 def base_url(name: str) -> str:
-    """Where a local server of that name is expected."""
+    """Return the address at which a local server of that name is expected."""
     return f"http://{HOST}:{USUAL_PORTS[name]}/v1"
 
 
@@ -42,7 +42,7 @@ def find(ports: Mapping[str, int] = USUAL_PORTS, *, timeout_s: float = TIMEOUT_S
 
 
 def _models(port: int, timeout_s: float) -> tuple[str, ...]:
-    """What the server at a port says that it serves; () where nobody answers, or something else does."""
+    """Ask the server at a port what it serves; () where nobody answers, or something else does."""
     connection = http.client.HTTPConnection(HOST, port, timeout=timeout_s)
     try:
         connection.request("GET", "/v1/models", headers={"Accept": "application/json"})

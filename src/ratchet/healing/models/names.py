@@ -1,4 +1,4 @@
-"""What the names of models mean: a provider and a model, or a model at an address."""
+"""Read the names of models: a provider and a model, or a model at an address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call costs: the person's own prices, nothing on this machine, else the table that comes with pydantic-ai."""
+"""Price of a call: the person's own prices, nothing on this machine, else the table that comes with pydantic-ai."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def own_prices(text: str) -> dict[str, tuple[float, float]]:
 
 
 def pricing_of(model: Named, own: Mapping[str, tuple[float, float]]) -> Pricing | None:
-    """What calls of a model cost; None where nobody knows."""
+    """Return the prices of a model; None where nobody knows."""
     given = own.get(str(model)) or own.get(model.name)
     if given is not None:
         sent, received = given

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[T]):
-    """What a model is asked. Its texts leave this machine: secrets are taken out on the way."""
+    """Question to a model. Its texts leave this machine: secrets are taken out on the way."""
 
     shape: type[T]
     """A dataclass of plain fields (texts, numbers, switches, tuples of such, further dataclasses), or `str` for free
@@ -36,7 +36,7 @@ class Question(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """What a model said. A bad answer is data: `value` is None, and `kind` and `problem` say why."""
+    """Answer of a model. A bad answer is data: `value` is None, and `kind` and `problem` say why."""
 
     value: T | None
     kind: str = ""
@@ -60,7 +60,7 @@ class Model(Protocol):
     """Language models, by the role that they play."""
 
     def named(self, role: Role) -> str:
-        """Who would be asked first, as `provider:name`."""
+        """Name the model that would be asked first, as `provider:name`."""
 
     def ask(self, question: Question[T], purse: Purse) -> Answer[T]:
         """One answer, malformed ones asked for again once, failing models waited for or passed over.

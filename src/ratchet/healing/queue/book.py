@@ -50,7 +50,7 @@ class TaskDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breaker:
-    """Whether an episode was stopped since it led nowhere new: `count` attempts of `limit`."""
+    """True if an episode was stopped since it led nowhere new: `count` attempts of `limit`."""
 
     state: str
     count: int
@@ -124,7 +124,7 @@ class TaskQueue:
         return queueing.page(self._store(), state=state, limit=limit, cursor=cursor)
 
     def counts(self) -> dict[str, int]:
-        """How many tasks are in each state."""
+        """Count the tasks in each state."""
         return queueing.counts(self._store())
 
     def show(self, task_id: str) -> TaskDetail:
@@ -137,7 +137,7 @@ class TaskQueue:
         return TaskDetail(task=task, episode=episodes.episode(store, task.episode) if begun else None)
 
     def under_way(self, task_id: str) -> bool:
-        """Whether somebody works on it, or will: asked again and again, so without a look at its attempts."""
+        """Tell whether somebody works on it, or will: asked again and again, so without a look at its attempts."""
         store = self._store()
         task = store.get("queue", task_id)
         if task is not None:
@@ -164,7 +164,7 @@ class TaskQueue:
         return [] if held is None else episodes.checkpoints(self._store(), held.id)
 
     def breaker(self, task_id: str) -> Breaker:
-        """Whether it was stopped since it leads nowhere new. Raises NotFound."""
+        """Tell whether it was stopped since it leads nowhere new. Raises NotFound."""
         held = self.show(task_id).episode
         if held is None:
             limit = queueing.show(self._store(), task_id).work.budget.breaker

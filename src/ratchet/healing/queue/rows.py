@@ -36,7 +36,7 @@ _LOOK = 8  # waiting tasks that a claim looks at: as many servers may want the f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is asked for. `check` is a command; without one it is the project's own."""
+    """Work asked for. `check` is a command; without one it is the project's own."""
 
     folder: str
     kind: TaskKind = "heal"
@@ -74,7 +74,7 @@ class QueuedTask:
 
     @property
     def under_way(self) -> bool:
-        """Whether somebody works on it, or will."""
+        """Tell whether somebody works on it, or will."""
         return self.state in UNDER_WAY
 
 
@@ -214,7 +214,7 @@ def taken_back(store: Store, task_id: str, *, to: int) -> QueuedTask:
 
 
 def counts(store: Store) -> dict[str, int]:
-    """How many tasks are in each state."""
+    """Count the tasks in each state."""
     return {
         str(row["state"]): int(cast(int, row["count:*"])) for row in store.sum_by("queue", ("state",), ("count:*",))
     }

@@ -1,1 +1,1 @@
-"""Who changes the files so that a check passes."""
+"""Solvers: they change the files so that a check passes."""

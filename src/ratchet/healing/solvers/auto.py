@@ -63,7 +63,7 @@ class AutoSolver:
         return replace(second, candidates=spent + second.candidates, note=note)
 
     def _cheaply(self, job: SolveJob) -> Solved:
-        """What the cheap one says; the files as they were where it has no proposal."""
+        """Ask the cheap one first; the files as they were where it has no proposal."""
         if self._dear is None:
             return self._cheap.solve(job)
         shorter = _Shorter(job.purse, job.purse.seconds_left() * _SHARE)

@@ -36,7 +36,7 @@ _SWITCH = 3  # characters of a passed value that is no secret: switches and numb
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
-    """What an agent is asked, and where it works."""
+    """Errand of an agent, and the folder it works in."""
 
     arguments: Mapping[str, str]
     """Texts that take the place of `{name}` in its words."""
@@ -51,7 +51,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What an agent did, and what it said of it: data. Secrets are taken out of the texts."""
+    """Deeds of an agent, and its account of them: data. Secrets are taken out of the texts."""
 
     told: str
     """Its own account, else the last line that it printed; in one line."""
@@ -95,7 +95,7 @@ class CodingAgent:
         return self._net
 
     def takes(self, name: str) -> bool:
-        """Whether its words ask for a text, or its file, by name."""
+        """Tell whether its words ask for a text, or its file, by name."""
         return any(f"{{{name}" in word for word in self._argv)
 
     def run(self, errand: Errand) -> Account:
@@ -121,7 +121,7 @@ class CodingAgent:
 
     @property
     def _may_spend(self) -> bool:
-        """Whoever reaches no network pays nobody."""
+        """Tell whether it may spend: without a network nobody is paid."""
         return self._net == "host"
 
     def _payable(self) -> None:
@@ -161,7 +161,7 @@ class CodingAgent:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What was found in an agent's output, without secrets."""
+    """Findings in an agent's output, without secrets."""
 
     told: str
     last: str
@@ -198,7 +198,7 @@ def objects_in(out: str) -> Iterator[dict[str, object]]:
 
 
 def without_passed(ran: Ran, passed: Iterable[str]) -> Ran:
-    """What ran, its output without the values of variables passed on by name, also as JSON spells them."""
+    """Return the run, its output without the values of variables passed on by name, also as JSON spells them."""
     out, errors = ran.stdout, ran.stderr
     for value in passed:
         if len(value) > _SWITCH:
@@ -209,7 +209,7 @@ def without_passed(ran: Ran, passed: Iterable[str]) -> Ran:
 
 
 def _tells_cost(argv: Sequence[str]) -> bool:
-    """Whether a command is known to say what it cost, or was written to be told what it may."""
+    """Tell whether a command is known to say what it cost, or was written to be told what it may."""
     name = Path(argv[0]).name
     if name == "claude":
         return any(word.endswith("json") and "stream" not in word for word in argv) or "stream-json" in argv

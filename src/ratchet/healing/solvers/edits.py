@@ -34,7 +34,7 @@ class Misfit(Exception):  # noqa: N818  (data about an answer, told back to the 
 def changes_of(
     edits: Sequence[FileEdit], read: Callable[[str], bytes | None], shown: Mapping[str, str] | None = None
 ) -> tuple[FileChange, ...]:
-    """What the edits make of the files, all of them or none. `read` gives a file's content, None where there is none;
+    """Apply the edits to the files, all of them or none. `read` gives a file's content, None where there is none;
     `shown` are files that may be changed (path -> text): an edit of any other goes to the only one of these that holds
     its old text, if there is one.
 
@@ -132,7 +132,7 @@ def _replaced(path: str, text: str, old: str, new: str) -> str:
 
 
 def _replaced_loosely(path: str, text: str, old: str, new: str) -> str:
-    """Where only white space differs. The new text stands at the file's depth of indentation."""
+    """Replace where only white space differs. The new text stands at the file's depth of indentation."""
     wanted, (held, at) = _squeezed(old)[0], _squeezed(text)
     found = held.count(wanted)
     if found != 1:
@@ -207,7 +207,8 @@ def in_fences(text: str, files: Mapping[str, str], *, only: str = "") -> tuple[F
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
-    """What stands between fences, each with the words on its fence and in the line above. The last may lack its end."""
+    """Find what stands between fences, each with the words on its fence and in the line above. The last may lack its
+    end."""
     above = ""
     lines = iter(text.split("\n"))
     for line in lines:

@@ -33,7 +33,7 @@ _MEMO_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a fast model makes of a long output."""
+    """A fast model's summary of a long output."""
 
     summary: str
 
@@ -153,8 +153,8 @@ def _question(job: SolveJob, shape: type[T], rules: str, text: str, rounds: int)
 
 
 def _as_file(job: SolveJob, done: Sequence[_Round]) -> bool:
-    """Whether to ask for one whole file now: at last, where edits did not fit; at first, where it came to that in an
-    earlier attempt."""
+    """Tell whether to ask for one whole file now: at last, where edits did not fit; at first, where it came to that in
+    an earlier attempt."""
     if any(_UNUSABLE in each.reason or _WHOLE in each.note for each in job.tried):
         return not done
     return len(done) == ROUNDS - 1 and done[-1].unfit

@@ -1,4 +1,5 @@
-"""What a model is told about a failing check: the task, the failure, the files, what is remembered, what was tried."""
+"""Write what a model is told about a failing check: the task, the failure, the files, what is remembered, what was
+tried."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a prompt is made of. `summary` stands for the check's output where a model has summarised it."""
+    """Material of a prompt. `summary` stands for the check's output where a model has summarised it."""
 
     job: SolveJob
     files: Sequence[Shown]

@@ -37,7 +37,7 @@ _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the search inside the sandbox said."""
+    """Result of the search inside the sandbox."""
 
     patches: tuple[Mapping[str, Json], ...] = ()
     tried: int = 0
@@ -166,8 +166,8 @@ class _Notes:
 
 
 def remembered(memos: Sequence[Memo], signature: str) -> dict[str, Json]:
-    """What the search is told of earlier successes: the edits that fixed this very failure, the newest first, and the
-    classes of all of them."""
+    """Collect what the search is told of earlier successes: the edits that fixed this very failure, the newest first,
+    and the classes of all of them."""
     exact: list[Json] = []
     memory: list[Json] = []
     known: set[tuple[str, str]] = set()
@@ -191,7 +191,7 @@ def shuffled(memos: Sequence[Memo]) -> list[Memo]:
 
 
 def misled(note: Mapping[str, Json]) -> dict[str, Json]:
-    """What a memo notes, told of another class of edit: as sure and as consistent as it was, and wrong."""
+    """Turn a memo to another class of edit: as sure and as consistent as it was, and wrong."""
     names = list(FAMILIES)
     other = {name: names[(at + _AWAY) % len(names)] for at, name in enumerate(names)}
     marks = [each for each in _list(note.get("marks")) if isinstance(each, dict)]
@@ -221,7 +221,7 @@ def _skipped(job: SolveJob) -> tuple[str, ...]:
 
 
 def _read(ran: Ran) -> Found:
-    """What the search said. The programs it ran could have forged it: it is only ever a proposal."""
+    """Read what the search said. The programs it ran could have forged it: it is only ever a proposal."""
     said: Mapping[str, Json] = {}
     for line in ran.stdout.split(b"\n"):
         found = _object(line)
@@ -274,7 +274,7 @@ def _solved(patch: Mapping[str, Json], found: Found, *, others: int) -> Solved:
 
 
 def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:
-    """What to remember of a patch that passed."""
+    """Note what to remember of a patch that passed."""
     return {name: patch.get(name) for name in ("marks", "plain", "foretold", "key", "found_at")}
 
 

@@ -111,7 +111,7 @@ def text_of(workspace: Workspace, path: str) -> str:
 
 
 def content(workspace: Workspace, path: str) -> bytes | None:
-    """What is to be edited: a file's content, None where there is none. Raises Misfit for what is no plain file."""
+    """Read a file to be edited: its content, None where there is none. Raises Misfit for what is no plain file."""
     try:
         return workspace.read(path, limit_bytes=MOST_FILE_BYTES)
     except NotFound:

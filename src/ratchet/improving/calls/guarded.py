@@ -32,7 +32,7 @@ _inside: ContextVar[frozenset[str]] = ContextVar("ratchet.inside", default=froze
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Where time and chance come from."""
+    """Source of time and chance."""
 
     sleep: Callable[[float], None] = time.sleep
     sleep_async: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -43,7 +43,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """What all guarded calls of one agent share in this process."""
+    """State shared by all guarded calls of one agent in this process."""
 
     agent: str
     values: Callable[[], Mapping[str, object]]
@@ -53,13 +53,13 @@ class Guard:
 
 
 class Course(Protocol):
-    """What else decides about the tries of one call."""
+    """Whatever else decides about the tries of one call."""
 
     def limit_s(self) -> float | None:
-        """How long the next try may take."""
+        """Return how long the next try may take."""
 
     def decided(self, error: Exception, again: Again | None) -> Again | None:
-        """What to do after a failed try, given what the settings say; None: nothing more."""
+        """Decide what to do after a failed try, given what the settings say; None: nothing more."""
 
     def given(self) -> Mapping[str, object]:
         """Keyword arguments that the next try gets besides its own."""
@@ -67,7 +67,7 @@ class Course(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the caller says about one function."""
+    """The caller's options for one function."""
 
     idempotent: bool = True
     trim: Trim | None = None
@@ -380,14 +380,14 @@ class Call:
 
 
 def says_nothing(value: object) -> bool:
-    """Whether an answer is empty: None, blank text, a collection of nothing. Numbers and False are answers."""
+    """Tell whether an answer is empty: None, blank text, a collection of nothing. Numbers and False are answers."""
     if isinstance(value, str | bytes):
         return not value.strip()
     return value is None or (isinstance(value, Sized) and not isinstance(value, type) and len(value) == 0)
 
 
 def on_loop() -> bool:
-    """Whether this thread is running an event loop now."""
+    """Tell whether this thread is running an event loop now."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""How many calls run at once, and how many start a minute, in this process: shared by threads and event loops."""
+"""Limit how many calls run at once and start a minute in this process: shared by threads and event loops."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Pace:
 
 
 class Limits:
-    """What all calls of one agent in this process share, through whichever handle they are made."""
+    """Limits shared by all calls of one agent in this process, through whichever handle they are made."""
 
     def __init__(self) -> None:
         self.slots = Slots()

@@ -145,7 +145,7 @@ class _Course:
         return again
 
     def _remember(self, error: Exception) -> bool:
-        """Whether something is known that was not known at the try before."""
+        """Tell whether something is known that was not known at the try before."""
         if not self._retry.recalls:
             return False
         new = [each for each in self._retry.lessons(error) if each.id not in self._lessons]
@@ -155,7 +155,7 @@ class _Course:
         return bool(new)
 
     def _spent(self, wait_s: float) -> str:
-        """What of the budget the next try would exceed."""
+        """Name what of the budget the next try would exceed."""
         retry = self._retry
         if self._tried >= retry.attempts:
             return f"{retry.attempts} attempts are used up"

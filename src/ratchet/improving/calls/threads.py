@@ -10,7 +10,7 @@ from contextvars import copy_context
 def in_thread(
     work: Callable[[], object], limit_s: float, *, after: Callable[[], None], name: str, late: str = ""
 ) -> object:
-    """What `work` comes to in a thread of its own, with this context's variables; `after` is called when it has ended.
+    """Run `work` in a thread of its own, with this context's variables; `after` is called when it has ended.
 
     Raises TimeoutError, which says `late`, after `limit_s` seconds.
     """
@@ -42,5 +42,5 @@ def in_thread(
 
 
 def too_long(agent: str, limit_s: float) -> str:
-    """What a call says that was given up."""
+    """Make the error of a call that was given up."""
     return f"{agent}: no answer within {limit_s:g} s, its setting timeout_s"

@@ -1,4 +1,4 @@
-"""What to do after a try of a call has failed: wait and repeat, use another model, shorten the input, or give up."""
+"""Choose what follows a failed try of a call: wait and repeat, use another model, shorten the input, or give up."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Tries:
         """The model to use instead of the one set; None: that one."""
 
     def failed(self, error: Exception, *, now: float) -> Again | None:
-        """What to do after this error; None: let the caller have it."""
+        """Choose what follows this error; None: let the caller have it."""
         if not self._idempotent:
             return None
         kind = kind_raised(error)
@@ -65,7 +65,7 @@ class Tries:
         return self._elsewhere(kind)
 
     def empty(self) -> Again | None:
-        """What to do after an empty answer; None: let the caller have it."""
+        """Choose what follows an empty answer; None: let the caller have it."""
         if not self._idempotent:
             return None
         if self._empties < self._policy.empty_retries:

@@ -1,4 +1,4 @@
-"""How long a failed call asks its caller to wait: in headers, in attributes, in words."""
+"""Read how long a failed call asks its caller to wait: in headers, in attributes, in words."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ _RECURS = 2  # failures that make a pattern; one where one is enough to look
 
 
 def problems(store: Store, *, now: float) -> Iterator[Problem]:
-    """What keeps failing, agent by agent, of those agents that are due. A look that found enough
-    starts its cooldown."""
+    """Find what keeps failing, agent by agent, of those agents that are due. A look that found enough starts its
+    cooldown."""
     for agent in _agents(store):
         held = pulse(store, agent, now=now)
         calls, failures = _activity(store, agent, now - held.window_s, now)
@@ -52,7 +52,7 @@ def _activity(store: Store, agent: str, since: float, now: float) -> tuple[int, 
 
 
 def _begin_look(store: Store, agent: str, held: Pulse, now: float) -> bool:
-    """Whether this process is the one to look now: the cooldown is over, and nobody else was quicker."""
+    """Tell whether this process is the one to look now: the cooldown is over, and nobody else was quicker."""
     name = f"look/{agent}"
     last: Row = store.get("meta", name) or {}
     # A look from the future is one before the clock was set back.

@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Ticked:
-    """What one tick did: ids of the trials opened and settled, of proposals made and closed, of lessons retired, and
+    """Report of one tick: ids of the trials opened and settled, of proposals made and closed, of lessons retired, and
     the steps that failed, with why."""
 
     opened: list[str] = field(default_factory=list)

@@ -21,7 +21,7 @@ SAFE = frozenset(("retry_logic", "routing_config", "threshold_tuning"))
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How one knob moves: a number times `times` plus `plus`, within its bounds; a choice to its next option."""
+    """Move of one knob: a number times `times` plus `plus`, within its bounds; a choice to its next option."""
 
     knob: str
     times: float = 1.0

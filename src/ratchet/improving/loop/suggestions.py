@@ -1,4 +1,5 @@
-"""What proposers hand in: data of a model or of a user's function, looked through before anything is made of it."""
+"""Check what proposers hand in: data of a model or of a user's function, looked through before anything is made of
+it."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def tell(store: Store, send: Callable[[Notice], object], *, now: float) -> int:
 
 
 def notice_of(event: Row) -> Notice | None:
-    """What a person hears of an event; None for those that are nobody's news."""
+    """Write what a person hears of an event; None for those that are nobody's news."""
     said = _TOLD.get((str(event.get("noun")), str(event.get("verb"))))
     if said is None:
         return None

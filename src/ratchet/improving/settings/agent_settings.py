@@ -148,7 +148,7 @@ class AgentSettings:
         return ready[1]
 
     def _checked(self, name: str, knob: Knob, version: Version) -> object:
-        """What the version sets, or the default where that is not (or no longer) within the knob's bounds."""
+        """Return what the version sets, or the default where that is not (or no longer) within the knob's bounds."""
         if name not in version.values:
             return knob.default
         try:

@@ -45,7 +45,7 @@ class SettingsBook:
         return [self.show(agent) for agent in agents(self._store())]
 
     def show(self, agent: str) -> SettingsView:
-        """What is in force. Raises NotFound for an agent that declared no settings."""
+        """Show what is in force. Raises NotFound for an agent that declared no settings."""
         stored = self._stored(agent)
         version, knobs = stored.current(), stored.knobs()
         values = stored.values(version)
@@ -107,7 +107,7 @@ class SettingsBook:
 
 
 def person() -> str:
-    """Who sits here, as far as the system knows."""
+    """The OS user's name."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # no name is known for this user id

@@ -15,7 +15,7 @@ _LISTS = frozenset(("fallback_models",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How a guarded call is made. A knob that was not declared has the default here, which does nothing.
+    """Policy of a guarded call. A knob that was not declared has the default here, which does nothing.
 
     Sources of the defaults: waits of 1 s doubling to at most 60 s and their jitter are those of the providers' own
     advice on rate limits; a total of 300 s keeps a call within half of the 600 s after which a trial counts it failed.

@@ -1,4 +1,4 @@
-"""What can be turned, and how far: every value that reaches an agent has passed its knob's `check`."""
+"""Knobs: what can be turned, and how far: every value that reaches an agent has passed its knob's `check`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Knob:
         return value
 
     def described(self) -> Row:
-        """What is kept of the knob beside its values, for people and for whoever proposes a change."""
+        """Describe the knob beside its values, for people and for whoever proposes a change."""
         default = edits.plain_values({"default": self.default}, "a knob's default")
         return {"type": type(self).__name__.lower(), **default}
 

@@ -59,7 +59,8 @@ class Live:
         return found
 
     def arm(self, target: str, unit: Callable[[], str]) -> Version | None:
-        """What an open trial gives this unit, if there is one. A trial that cannot say leaves the parent in force."""
+        """Return what an open trial gives this unit, if there is one. A trial that cannot say leaves the parent in
+        force."""
         if self.arms is None:
             return None
         try:

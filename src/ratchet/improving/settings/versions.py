@@ -137,7 +137,7 @@ class StoredSettings:
     # -- as a target -------------------------------------------------------------------------------------------------
 
     def read(self) -> Held:
-        """What is set (not the defaults), and the number of the version in force."""
+        """Read what is set (not the defaults), and the number of the version in force."""
         current = self.current()
         return Held(values=current.values, version=str(current.number))
 

@@ -1,4 +1,4 @@
-"""What an edit of a target's keys means: how it is written down, and how it is undone beside a person's later edits."""
+"""Write down an edit of a target's keys, and undo it beside a person's later edits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ratchet.records import Json, Row
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """How to undo an edit: values to `put`, keys to take `out`, and those `kept` since somebody else set them."""
+    """Way to undo an edit: values to `put`, keys to take `out`, and those `kept` since somebody else set them."""
 
     put: dict[str, Json]
     out: tuple[str, ...]
@@ -25,7 +25,8 @@ class WayBack:
 
 
 def way_back(edit: Edit, now: Mapping[str, Json]) -> WayBack:
-    """What undoing `edit` has to do to a target that holds `now`. A key that is as it was before needs nothing."""
+    """Work out what undoing `edit` has to do to a target that holds `now`. A key that is as it was before needs
+    nothing."""
     put: dict[str, Json] = {}
     out: list[str] = []
     kept: dict[str, Json] = {}
@@ -52,7 +53,8 @@ def own(edit: Edit, values: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Whether two values mean the same: 1 is 1.0, but neither is true; the order of an object's keys does not count."""
+    """Tell whether two values mean the same: 1 is 1.0, but neither is true; the order of an object's keys does not
+    count."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
@@ -103,5 +105,5 @@ def edit_of(row: Row) -> Edit:
 
 
 def _alike(key: str, one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
-    """Whether both hold the same at `key`, or both nothing."""
+    """Tell whether both hold the same at `key`, or both nothing."""
     return (key in one) == (key in other) and same(one.get(key), other.get(key))

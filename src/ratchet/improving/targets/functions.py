@@ -21,7 +21,7 @@ LIMIT_S = 30.0
 
 
 class FunctionTarget:
-    """What `get` returns and `put` takes: `ports.Target`.
+    """A target of two functions: what `get` returns, `put` takes: `ports.Target`.
 
     An object (dict) is changed key by key; any other JSON value is one key, `value`. `put` is given the whole new value
     and must make `get` return it. What they raise becomes a BackendError, and so does taking longer than `limit_s`

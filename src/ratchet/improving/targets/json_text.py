@@ -68,7 +68,7 @@ def member(text: str, start: int, key: str) -> Item | None:
 
 
 def root(text: str) -> int:
-    """Where the document's value starts (behind white space, comments and a byte order mark)."""
+    """Find where the document's value starts (behind white space, comments and a byte order mark)."""
     return _behind_space(_seen(text), 1 if text.startswith("\ufeff") else 0)
 
 
@@ -183,7 +183,7 @@ def _without_comments(text: str) -> str:
 
 
 def _depth_at(text: str, position: int) -> int:
-    """How many objects and arrays are open before `position`."""
+    """Count the objects and arrays that are open before `position`."""
     depth, at = 0, root(text)
     while at < position:
         if text[at] == '"':

@@ -60,7 +60,7 @@ def find(tree: object, path: Path) -> tuple[bool, object]:
 
 
 def with_value(tree: object, path: Path, value: Json) -> object:
-    """What the document holds once `value` stands at `path`. Raises Refused where the way there leads through a value.
+    """Return the document with `value` at `path`. Raises Refused where the way there leads through a value.
 
     An absent object on the way is made; so is one of which only the name stands there (YAML's `llm:`). Only what lies
     on the way is copied: what the document says twice by one name (an alias) changes in the one place.
@@ -78,7 +78,7 @@ def with_value(tree: object, path: Path, value: Json) -> object:
 
 
 def without(tree: object, path: Path) -> object:
-    """What the document holds once the key is out. An element of a list is never taken out."""
+    """Return the document without the key. An element of a list is never taken out."""
     step, rest = path[0], path[1:]
     if rest and isinstance(tree, list):
         at = int(step)

@@ -165,7 +165,7 @@ def _column(node: Node) -> int:
 
 
 def _end(text: str, node: Node) -> int:
-    """Where a value's own text ends: without the line breaks and comments that the parser counts to it."""
+    """Find where a value's own text ends: without the line breaks and comments that the parser counts to it."""
     if isinstance(node, ScalarNode):
         end = int(node.end_mark.index)
         return len(text[:end].rstrip("\r\n \t")) if node.style in ("|", ">") else end

@@ -31,7 +31,7 @@ _REMEMBERED = 4096  # units whose arm a process knows by heart; more are looked 
 
 
 class OpenTrial:
-    """What a watched call must know of an open trial."""
+    """The part of an open trial that a watched call must know."""
 
     __slots__ = ("agent", "deadline_s", "id", "new", "old", "paused", "salt", "share", "sticky", "target", "unit")
 
@@ -100,7 +100,7 @@ class OpenTrials:
         return {trial.id: unit for target, (trial, _) in met.items() if trial.agent == agent or target in targets}
 
     def _tossed(self, trial: OpenTrial, unit: str, at: float) -> bool | None:
-        """Whether the unit falls to the new arm, journalled; None when it is no part of the trial."""
+        """Tell whether the unit falls to the new arm, journalled; None when it is no part of the trial."""
         lasts = not unit.startswith(CALL)
         share: float | None = None if trial.paused else trial.share
         try:

@@ -52,7 +52,7 @@ def turn(store: Store, trial: Trial, target: Target, *, now: float) -> None:
 
 
 def look(store: Store, trial: Trial, *, now: float) -> Looked:
-    """What the blocks say, or what may be advised."""
+    """Decide by the blocks, or advise."""
     if trial.mode == "switchback":
         _score_closed(store, trial, now)
     return _advice(store, trial, now) if trial.mode == "advisory" else _verdict(_Bets(store, trial), trial, now)
@@ -110,7 +110,7 @@ def _calls(store: Store, trial: Trial, since: float, until: float, limit: int = 
 
 
 def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
-    """Where a trial of a global setting stands. Its units are blocks; `ok` counts their calls.
+    """Read where a trial of a global setting stands. Its units are blocks; `ok` counts their calls.
 
     The effect's interval rests on each block's score rounded to 0 or 1 by a coin of its own, which keeps its mean.
     """

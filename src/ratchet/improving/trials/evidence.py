@@ -1,4 +1,4 @@
-"""What a trial's units say: read from the store in the order in which they started, folded through the gate.
+"""Evidence of a trial: read from the store in the order in which they started, folded through the gate.
 
 The gate sees exposures only that are older than their deadline: every unit started before one of those has its verdict
 then, in every process, so the order needs no coordination. A unit without an outcome by its deadline has failed, since
@@ -41,7 +41,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Where a trial stands. `against` and `toward` are the evidence for a revert and for a keep, each settled at
+    """Standing of a trial. `against` and `toward` are the evidence for a revert and for a keep, each settled at
     `threshold`; `metrics` holds each metric's own evidence against the change. `waiting` counts exposures whose
     deadline is yet to come, `exposures` all. `effect` is measured against the trial's own control, never against what
     came before it."""
@@ -63,7 +63,7 @@ class Evidence:
 
 
 def plan_of(trial: Trial) -> Plan:
-    """What the gate was told when the trial opened."""
+    """Return what the gate was told when the trial opened."""
     change = trial.change
     trade: dict[Metric, float] = {name: factor for name, factor in change.trade.items() if name in _RANKED}  # type: ignore[misc]
     return Plan(
@@ -78,7 +78,7 @@ def plan_of(trial: Trial) -> Plan:
 
 
 def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
-    """Where the trial stands at `now` (Unix seconds). Raises StoreError."""
+    """Read where the trial stands at `now` (Unix seconds). Raises StoreError."""
     gate = TrialGate(plan_of(trial), share=trial.share)
     sums = (_Sum(), _Sum())
     tallies: dict[float, list[int]] = {}
@@ -123,7 +123,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
 
 
 def count(store: Store, trial_id: str) -> int:
-    """How many units were exposed to the trial, in either arm."""
+    """Count the units that were exposed to the trial, in either arm."""
     rows = store.sum_by("exposures", (), ("count:*",), {"trial": trial_id, "channel": CHANNEL})
     return int(_number(rows[0], "count:*") or 0) if rows else 0
 

@@ -181,7 +181,7 @@ class Guard:
         return held
 
     def _has_recovered(self, held: Trial) -> bool:
-        """Whether enough of the agent's last calls since the pause succeeded."""
+        """Tell whether enough of the agent's last calls since the pause succeeded."""
         row = self._store.get("recents", held.change.agent) or {}
         since = [each for each in recent(row) if _at(each) > held.paused_at]
         return sum(1 for each in since[-trialgate.OUTAGE_STREAK :] if each[2]) >= RESUME_AFTER
@@ -279,7 +279,7 @@ class Guard:
         publish(self._store, self._home)
 
     def evidence(self, trial_id: str, *, now: float) -> Evidence:
-        """Where a trial stands. Raises NotFound."""
+        """Read where a trial stands. Raises NotFound."""
         held = trial(self._store, trial_id)
         return (evidence if held.mode == "coin" else blocks.standing)(self._store, held, now=now)
 

@@ -1,4 +1,4 @@
-"""What is known of an agent when a trial opens: read from its tallies and last outcomes, never from all history."""
+"""History of an agent when a trial opens: read from its tallies and last outcomes, never from all history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class History:
 
 
 def history(store: Store, agent: str, *, now: float) -> History:
-    """What the gate and the ramp want to know. All of it gives power only, never validity."""
+    """Read what the gate and the ramp want to know. All of it gives power only, never validity."""
     row = store.get("recents", agent) or {}
     ran = recent(row)
     sample = [found for each in ran[-NAMED:] if (found := store.get("outcomes", str(each[1]))) is not None]
@@ -52,7 +52,8 @@ def calls_per_day(store: Store, agent: str, *, now: float) -> float:
 
 
 def _unit(sample: list[Row]) -> UnitKind:
-    """What most of them name: a unit of their own (a task, a user), else a session, else the call itself."""
+    """Name the unit that most of them have: a unit of their own (a task, a user), else a session, else the call
+    itself."""
     own = sum(1 for row in sample if row.get("unit") and not str(row["unit"]).startswith(CALL))
     if 2 * own > len(sample):
         return "unit"

@@ -1,4 +1,4 @@
-"""What a trial is, before it begins: who holds its target, its arms, its deadline, its share of the budget."""
+"""Plan a trial before it begins: who holds its target, its arms, its deadline, its share of the budget."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETTINGS = "settings:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the opener of a trial may choose; None is derived."""
+    """Choices of whoever opens a trial; None is derived."""
 
     mode: TrialMode | None = None
     unit: UnitKind | None = None
@@ -78,7 +78,7 @@ def new_id() -> str:
 
 
 def new_salt() -> str:
-    """What the trial's coin is tossed with: the same for every process, unknown before."""
+    """Draw the salt of the trial's coin: the same for every process, unknown before."""
     return os.urandom(8).hex()
 
 

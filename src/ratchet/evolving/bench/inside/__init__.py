@@ -1,1 +1,1 @@
-"""What runs beside an agent in the sandbox: on its own Python, with nothing but the standard library."""
+"""Programs that run beside an agent in the sandbox, on its own Python, with nothing but the standard library."""

@@ -1,4 +1,4 @@
-"""What was found of one plan, and how the parts of its rules are read."""
+"""Findings about one plan, and readers for the parts of its rules."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _route(value: Json) -> list[str]:
 def _driven(
     spec: Mapping[str, Json], vehicle: Mapping[str, Json], route: Sequence[str]
 ) -> tuple[float, dict[str, str]]:
-    """How far it drives, and the stops that it comes to too late."""
+    """Compute the distance driven, and the stops reached too late."""
     stops = part(spec, "stops", dict)
     at, now, distance = str(vehicle["start"]), number(vehicle.get("leaves")), 0.0
     late: dict[str, str] = {}

@@ -40,7 +40,7 @@ class Impossible(Exception):  # noqa: N818  (an answer, not a fault)
 
 @dataclass(slots=True)
 class _World:
-    """What holds now."""
+    """Facts that hold now."""
 
     state: dict[str, Json]
     table: Values
@@ -136,7 +136,7 @@ def taken(spec: Values, state: Values, step: Sequence[str]) -> tuple[dict[str, J
 
 
 def reached(spec: Values, state: Values) -> bool:
-    """Whether every goal holds."""
+    """Tell whether every goal holds."""
     goals: list[list[Json]] = part(spec, "goals", list)
     return all(_world(spec, state).holds(goal, {}) for goal in goals)
 

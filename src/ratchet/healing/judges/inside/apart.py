@@ -163,7 +163,7 @@ def _iterated(candidate, number):
 
 
 def _brought_up(given, after):
-    """What a function did to its argument in place."""
+    """Repeat what a function did to its argument in place."""
     if type(given) is not type(after) or given == after:
         return
     if type(given) in (list, bytearray):

@@ -69,7 +69,7 @@ def gained(before: Report, after: Report) -> frozenset[str] | None:
 
 
 def promise(before: Report, after: Report) -> float:
-    """How much better it is, in [0, 1]: the share of the failing tests that pass now; less where they only fail
+    """Rate how much better it is, in [0, 1]: the share of the failing tests that pass now; less where they only fail
     later."""
     found = gained(before, after)
     if found is None:

@@ -178,7 +178,7 @@ def index(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def iteration(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """What a loop goes over: a copy (it changes meanwhile), in another order, with places, by pairs."""
+    """Vary what a loop goes over: a copy (it changes meanwhile), in another order, with places, by pairs."""
     if isinstance(node, ast.For | ast.comprehension):
         start, end = p.span(node.iter)
         text, held = p.seg(node.iter), p.wrapped(node.iter)

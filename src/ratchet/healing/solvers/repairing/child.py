@@ -1,4 +1,4 @@
-"""What happens inside one forked candidate: its limits, the order of its tests, and what it says of them."""
+"""Run one forked candidate: its limits, the order of its tests, and what it says of them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Job:
         self.tell({"id": name, "ok": passed, "line": line, "crash": crash, "error": what, "cpu_s": round(used, 4)})
 
     def enough(self) -> bool:
-        """Whether to leave the other tests out."""
+        """Tell whether to leave the other tests out."""
         return self.hopeless and not self._gained and self._done >= len(self.first)
 
     def tell(self, said: object) -> None:

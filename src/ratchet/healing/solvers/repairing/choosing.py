@@ -14,15 +14,16 @@ _KEEPING = 8.0  # how much heavier a patch is that leaves every other answer as 
 
 
 def weight(patch: Patch) -> float:
-    """How much speaks for a patch by itself: likely edits, few and small."""
+    """Weigh a patch by itself: likely edits, few and small."""
     likely = patch.plain if patch.plain > 0 else 1.0 / (1 + patch.found_at)
     doubts = sum(each["family"] in DOUBTFUL for each in patch.marks)
     return float(likely / (1 + patch.size / _SIZE) / len(patch.marks) ** 2 * _DOUBT**doubts)
 
 
 def keeping(before: Sequence[str], after: Sequence[str]) -> float:
-    """How much of what the program answered stays, in [-1, 1]: a fault is mostly in the answers that tests complain of,
-    so a patch that changes all others is a suspicious one, and one that raises where there was an answer even more."""
+    """Measure how much of what the program answered stays, in [-1, 1]: a fault is mostly in the answers that tests
+    complain of, so a patch that changes all others is a suspicious one, and one that raises where there was an answer
+    even more."""
     pairs = [(old, new) for old, new in zip(before, after, strict=False) if old and new and not old.startswith(RAISED)]
     if not pairs:
         return 0.0

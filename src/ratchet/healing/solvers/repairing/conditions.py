@@ -133,7 +133,7 @@ def replacement(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def guard(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """What a condition takes for granted: `a.b` wants an `a`, `a[0]` an `a` that is not empty."""
+    """Guard what a condition takes for granted: `a.b` wants an `a`, `a[0]` an `a` that is not empty."""
     for each in _conditions(node):
         if not isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             text, part = p.seg(each), _as_part(p, each)
@@ -227,7 +227,7 @@ def _conditions(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _between(p: Program, left: ast.AST, right: ast.AST, symbol: str) -> tuple[int, int] | None:
-    """Where an operator stands between two operands: comments and parentheses may stand there, too."""
+    """Find an operator between two operands: comments and parentheses may stand there, too."""
     start, end = p.span(left)[1], p.span(right)[0]
     gap = p.text[start:end]
     if gap.strip() == symbol:

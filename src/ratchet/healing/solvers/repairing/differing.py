@@ -1,4 +1,4 @@
-"""How patches that all pass the tests differ: what they return for inputs near those that the tests use."""
+"""Tell patches apart that all pass the tests, by what they return for inputs near those that the tests use."""
 
 from __future__ import annotations
 

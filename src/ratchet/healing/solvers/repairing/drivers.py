@@ -1,4 +1,4 @@
-"""How the tests of a project are run inside a forked process: pytest, unittest, a script, or any other command.
+"""Run the tests of a project inside a forked process: pytest, unittest, a script, or any other command.
 
 A driver's `run` sets everything up that all candidates share, calls `serve` (which forks; it raises InChild in the
 child), and in the child runs the tests.
@@ -252,7 +252,7 @@ class _Result(unittest.TestResult):
 
 
 def _discovery(arguments: list[str]) -> tuple[str, str, str]:
-    """Where to look for tests, in which files, and below which folder modules are named."""
+    """Read which folder, which files and which top folder a discovery uses."""
     folder, pattern, top = ".", "test*.py", ""
     for name, value in itertools.pairwise([*arguments, ""]):
         if name in ("-s", "--start-directory"):
@@ -308,7 +308,7 @@ def _here(arguments: Sequence[str]) -> list[str]:
 
 
 def _has_settings(folder: str) -> bool:
-    """Whether a file there holds settings of pytest."""
+    """Tell whether a file there holds settings of pytest."""
     for name, mark in _SETTINGS.items():
         path = os.path.join(folder, name)
         if os.path.isfile(path):

@@ -16,7 +16,7 @@ _SMELL = 6.0  # how much likelier a name is to be what was forgotten when nothin
 
 
 def growing(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """What was to be added to a list or a set, or taken off it."""
+    """Add to a list or a set, or take off it."""
     yield from _placed(p, node, _growing)
 
 
@@ -46,7 +46,8 @@ def repeating(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def noting(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """What is looked up, but never noted: `seen.add(x)` where `x in seen` is asked, an element that is to be marked."""
+    """Note what is looked up, but never noted: `seen.add(x)` where `x in seen` is asked, an element that is to be
+    marked."""
     yield from _placed(p, node, _noting)
 
 
@@ -203,7 +204,7 @@ def _compared(p: Program, node: ast.expr) -> list[str]:
 
 
 def _fits(node: ast.stmt, names: set[str]) -> bool:
-    """Whether a statement of another method reads only what is in scope here."""
+    """Tell whether a statement of another method reads only what is in scope here."""
     read = (each for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
     return all(each.id in names for each in read)
 

@@ -130,13 +130,13 @@ def _covers(pattern: str, name: str) -> bool:
 
 
 def _stale(sources: Sequence[str]) -> bool:
-    """Whether a file of the program is imported already, in the server."""
+    """Tell whether a file of the program is imported already, in the server."""
     held = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     return any(path in held for path in sources)
 
 
 def _hush() -> None:
-    """What the tests print goes nowhere; only answers reach the outside."""
+    """Silence what the tests print; only answers reach the outside."""
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
         os.dup2(quiet, stream)

@@ -1,4 +1,4 @@
-"""What may stand at a place of a program, and how text is put there."""
+"""Places of a program: what may stand there, and putting text there."""
 
 from __future__ import annotations
 

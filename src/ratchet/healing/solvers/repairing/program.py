@@ -123,7 +123,7 @@ class Program:
         return self._starts[line - 1]
 
     def line_end(self, line: int) -> int:
-        """Where the next line starts."""
+        """Return where the next line starts."""
         return self._starts[line] if line < len(self._starts) else len(self.text)
 
     def indent(self, statement: ast.stmt) -> str | None:
@@ -132,7 +132,7 @@ class Program:
         return before if not before.strip() else None
 
     def alone(self, statement: ast.stmt) -> bool:
-        """Whether its lines hold nothing else but comments."""
+        """Tell whether its lines hold nothing else but comments."""
         end = self.span(statement)[1]
         assert statement.end_lineno is not None
         rest = self.text[end : self.line_end(statement.end_lineno)].strip()
@@ -211,7 +211,7 @@ class Program:
         return _unique(found)
 
     def stores(self, node: ast.AST, name: str) -> int:
-        """How often the innermost function sets a name."""
+        """Count how often the innermost function sets a name."""
         scope = self.function(node)
         if scope not in self._stores:
             count: dict[str, int] = {}

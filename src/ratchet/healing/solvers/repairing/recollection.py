@@ -1,4 +1,4 @@
-"""What edits that worked in other programs say of those that are possible here.
+"""Weigh possible edits by those that worked in other programs.
 
 A posterior in three steps, each a count that is added to what holds without memory (Dirichlet and multinomial): which
 family, which form of edit in it (`<` to `<=`, `sorted(...)` around something), in which kind of place (`call range`).
@@ -89,7 +89,7 @@ class _Counts:
 
 
 def _posterior(key: tuple[str, str, str], here: _Counts, known: _Counts) -> float:
-    """How much likelier an edit of this key is by memory than without it."""
+    """Compute how much likelier an edit of this key is by memory than without it."""
     family, form, _ = key
     share = here.places[key]
     if share <= 0:
@@ -104,8 +104,8 @@ def _posterior(key: tuple[str, str, str], here: _Counts, known: _Counts) -> floa
 
 @functools.lru_cache(maxsize=100_000)
 def form_of(shape: str) -> str:
-    """What an edit does whatever it does it to: the tokens that are not in both texts, or what is put around (`+`) or
-    taken from around (`-`) a text that stays."""
+    """Return the form of an edit, whatever it edits: the tokens that are not in both texts, or what is put around (`+`)
+    or taken from around (`-`) a text that stays."""
     before, _, after = shape.partition(" => ")
     old, new = _TOKENS.findall(before), _TOKENS.findall(after)
     for sign, less, more in (("+", old, new), ("-", new, old)):

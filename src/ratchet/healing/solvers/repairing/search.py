@@ -42,7 +42,7 @@ _SLOWER, _SECOND_LOOKS = 10.0, 60
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the side outside asks for."""
+    """Request of the side outside."""
 
     candidates: int
     choice: int = 400
@@ -205,7 +205,7 @@ class Search:
                 self._try_together(state, one, content, report)
 
     def _is_new(self, path: str, content: bytes, beside: Hashable) -> bool:
-        """Whether these files were not tried yet and are Python, without warnings (`x is 1` helps nobody)."""
+        """Tell whether these files were not tried yet and are Python, without warnings (`x is 1` helps nobody)."""
         key = hash((path, content, beside))
         if key in self._seen:
             return False
@@ -228,8 +228,8 @@ class Search:
         return self._server.candidate(files, times=_SLOWER) if slow else report
 
     def _look_again(self) -> None:
-        """What works may take longer than what failed at once: where nothing passed, give those more time that were
-        ended before anything was wrong. They were counted already."""
+        """Give those more time, where nothing passed, that were ended before anything was wrong. They were counted
+        already."""
         for patch in self._cut_short[:_SECOND_LOOKS]:
             if self.patches or self._server.out_of_time():
                 return
@@ -257,12 +257,12 @@ class Search:
         self._ends_at = self._first_at + min(_WALL_TIMES * cpu_s, left_s * _CHOICE_SHARE)
 
     def _is_settled(self, one: Ranked) -> bool:
-        """Whether no edit from here on is likely enough to be chosen instead of what passed."""
+        """Tell whether no edit from here on is likely enough to be chosen instead of what passed."""
         likely = max(one.plain, one.foretold)
         return any(each.plain > _BEYOND * likely > 0 and not _is_doubtful(each) for each in self.patches)
 
     def _more(self, patch: Patch) -> int:
-        """How many candidates there are still to be, after this one."""
+        """Count the candidates still to come, after this one."""
         if trust(self._wanted.memory) > 0.5 and patch.foretold > _KNOWN * patch.plain:
             return min(self._wanted.choice, _MORE_IF_KNOWN)
         if self._is_weak(patch):
@@ -270,7 +270,7 @@ class Search:
         return min(self._wanted.choice, max(_MORE_AT_LEAST, self.tried))
 
     def _is_weak(self, patch: Patch) -> bool:
-        """Whether little speaks for it: one failing test says little of what is right."""
+        """Tell whether little speaks for it: one failing test says little of what is right."""
         special = any(each["family"] in _SPECIAL for each in patch.marks)
         return special or _is_doubtful(patch) or len(self.first.failing) == 1
 
@@ -279,7 +279,7 @@ class Search:
         return late or self._server.out_of_time()
 
     def _keep_if_better(self, state: State, new: State) -> None:
-        """Whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
+        """Tell whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
         better = promise(state.report, new.report)
         if not better:
             return

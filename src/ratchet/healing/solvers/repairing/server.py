@@ -21,7 +21,7 @@ _KEPT = 8_000_000  # bytes of what one child says
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """How one test ended. `line` is that of the test which failed, `crash` the place in the program, if any."""
+    """End of one test. `line` is that of the test which failed, `crash` the place in the program, if any."""
 
     passed: bool
     line: int = 0
@@ -93,7 +93,7 @@ class Server:
         return self._run(files, first=self.first, hopeless=True, cpu_s=limit_s, wall_s=4 * limit_s + 3.0)
 
     def call(self, files: Mapping[str, bytes], function: Callable[[], object], *, seconds: float) -> object:
-        """What a function returns in a child, as JSON; None where it does not come back."""
+        """Return what a function returns in a child, as JSON; None where it does not come back."""
         return self._run(files, call=function, cpu_s=seconds, wall_s=4 * seconds + 2.0).returned
 
     def _run(
@@ -149,7 +149,7 @@ def _exchange(root: str, path: str, content: bytes) -> bytes:
 
 
 def _read(out: int, until: float) -> bytes:
-    """What a child says, until it says no more or its time is over."""
+    """Read what a child says, until it says no more or its time is over."""
     said = bytearray()
     while len(said) < _KEPT:
         left = until - time.monotonic()

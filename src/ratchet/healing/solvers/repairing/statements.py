@@ -225,5 +225,5 @@ def _closed(p: Program, text: str) -> str:
 
 
 def _gap(text: str) -> str:
-    """What stood between two statements, if it is more than nothing."""
+    """Return what stood between two statements, if it is more than nothing."""
     return text if text.strip() else ""

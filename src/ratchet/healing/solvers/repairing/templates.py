@@ -121,7 +121,8 @@ def _lines(program: Program, node: ast.AST) -> tuple[int, int] | None:
 
 
 def _site(program: Program, node: ast.AST) -> str:
-    """What a node stands in, past the arithmetic around it: the same fault is made in the same place elsewhere."""
+    """Describe what a node stands in, past the arithmetic around it: the same fault is made in the same place
+    elsewhere."""
     at = program.parents.get(node)
     while isinstance(at, ast.BinOp | ast.UnaryOp | ast.keyword | ast.Starred):
         at = program.parents.get(at)

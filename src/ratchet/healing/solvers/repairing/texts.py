@@ -51,7 +51,7 @@ def _text_changes(text: str) -> Iterator[Piece]:
 
 
 def _text_ends(text: str) -> Iterator[Piece]:
-    """What a string starts or ends with."""
+    """List what a string starts or ends with."""
     body = re.match(r"[A-Za-z]*(?:'''|\"\"\"|'|\")", text)
     if body:
         inner, quote = body.end(), len(text) - len(body[0].lstrip("rRbBfFuU"))

@@ -178,7 +178,7 @@ def returned(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def returned_name(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """What is returned told by a variable: itself, in a list, compared."""
+    """Return by way of a variable: itself, in a list, compared."""
     if not isinstance(node, ast.Return | ast.Yield):
         return
     start, end = p.span(node.value) if node.value is not None else (p.span(node)[1],) * 2
@@ -220,7 +220,7 @@ def initial(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def _counts(p: Program, node: ast.expr) -> bool:
-    """Whether a number could stand here that is one off."""
+    """Tell whether a number could stand here that is one off."""
     if isinstance(node, ast.Constant):
         return type(node.value) is int
     if not isinstance(node, _NUMBERED) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
