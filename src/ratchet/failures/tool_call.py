@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ratchet.records import Json
 
 INPUT_CHARS = 4000
-CHANGE_CHARS = 1500
+CHANGE_CHARS = 4000
 MESSAGE_CHARS = 4000
 # A longer result is judged by its two ends: real ones reach 20 MB, and an error stands at an end of them.
 JUDGED_CHARS = 200_000
@@ -122,6 +122,31 @@ def change_text(tool_input: Json) -> str:
     if not lines and patch.startswith("*** Begin Patch"):
         lines += _patch_lines(patch)
     return "\n".join(lines)
+
+
+def patch_text(patch: Json) -> str:
+    """An edit's result (Claude Code's `structuredPatch`) as `- old` and `+ new` lines, each run of them under the line
+    where it begins in the old and the new file: `@@ 219 221`."""
+    said: list[str] = []
+    for hunk in patch if isinstance(patch, list) else ():
+        if not isinstance(hunk, dict) or not isinstance(hunk.get("lines"), list):
+            continue
+        old, new = hunk.get("oldStart"), hunk.get("newStart")
+        if not isinstance(old, int) or not isinstance(new, int):
+            continue
+        inside = False
+        for line in hunk["lines"]:  # type: ignore[union-attr]
+            if not isinstance(line, str):
+                continue
+            sign = line[:1]
+            if sign in ("-", "+"):
+                if not inside:
+                    said.append(f"@@ {old} {new}")
+                said.append(f"{sign} {line[1:]}")
+            inside = sign in ("-", "+")
+            old += sign != "+"
+            new += sign != "-"
+    return "\n".join(said)
 
 
 def safe(text: str, limit_chars: int) -> str:

@@ -114,8 +114,10 @@ def _skipped_reason(program: str, words: list[str]) -> str:
             return "silences a checker"
         if program in ("jest", "vitest") and "-u" in words:
             return "accepts any output as right"
-    if program in ("gradle", "gradlew") and "-x" in words:
+    if program in ("gradle", "gradlew") and not {"-x", "--continue"}.isdisjoint(words):
         return "skips tests"
+    if program in ("make", "gmake", "ninja", "mvn", "mvnw") and not {"--keep-going", "-fae", "-fn"}.isdisjoint(words):
+        return "hides the failure"
     if program == "go" and any(word.startswith(("-skip", "-vet=off", "-short")) for word in words):
         return "skips tests"
     if "mix" in names and "test" in names and "--exclude" in words:

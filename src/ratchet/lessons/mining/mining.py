@@ -1,5 +1,5 @@
-"""Finds what fixed what failed in one session: after a failed step, the later step that achieved it, and what had
-changed in between.
+"""Finds what fixed what failed in one session: of each finding of a check the edit that ended it, of each failed step
+the later one that achieved it and what had changed in between.
 """
 
 from __future__ import annotations
@@ -7,23 +7,36 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ratchet.lessons.mining.calls import Call, Piece, calls_of
+from ratchet.lessons.mining.diagnostics import diagnostics
+from ratchet.lessons.mining.findings import Ended, ended
+from ratchet.lessons.mining.causes import unresolved
+from ratchet.lessons.mining.habits import form_of
 from ratchet.lessons.mining.remedies import Remedy, Rule, remedy
-from ratchet.lessons.mining.similar import moved, retries, stands_in
+from ratchet.lessons.mining.similar import retries, stands_in
+from ratchet.lessons.mining.waste import spent
 from ratchet.records import Row
 
 WINDOW_CALLS = 40  # later is another matter: in the real histories the farthest true one came 35 calls on
 NEAR_CALLS = 6  # another program or place is tried at once, or it was not for this
-AWAY_S = 600.0  # a longer pause between two calls is a person away, not time that the failure cost
+KEYS = 3  # of a failed step's findings that its lesson answers
+_SAID_CHARS = 2_000
+_HUNK_LINES, _HUNK_CHARS = 12, 200
+
+Way = Literal["edit", "step"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
     """One failure and what followed. `worked` says whether the remedy did; `worked_id` is the call that achieved what
-    failed, or that tried in vain. `wasted_s` counts from the end of the failed call to the resolution."""
+    failed, or that tried in vain. `keys` are what it failed of (`lessons.mining.diagnostics`). By an edit, `forms` are the
+    hunk's features; by a step, `form` is the remedy however it was written, and `text` the advice. `wasted_s` counts
+    from the end of the failed call to the resolution, once a failed call."""
 
     id: str
+    way: Way
     session: str
     project: str
     agent: str
@@ -38,71 +51,122 @@ class Resolution:
     head: str
     target: str
     failed_input: str
-    rule: Rule
-    text: str
-    form: str
-    do: str
-    reusable: bool
-    reason: str
-    avoid: tuple[str, ...]  # what was tried in vain before it worked
-    tried: int
-    failed_s: float
-    failed_tokens: int
-    wasted_s: float
-    wasted_tokens: int
+    keys: tuple[str, ...]
+    message: str
+    said: str = ""  # the failing output, as far as a remedy's check needs it
+    plain: str = ""  # the failed simple command as it is compared
+    forms: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    rule: Rule = "unclear"
+    text: str = ""
+    form: str = ""
+    do: str = ""
+    reason: str = ""
+    tried: int = 0
+    failed_s: float = 0.0
+    failed_tokens: int = 0
+    wasted_s: float = 0.0
+    wasted_tokens: int = 0
+    turns: int = 0
 
 
 def resolutions(rows: Iterable[Row]) -> list[Resolution]:
     """The resolutions in the rows of one session, in order of the failures; subagents' threads are mined apart."""
+    calls = calls_of(rows)
+    root = next((call.project for call in calls if call.project), "")
     threads: dict[str, list[Call]] = {}
-    for call in calls_of(rows):
+    for call in calls:
         threads.setdefault(call.thread, []).append(call)
     found: list[Resolution] = []
-    for calls in threads.values():
-        covered: set[str] = set()
-        for at, call in enumerate(calls):
-            if call.failed and call.id not in covered:
-                found += _resolved(calls, at, covered)
+    for each in threads.values():
+        found += mined(each, root)
     found.sort(key=lambda each: (each.at, each.id))
     return found
 
 
-def _resolved(calls: Sequence[Call], at: int, covered: set[str]) -> list[Resolution]:
+def mined(calls: Sequence[Call], root: str) -> list[Resolution]:
+    """The resolutions in one thread's calls."""
+    by_edit = [_by_edit(each) for each in ended(calls)]
+    found: list[Resolution] = []
+    covered: set[str] = set()
+    for at, call in enumerate(calls):
+        if call.failed and call.id not in covered:
+            found += _by_step(calls, at, covered, root)
+    return [*by_edit, *found]
+
+
+# -- by an edit -----------------------------------------------------------------------------------------------------
+
+
+def _by_edit(each: Ended) -> Resolution:
+    hunk = each.hunk
+    said = each.found
+    return _resolution(
+        each.failed,
+        each.end,
+        f"{said.key}\0{said.path}\0{said.line}\0{said.message}\0{each.fixed}",
+        way="edit",
+        worked=each.fixed,
+        keys=(said.key,),
+        message=said.message,
+        forms=tuple(sorted(each.forms)),
+        removed=_short(hunk.removed if hunk is not None else ()),
+        added=_short(hunk.added if hunk is not None else ()),
+        rule="unclear",
+    )
+
+
+def _short(lines: Sequence[str]) -> tuple[str, ...]:
+    """As much of a hunk as an example needs; of a longer one its head, where what it begins with stands."""
+    return tuple(line[:_HUNK_CHARS] for line in lines[:_HUNK_LINES])
+
+
+# -- by a step ------------------------------------------------------------------------------------------------------
+
+
+def _by_step(calls: Sequence[Call], at: int, covered: set[str], root: str) -> list[Resolution]:
     """What resolved the failure at `at`, with the tries before it that failed the same way (they are `covered`: their
     waste is part of this one's)."""
     failed = calls[at]
+    said = diagnostics(failed.message)
+    keys = tuple(dict.fromkeys([each.key for each in said]))[:KEYS]
+    message = said[0].message if said else failed.message.split("\n")[0]
     base = at  # the last call that failed this very way
-    step: tuple[int, Piece | None] | None = None  # the first one that did not
     vain: list[Resolution] = []
-    avoid: list[str] = []
     for later in range(at + 1, min(at + 1 + WINDOW_CALLS, len(calls))):
         call = calls[later]
         if call.excused:
             continue
-        near = later - at <= NEAR_CALLS
-        same = retries(failed, call) or (near and call.ok and moved(failed, call))
-        other = not same and near and step is None and base == at and _replaced(calls, at, later)
+        same = retries(failed, call)
+        other = not same and later - at <= NEAR_CALLS and base == at and _replaced(calls, at, later)
         if not same and not other:
             continue
         match = same or other
         piece = match if isinstance(match, Piece) else None
-        if call.ok:
-            at_step, its_piece = step or (later, piece)
-            cure = remedy(calls[base], calls[at_step], calls[base + 1 : at_step], its_piece, stand_in=bool(other))
-            if cure.reason == "" and at_step != later:
-                cure = _judged_by_end(cure, calls[base], calls[later])
-            found = _resolution(calls, at, later, cure, avoid, worked=True)
-            return [*vain, found, *_rest(calls, at, later, piece)]
-        if call.signature == failed.signature and step is None:
-            tried = remedy(calls[base], call, calls[base + 1 : later], piece)
+        still = call.failed and (call.signature == failed.signature or _first_key(call) in keys)
+        cure = remedy(calls[base], call, calls[base + 1 : later], piece, stand_in=bool(other), root=root)
+        if still:
             covered.add(call.id)
-            if tried.text and not tried.reason:
-                avoid.append(tried.text)
-            vain.append(_resolution(calls, at, later, tried, (), worked=False))
+            vain.append(_stepped(failed, call, cure, keys, message, worked=False))
             base = later
-        elif step is None:
-            step = (later, piece)
-    return vain
+            continue
+        if call.failed and not (call.shell and keys and keys[0][:2] == "e:"):
+            continue  # another failure of the same command: not known to be past this one
+        wasted_s, wasted_tokens = spent(calls, at, later)
+        found = _stepped(failed, call, cure, keys, message, worked=True)
+        return [*vain, _charged(found, wasted_s, wasted_tokens, later - at, _tries(calls, at, later))]
+    alone = unresolved(failed)
+    return [*vain, _stepped(failed, failed, alone, keys, message, worked=False)] if alone is not None else vain
+
+
+def _first_key(call: Call) -> str:
+    said = diagnostics(call.message)
+    return said[0].key if said else ""
+
+
+def _tries(calls: Sequence[Call], at: int, end: int) -> int:
+    return sum(call.failed for call in calls[at + 1 : end])
 
 
 def _replaced(calls: Sequence[Call], at: int, later: int) -> Piece | bool:
@@ -112,58 +176,41 @@ def _replaced(calls: Sequence[Call], at: int, later: int) -> Piece | bool:
     return match if match and not any(call.ok and retries(calls[at], call) for call in again) else False
 
 
-def _rest(calls: Sequence[Call], at: int, partly: int, piece: Piece | None) -> list[Resolution]:
-    """What a success that left operands out did not achieve, and a later call did on those alone."""
-    failed = calls[at]
-    if piece is None or failed.piece is None:
-        return []
-    left = set(failed.piece.operands).difference(piece.operands)
-    if not left or set(piece.operands).difference(failed.piece.operands):
-        return []
-    for later in range(partly + 1, min(partly + 1 + NEAR_CALLS, len(calls))):
-        for each in calls[later].pieces if calls[later].ok else ():
-            if each.head == piece.head and each.operands and left.issuperset(each.operands):
-                cure = remedy(failed, calls[later], (), each)
-                return [_resolution(calls, at, later, cure, (), worked=True, since=partly)]
-    return []
-
-
-def _judged_by_end(cure: Remedy, failed: Call, end: Call) -> Remedy:
-    """A remedy that only led on is no better than the end it led to: one that switches a check off taints it."""
-    if not (failed.shell and end.shell):
-        return cure
-    final = remedy(failed, end, (), end.piece)
-    return final if final.reason else cure
-
-
-def _resolution(
-    calls: Sequence[Call],
-    at: int,
-    end: int,
-    cure: Remedy,
-    avoid: Sequence[str],
-    *,
-    worked: bool,
-    since: int | None = None,
+def _stepped(
+    failed: Call, last: Call, cure: Remedy, keys: tuple[str, ...], message: str, *, worked: bool
 ) -> Resolution:
-    """`since`: the call after which waste counts, when what came before is counted already (default: the failure)."""
-    failed, last = calls[at], calls[end]
-    start = at if since is None else since
-    spent = calls[start + 1 : end + 1] if worked else ()
-    wasted_s = 0.0
-    previous = calls[start]
-    for call in spent:
-        wasted_s += min(AWAY_S, max(0.0, call.at - previous.ended))
-        wasted_s += call.duration_s if call is not last else 0.0
-        previous = call
+    return _resolution(
+        failed,
+        last,
+        "",
+        way="step",
+        worked=worked,
+        keys=keys,
+        message=message,
+        rule=cure.rule,
+        text=cure.text,
+        form=cure.form or cure.text,
+        do=cure.do,
+        reason=cure.reason,
+        said=failed.message[:_SAID_CHARS] if cure.text else "",
+        plain=form_of(failed.piece) if failed.piece is not None else "",
+    )
+
+
+def _charged(found: Resolution, wasted_s: float, wasted_tokens: int, turns: int, tried: int) -> Resolution:
+    from dataclasses import replace
+
+    return replace(found, wasted_s=wasted_s, wasted_tokens=wasted_tokens, turns=turns, tried=tried)
+
+
+def _resolution(failed: Call, last: Call, mark: str, **told: object) -> Resolution:
     return Resolution(
-        id="r" + hashlib.sha256(f"{failed.id}\0{last.id}".encode()).hexdigest()[:24],
+        id="r" + hashlib.sha256(f"{failed.id}\0{last.id}\0{mark}".encode("utf-8", "replace")).hexdigest()[:24],
         session=failed.session,
         project=failed.project,
         agent=failed.agent,
         failed_id=failed.id,
         worked_id=last.id,
-        worked=worked,
         at=last.at,
         signature=failed.signature,
         template=failed.template,
@@ -172,16 +219,7 @@ def _resolution(
         head=failed.head,
         target=failed.target,
         failed_input=failed.input,
-        rule=cure.rule,
-        text=cure.text,
-        form=cure.form or cure.text,
-        do=cure.do,
-        reusable=cure.reusable,
-        reason=cure.reason,
-        avoid=tuple(dict.fromkeys(avoid)),
-        tried=sum(call.failed for call in calls[at + 1 : end]),
         failed_s=failed.duration_s,
         failed_tokens=failed.tokens,
-        wasted_s=wasted_s,
-        wasted_tokens=sum(call.tokens for call in spent),
+        **told,  # type: ignore[arg-type]
     )

@@ -31,7 +31,7 @@ TEXTS = (
     _rule(
         "skips the hooks",
         r"""
-        --no-verify\b
+        --no-veri(?:f|fy)?\b
         \bhusky_skip
         \b(?:husky|lefthook)=0
         \bovercommit_disable=
@@ -45,7 +45,9 @@ TEXTS = (
         r"""
         \|\|\s*(?:true|:|/bin/true|exit 0|return 0|echo\b|printf\b)
         ;\s*(?:true|exit 0|:)\s*(?:$|[)\"'`;&|])
-        \bset \+e\b
+        \bset \+[a-z]*e[a-z]*\b
+        failure\.ignore
+        \baddopts=
         \bset \+o (?:errexit|pipefail)
         --exit-zero\b
         --(?:ignore|mute)-exit-status
@@ -64,7 +66,7 @@ TEXTS = (
     _rule(
         "silences a checker",
         r"""
-        #\s*noqa\b
+        #\s*(?:(?:ruff|flake8):\s*)?noqa\b
         \btype:\s*ignore
         pyright:\s*(?:ignore|basic)
         pylint:\s*(?:disable|skip)
@@ -193,6 +195,9 @@ TEXTS = (
         --no-preserve-root
         --break-system-packages
         --legacy-peer-deps
+        --ignore-scripts\b
+        --fake(?:-initial)?\b
+        docker\.sock\b
         --ignore-(?:requires|platform|engines)[\w-]*
         --transpile-?only
         --follow-imports[= ]skip
@@ -224,6 +229,7 @@ TEXTS = (
     _rule(
         "destroys data",
         r"""
+        --accept-data-loss\b
         \bdrop\s+(?:table|database|schema|index|view|owned)\b
         \btruncate\s+table\b
         \bflush(?:all|db)\b
@@ -290,7 +296,7 @@ TEST_FILE = re.compile(
 OPEN_MODE = re.compile(r"0?[0-7]?(?:[0-7][0-7][2367]|77[0-7])$|(?:a|o|ugo|go)[+=]r?w|\+rwx$")
 LOOKS_AWAY = re.compile(
     r"--(?:(?:extend-)?(?:ignore|exclude)|disable|skip|deselect|allow|suppress|omit|no-error|no-strict|no-config-lookup"
-    r"|no-eslintrc|per-file-ignores|max-warnings|no-cov|no-inline)"
+    r"|no-eslintrc|per-file-ignores|max-warnings|no-cov|no-inline|quiet$)"
 )
 
 
@@ -325,8 +331,10 @@ GIT_DESTROYS = {
     "reflog": _names("expire delete"),
     "stash": _names("drop clear"),
     "gc": _names("--prune=now"),
-    "rebase": _names("--skip"),
     "merge": _names("-Xours -Xtheirs ours theirs"),
+    "pull": _names("-Xours -Xtheirs ours theirs"),
+    "rebase": _names("--skip -Xours -Xtheirs ours theirs"),
+    "cherry-pick": _names("--skip -Xours -Xtheirs ours theirs"),
     "checkout": _names(". --ours --theirs"),
     "restore": _names("."),
     "switch": _names("--discard-changes"),

@@ -6,8 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Rule = Literal["instead", "first", "read", "fields", "found", "stand_in", "retry", "edit", "unclear"]
+Rule = Literal["place", "made", "flag", "through", "wait", "program", "instead", "first", "fields", "stand_in", "again", "unclear"]
 
+PLACE = (
+    "The shell does not stand in the project's folder: it stays where the last `cd` left it. Go back to the project's "
+    "root first (`pwd` tells where it is), or name absolute paths; put no `cd` elsewhere before a path of the project."
+)
 ADVICE_CHARS = 400  # longer advice is a story about one case; nobody reuses it
 _CODE = re.compile(r"<<|\n|(?:python\d?|node|ruby|perl|php|elixir|deno) (?:-\w )*-[ecr]\b|\bawk\b|\$\(")
 

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ratchet.failures.kinds.kind import is_transient
-from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import Call, Piece
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
-from ratchet.lessons.mining.similar import missing_program
+from ratchet.lessons.mining.causes import missing_program, other_program
+from ratchet.failures.programs import TEST_RUNNERS
 
 _CODE_KINDS = frozenset(("test_failure", "code_error", "assertion", "wrong_output"))
 _AGAIN_CHARS = 60  # of the command to run again; a longer one is named by its head
@@ -35,6 +34,11 @@ _ASKS = re.compile(
     r"|(?:python|node|ruby)(?: -[ce]?)?|ping|go (?:vet|list|doc|env|version)|cargo (?:check|tree|clippy)|tsc|time"
     r"|brew (?:list|info)|systemctl status|bd [\w-]+|mix (?:help|dialyzer|credo|xref|compile)|ruff(?: check)?"
     r"|mypy|eslint|golangci-lint run)$"
+)
+# Commands that take away or put back: what worked after one did not work by it, unless the error asks for it.
+_TIDIES = frozenset(("rm", "rmdir", "mv", "git reset", "git checkout", "git restore", "git clean", "git read-tree", "git rm", "git add"))
+SELECTS = re.compile(
+    r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|--tag|--exclude|--only)[ =]\s*\S|::\w"
 )
 _SERVICES = re.compile(r"\b(?:up|start|serve|server|daemon|restart|launch|boot)\b")
 _NOT_RUNNING = re.compile(
@@ -70,6 +74,8 @@ def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Pie
         return _first(failed, hinted)
     led = _led_in(failed, worked, between, piece)
     changed = was.plain != piece.plain
+    if changed and (was.head in TEST_RUNNERS or SELECTS.search(was.raw) or SELECTS.search(piece.raw)):
+        return evidence("unclear", worked.input)  # other tests, not the same ones done otherwise
     made = [act for act in acts if _makes(act, piece)]
     if made and changed and not edits:
         return _led(failed, was, piece, made)
@@ -80,10 +86,14 @@ def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Pie
         return _folder_kept(failed, was, piece, led)
     if led and not edits and (_MISSING_PATH.search(failed.message) or led[0].words[0] != "cd"):
         return _led(failed, was, piece, led)
+    other = other_program(was, piece)
+    if other is not None and not edits:
+        text = f"Use `{other[1]}` instead of `{other[0]}`, as in `{' '.join(piece.plain.split())[:120]}`."
+        return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=f"program {other[0]} {other[1]}")
     if changed and (_named_change(failed, was, piece) or (not edits and not acts and failed.kind not in _CODE_KINDS)):
         return _instead(failed, was, piece)
     if edits:
-        return _edited(edits)
+        return evidence("unclear", worked.input)  # the edit did it, and is told by the finding that it ended
     return _by_circumstance(failed, worked, was, acts, changed=changed)
 
 
@@ -95,14 +105,7 @@ def _by_circumstance(failed: Call, worked: Call, was: Piece, acts: Sequence[Piec
         return _first(failed, related)
     if acts or changed:
         return evidence("unclear", worked.input)
-    dropped = any(each.words[0] == "cd" and each.plain not in _plains(worked) for each in failed.pieces)
-    if dropped and _MISSING_PATH.search(failed.message):
-        return _stayed(failed, was)
-    # A shell that was stopped by its agent's time limit was given a longer one, which no input shows.
-    if is_transient(failed.kind, failed.message) and not failed.message.startswith("Command timed out"):
-        text = "Run it again as it stands: this failure passes by itself."
-        return Remedy(rule="retry", text=text, do=worked.input, reusable=True)
-    return evidence("unclear", worked.input)
+    return Remedy(rule="again", text="", do=worked.input, reusable=False, form="again")
 
 
 def _plains(call: Call) -> set[str]:
@@ -128,6 +131,7 @@ def _acts(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> 
         each
         for each in unique.values()
         if each.noise == 0 and each.head != piece.head and each.head not in TEST_RUNNERS and not _ASKS.match(each.head)
+        and each.head not in _TIDIES
     ]
 
 
@@ -266,17 +270,3 @@ def _folder_kept(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -
         )
     text = "Leave out the `cd`: the shell keeps its folder and is there already."
     return Remedy(rule="instead", text=text, do=piece.exact, reusable=True)
-
-
-def _stayed(failed: Call, was: Piece) -> Remedy:
-    text = f"Run `{_form(was.raw, _bound(failed))}` from the project's folder, not after a `cd`."
-    return Remedy(rule="instead", text=text, do=was.exact, reusable=not is_code(was.raw))
-
-
-def _edited(edits: Sequence[Call]) -> Remedy:
-    """A change of code fixed it: kept as evidence; a lesson only when the same short change is seen again."""
-    last = edits[-1]
-    name = last.target.rpartition("/")[2]
-    change = last.change if len(edits) == 1 and len(last.change) <= ADVICE_CHARS // 2 else ""
-    text = f"Edit `{name}`:\n{change}" if change else f"Edit `{name}`."
-    return Remedy(rule="edit", text=text, do=change or name, reusable=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
 from ratchet.lessons.mining.calls import Call, Piece, same_path
+from ratchet.lessons.mining.causes import missing_program
+from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
 
 _WORDS = re.compile(r"\w{2,}")
 # Two writings of one thing share this much of their words. Measured on the real histories: what was meant as the same
@@ -14,10 +15,7 @@ _WORDS = re.compile(r"\w{2,}")
 _ALIKE = 0.6
 # Kinds of failure after which another program may do the job: this one is not here, or may not.
 _REPLACEABLE = frozenset(("tool_not_found", "dependency_missing", "permission"))
-_A_FOLDER = re.compile(r"EISDIR|[Ii]s a directory")
-_MISSING_PROGRAM = re.compile(
-    r"command not found: (\S+)|(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found", re.MULTILINE
-)
+_NO_STAND_IN = frozenset(("rm", "mv", "rmdir", "chmod", "kill", "pkill", "cd", "git rm"))
 
 
 def retries(failed: Call, later: Call) -> Piece | bool:
@@ -33,27 +31,11 @@ def retries(failed: Call, later: Call) -> Piece | bool:
     return failed.tool == later.tool and _same_fields(failed, later)
 
 
-def moved(failed: Call, later: Call) -> bool:
-    """Whether `later` reads the file that `failed` looked for in the wrong place: one that the error names, or one of
-    the same name elsewhere."""
-    if failed.head != "read" or later.head != "read" or not later.target or same_path(failed.target, later.target):
-        return False
-    name = _basename(later.target)
-    return (
-        name == _basename(failed.target) or f"Did you mean {name}" in failed.message or later.target in failed.message
-    )
-
-
 def stands_in(failed: Call, later: Call) -> Piece | bool:
     """Whether `later` does by another program or tool what `failed` could not: on the same operands, after a failure
     that means "not here" or "not like this"."""
     if not later.ok:
         return False
-    if failed.head == "read" and failed.target and later.head not in ("read", "edit", "write"):
-        if failed.kind == "context_overflow":
-            return failed.target in later.input
-        if _A_FOLDER.search(failed.message):
-            return later.head in ("ls", "glob", "find", "tree") and failed.target in later.input
     if not (failed.shell and later.shell) or failed.kind not in _REPLACEABLE:
         return False
     missing = missing_program(failed)
@@ -64,15 +46,9 @@ def stands_in(failed: Call, later: Call) -> Piece | bool:
     wanted = {word for word in (*lost.operands, lost.words[0]) if len(word) > 2 and ("/" in word or "." in word[1:])}
     for piece in later.pieces:
         named = wanted.intersection(piece.operands) or (lost.operands and set(lost.operands) <= set(piece.operands))
-        if piece.words[0] != lost.words[0] and named:
+        if piece.words[0] != lost.words[0] and named and piece.head not in _NO_STAND_IN:
             return piece
     return False
-
-
-def missing_program(call: Call) -> str:
-    """The program that the failing shell could not find, "" when that is not what failed."""
-    found = _MISSING_PROGRAM.search(call.message[:2000])
-    return (found.group(1) or found.group(2)).rstrip(":,.") if found else ""
 
 
 def _same_try(failed: Call, piece: Piece) -> bool:
@@ -143,6 +119,8 @@ def _same_fields(failed: Call, later: Call) -> bool:
     mine, other = failed.fields, later.fields
     if not mine or not other:
         return bool(failed.input) and failed.input == later.input
+    if mine.keys() == other.keys() and sum(mine[name] != other[name] for name in mine) == 1 < len(mine):
+        return True
     texts = [(len(value), name) for name, value in mine.items() if isinstance(value, str)]
     if texts:
         name = max(texts)[1]

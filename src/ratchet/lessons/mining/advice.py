@@ -1,0 +1,190 @@
+"""The one check for advice: may it become active by itself, and why not?
+
+A rule about what the working step ADDS to the one that failed, not a list of bad words: it may add what the failing
+output names, a path of the project, what three sessions' successful runs of this project use, or a verb of a short
+allow-list. Everything else waits for a person. The wordings of `lessons.mining.refused` stay a second net below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from ratchet.failures import programs
+from ratchet.failures.intent import commands
+from ratchet.lessons.mining.calls import Piece, pieces_of
+from ratchet.lessons.mining.checks import switches_off
+from ratchet.lessons.mining.habits import Vouched
+from ratchet.lessons.mining.shell_remedies import SELECTS
+
+_OPERATOR = re.compile(r"\|\|?|(?<![<>&\d])&(?![&>])|;|<<?<?|\d?>>?|\$\(|`")
+_REMOTE = re.compile(r"://|\bgit\+|^[\w.-]+@[\w.-]+:|\.(?:com|org|net|io|dev|example)(?:[:/]|$)", re.IGNORECASE)
+_REACHES = re.compile(
+    r"registry|index-url|extra-index|trusted|proxy|repository|remote|mirror|find-links|host|server|endpoint", re.IGNORECASE
+)
+_OVERRIDES = frozenset(("-c", "-o", "-X", "-D", "-P", "-e", "--config", "--option", "-Z", "--set", "-W", "-A"))
+_PREFIXES = frozenset(programs.WRAPPERS) - {"npx", "bunx", "pnpx", "uvx", "pipx", "direnv", "command"}
+# Commands that only restore what the project itself names: its lock file, its own build, its own tasks.
+_RESTORES = re.compile(
+    r"(?:(?:npm|pnpm|yarn|bun|bundle|poetry|pdm|composer|pip|pre-commit|mise|asdf) (?:install|i|ci|sync)|yarn|npm ci|uv sync"
+    r"|mix deps\.get|go mod (?:tidy|download)|cargo fetch|dotnet restore|git fetch|pod install)$"
+)
+_BUILDS = re.compile(
+    r"(?:go (?:build|generate|install)|cargo build|make|just|mvn compile|dotnet build|mix compile|tsc"
+    r"|(?:npm|pnpm|yarn|bun|mise|task|poe|nx|turbo)(?: run)? \S*(?:build|compile|generate|codegen|fmt|format|setup|bootstrap)\S*"
+    r"|mix format|go fmt|gofmt|ruff format|black|prettier|cargo fmt)$"
+)
+_INSTALLS = re.compile(
+    r"(?:npm|pnpm|yarn|bun|pip|uv pip|gem|poetry|uv|pdm|cargo|go|brew|apt-get|apt|mix) (?:install|i|add|get)$"
+)
+_LOOKS = re.compile(r"(?:cat|ls|head|tail|pwd|git (?:status|log|diff|show|branch))$")
+_UPSTREAM = frozenset(("--set-upstream", "-u"))
+_ALLOWED_OPTIONS = {("git push", "-u"), ("git push", "--set-upstream"), ("git pull", "--rebase")}
+_PLACEHOLDER = re.compile(r"^<[a-z]+\d?>$")
+
+
+def forbidden(text: str, failed: str = "") -> str:
+    """Why advice must never be given: it switches a check off, hides a failure, destroys work or speaks to the agent."""
+    return switches_off(text, failed)
+
+
+def held_back(do: str, *, failed: str, said: str, vouched: Vouched | None = None, root: str = "") -> str:
+    """Why a step must wait for a person before it is advice, "" where it may become advice by itself.
+
+    `do` is the step that worked, `failed` the command that failed, `said` its whole output.
+    """
+    reason = switches_off(do, failed)
+    if reason:
+        return reason
+    known = vouched or Vouched()
+    was, now = pieces_of(failed), pieces_of(do)
+    if not now:
+        return ""
+    plainly = _operators(do) - _operators(failed)
+    if plainly:
+        return f"adds the operator `{sorted(plainly)[0]}`"
+    left = Counter(piece.plain for piece in was)
+    for at, piece in enumerate(now):
+        if left[piece.plain]:
+            left[piece.plain] -= 1
+            continue
+        reason = _added(piece, was, said, known, root, last=at == len(now) - 1)
+        if reason:
+            return reason
+    return ""
+
+
+def _operators(command: str) -> Counter[str]:
+    bare = re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "''", command)
+    return Counter(_OPERATOR.findall(bare.replace("2>&1", "")))
+
+
+def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: str, *, last: bool) -> str:
+    """Why what one simple command adds is not vouched for, "" if all of it is."""
+    raw = piece.raw.split()
+    words = [word.strip("'\"") for word in raw]
+    for word in words:
+        if re.match(r"^[A-Za-z_]\w*=", word) and words.index(word) == 0:
+            return f"sets the variable `{word.partition('=')[0]}`"
+    if words[0].rpartition("/")[2] in _PREFIXES:
+        return f"runs it through `{words[0]}`"
+    if piece.plain in known.commands and not _ends_things(piece):
+        return ""
+    near = max(was, key=lambda each: (each.head == piece.head, len(set(each.words) & set(piece.words))), default=None)
+    had = set(near.raw.split()) if near is not None else set()
+    had |= {word.strip("'\"") for word in had}
+    if _ends_things(piece) and not (near is not None and near.head == piece.head):
+        return f"runs `{piece.head}`, which takes something away"
+    reason = _program(piece, words, near, said, known, root)
+    if reason:
+        return reason
+    if SELECTS.search(piece.raw) and not (near is not None and SELECTS.search(near.raw)):
+        return "runs another selection of tests"
+    for at, word in enumerate(words):
+        if at == 0 or word in had or word in piece.head.split(" ") or _PLACEHOLDER.match(word):
+            continue
+        if word[:1] == "-" and len(word) > 1:
+            reason = _option(word, words[at + 1 : at + 2], piece, said, known)
+        else:
+            reason = _operand(word, piece, said, known, root)
+        if reason:
+            return reason
+    return ""
+
+
+def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, known: Vouched, root: str) -> str:
+    """Why a command of another program or verb is not vouched for."""
+    if near is not None and near.head == piece.head and near.raw.split()[0] == words[0]:
+        return ""
+    head = piece.head
+    if words[0] == "cd":
+        target = words[1] if len(words) > 1 else ""
+        inside = not target.startswith(("~", "..")) and (target[:1] != "/" or (root and target.startswith(root)))
+        return "" if inside else f"goes to `{target}`, outside the project"
+    if _RESTORES.match(head) and not [word for word in words[len(head.split()) :] if word[:1] != "-"]:
+        return ""
+    if _BUILDS.match(head) or _LOOKS.match(head):
+        return ""
+    if _INSTALLS.match(head) and all(_named(word, said) for word in words[len(head.split()) :] if word[:1] != "-"):
+        return ""
+    if head in known.heads or words[0] in known.programs:
+        return ""
+    if re.search(rf"(?<![\w-]){re.escape(head)}(?![\w-])", said) and " " in head:
+        return ""  # the error itself says to run it
+    prefix = near is not None and words[-len(near.raw.split()) :] == near.raw.split()
+    return f"runs {'it through ' if prefix else ''}`{head}`, which neither the error nor this project's runs name"
+
+
+def _option(word: str, after: Sequence[str], piece: Piece, said: str, known: Vouched) -> str:
+    name, _, value = word.partition("=")
+    if (piece.head, name) in _ALLOWED_OPTIONS or (_LOOKS.match(piece.head) and not value):
+        return ""
+    if _REMOTE.search(word) or _REACHES.search(name):
+        return f"reaches elsewhere by `{name}`"
+    into = value or "".join(after)
+    if name in ("-o", "--output", "--out") and "/" in into and "=" not in into and _named(into, said):
+        return ""  # it makes the very file that the error misses
+    if name not in _OVERRIDES:
+        if _named(name, said) and (not value or _named(value, said) or value.lower() in ("true", "false")):
+            return ""
+        if (piece.head, name) in known.options:
+            return ""
+    return f"adds `{name}`, which neither the error nor three sessions of this project's runs name"
+
+
+def _operand(word: str, piece: Piece, said: str, known: Vouched, root: str) -> str:
+    if _REMOTE.search(word):
+        return f"reaches `{word[:60]}`"
+    if _named(word, said) or word in known.words or word in ("origin", ".", "HEAD"):
+        return ""
+    if "$" in word or "`" in word:
+        return f"adds `{word[:60]}`"
+    if _BUILDS.match(piece.head) and (word[:2] == "./" or word[:1].isalnum()):
+        return ""
+    if root and word.startswith(root.rstrip("/") + "/"):
+        return ""
+    return f"adds `{word[:60]}`, which neither the error nor this project's runs name"
+
+
+def _named(word: str, said: str) -> bool:
+    """Whether an output names this very word."""
+    return bool(word) and re.search(rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])", said) is not None
+
+
+_TAKES_AWAY = re.compile(
+    r"\b(?:rm|rmi|rmdir|delete|remove|destroy|drop|prune|purge|flush|reset|clean|kill|pkill|killall|stop|down|uninstall"
+    r"|force-unlock|unlink|truncate|revoke|chmod|chown|umount|shutdown|restore|checkout|stash|revert)\b"
+)
+
+
+def _ends_things(piece: Piece) -> bool:
+    """Whether a command deletes, ends or puts back something, or changes rights."""
+    return _TAKES_AWAY.search(piece.head) is not None or any(
+        _TAKES_AWAY.fullmatch(word) for word in piece.operands[:2]
+    )
+
+
+def commands_in(text: str) -> list[str]:
+    """The commands that a sentence of advice quotes."""
+    return [span for span in re.findall(r"`([^`\n]{2,1000})`", text) if commands(span)]

@@ -1,0 +1,253 @@
+"""What a shell's own error names as the cause: where it stands, what is not there, the flag that it does not know, the
+program that it does not find, the time that it asks for. Each cause makes one remedy, however often it was written
+otherwise: operands, numbers and branches are no part of its form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ratchet.failures import programs
+from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.remedy import PLACE, Remedy
+
+_NOT_THERE = re.compile(
+    r"no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
+    r"|missing script|no tests? (?:ran|found)|outside",
+    re.IGNORECASE,
+)
+_PATH_IN = re.compile(r"(?<![\w@.-])((?:\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
+_FLAG_BLAMED = re.compile(
+    r"(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|undefined|bad|not defined|deprecated)"
+    r"\W{1,3}(?:(?:short|long|shorthand|command[- ]line)\W)?(?:flags?|options?|arguments?|switch|parameter)?[^\w\n-]{0,8}"
+    r"(?:-- ['\"]?(?P<letter>[A-Za-z0-9])(?!\w)|(?P<flag>--?[A-Za-z][\w-]*))",
+    re.IGNORECASE,
+)
+_FLAG_FIRST = re.compile(r"(?P<flag>--?[A-Za-z][\w-]*)['\"`]?:? (?:is )?(?:not (?:a )?(?:recogni|valid|known|supported)|unknown|invalid|unrecogni)")
+_USAGE = re.compile(r"^\s*usage:", re.IGNORECASE | re.MULTILINE)
+_SLEEPS = re.compile(r"\bsleep (\d+)")
+_PASSES_WITH_TIME = re.compile(
+    r"rate.?limit|too many requests|\b429\b|retry after|try again (?:in|later)|temporarily|timed? ?out|overloaded|\b50[234]\b"
+    r"|lock|busy|not ready|still (?:starting|running)|in progress|connection refused",
+    re.IGNORECASE,
+)
+_LEAST_WAIT_S = 5.0
+_REPLACED_WORDS = 3
+_MISSING_PROGRAM = re.compile(
+    r"command not found: (\S+)|(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found", re.MULTILINE
+)
+_NEVER_DROPPED_FOR = re.compile(r"no-?config|no-?verify|force|skip|ignore|insecure|unsafe|allow|disable", re.IGNORECASE)
+
+
+def named_cause(failed: Call, worked: Call, between: Sequence[Call], piece: Piece, *, root: str) -> Remedy | None:
+    """The remedy that a cause named by the error makes; None where none is. `root` is the folder in which the session
+    began."""
+    return (
+        _place(failed, worked, piece, root=root)
+        or _made(failed, worked, between, piece)
+        or _blamed(failed, worked, piece)
+        or _through(failed, piece)
+        or _waited(failed, worked, between, piece)
+    )
+
+
+def missing_program(call: Call) -> str:
+    """The program that the failing shell could not find, "" when that is not what failed."""
+    found = _MISSING_PROGRAM.search(call.message[:2000])
+    return (found.group(1) or found.group(2)).rstrip(":,.") if found else ""
+
+
+def unresolved(failed: Call) -> Remedy | None:
+    """What a failure that nothing followed may yet teach, if it comes again: a flag that the error blames, a tool of
+    another server that never works."""
+    if failed.shell:
+        was = failed.piece
+        flags = blamed_flags(failed) or (_only_flag(was) if was is not None and _printed_usage(failed) else [])
+        if was is None or not flags:
+            return None
+        text = f"`{was.head}` has no `{flags[0]}`: leave it out."
+        return Remedy(rule="flag", text=text, do=was.head, reusable=True, form=f"flag {was.head} {flags[0]}")
+    if failed.tool.startswith("mcp__") and failed.kind in ("code_error", "tool_error", "tool_not_found", "server_error"):
+        text = f"Do not call `{failed.tool}`: it has not worked here once. Reach the goal another way."
+        return Remedy(rule="never", text=text, do=failed.tool, reusable=True, form=f"never {failed.tool}")
+    return None
+
+
+def _printed_usage(call: Call) -> bool:
+    return _USAGE.match(call.message.removeprefix("Exit code 129").lstrip()) is not None
+
+
+def _only_flag(piece: Piece) -> list[str]:
+    names = _names(piece.words)
+    return names if len(names) == 1 else []
+
+
+def _place(failed: Call, worked: Call, piece: Piece, *, root: str) -> Remedy | None:
+    """The shell stood in another folder than the project's: its last `cd` had left it there."""
+    if not _NOT_THERE.search(failed.message):
+        return None
+    went = [each for each in failed.pieces if each.words[0] in ("cd", "pushd") and len(each.words) > 1]
+    elsewhere = bool(root and failed.project and failed.project.rstrip("/") != root.rstrip("/"))
+    was = failed.piece
+    if was is None or not (elsewhere or went):
+        return None
+    back = [each for each in worked.pieces if each.words[0] == "cd"]
+    moved = worked.project != failed.project or (went and not back) or (elsewhere and back)
+    same = was.plain == piece.plain or (elsewhere and was.words[0].rpartition("/")[2] == piece.words[0].rpartition("/")[2])
+    if not moved or not same or not _relative(was):
+        return None
+    return Remedy(rule="place", text=PLACE, do=worked.input, reusable=True, form="place")
+
+
+def _relative(piece: Piece) -> bool:
+    """Whether a command names a path that depends on the folder (or none, as `make`)."""
+    paths = [word for word in piece.words if "/" in word or "." in word[1:-1]]
+    return not paths or any(word[:1] not in "/~" and "://" not in word for word in paths)
+
+
+def _made(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> Remedy | None:
+    """What the error misses was made by a step between."""
+    missed = missing_paths(failed)
+    if not missed:
+        return None
+    # Of a chain that failed, all but the command it was for may well have run.
+    steps = [
+        each for call in between if call.shell for each in call.pieces if call.ok or each is not call.piece
+    ]
+    for each in worked.pieces:
+        if each is piece:
+            break
+        steps.append(each)
+    known = {each.plain for each in failed.pieces}
+    for each in reversed(steps):
+        if each.plain in known or each.head in _TIDIES or (each.noise and each.words[0] not in _MAKES):
+            continue
+        for path in missed:
+            if makes(each, path):
+                text = f"Run `{each.raw}` first: it makes `{path}`."
+                return Remedy(rule="made", text=text, do=each.exact, reusable=len(each.raw) < 200, form=f"make {path}")
+    return None
+
+
+_MAKES = frozenset(("mkdir", "touch", "cp", "ln", "tee", "install"))
+_TIDIES = frozenset(("rm", "mv", "rmdir", "git checkout", "git reset", "git stash", "git clean", "git read-tree", "git restore"))
+
+
+def missing_paths(call: Call) -> list[str]:
+    """The paths that the error says are not there, longest first."""
+    found: list[str] = []
+    for line in call.message[:4000].split("\n"):
+        if _NOT_THERE.search(line):
+            found += [path.strip("./") if path[:2] == "./" else path for path in _PATH_IN.findall(line)]
+    named = {path for path in found if len(path) > 3}
+    return sorted(named, key=lambda path: (-len(path), path))
+
+
+def makes(piece: Piece, path: str) -> bool:
+    """Whether a command writes the path: as the value of `-o`, behind `>`, as the last word of a copy, as a folder."""
+    words = piece.words
+    last = words[-1] if words else ""
+    names = {word.rstrip("/").removeprefix("./") for word in words}
+    target = path.rstrip("/").removeprefix("./")
+    if target not in names and not any(word.endswith("=" + target) for word in words):
+        return f"> {path}" in piece.exact or f">{path}" in piece.exact
+    if words[0] in ("cp", "ln", "install", "mv"):
+        return last.rstrip("/").removeprefix("./") == target
+    if words[0] in ("mkdir", "touch", "tee"):
+        return True
+    outputs = ("-o", "--output", "--out", "-out", "--outfile", "--target", "--dest", "-O")
+    return any(word in outputs and words[at + 1].removeprefix("./").rstrip("/") == target for at, word in enumerate(words[:-1])) or any(
+        word.partition("=")[0] in outputs and word.endswith("=" + target) for word in words
+    )
+
+
+def blamed_flags(call: Call) -> list[str]:
+    """The options of the failed command that its error does not know."""
+    message = call.message[:4000]
+    usage = _USAGE.search(message)
+    told = message[: usage.start()] if usage is not None and usage.start() > 20 else message
+    said = {match["flag"] or match["letter"] for match in _FLAG_BLAMED.finditer(told)}
+    said |= {match["flag"] for match in _FLAG_FIRST.finditer(told)}
+    if not said:
+        return []
+    found = []
+    for piece in call.pieces:
+        for word in piece.words:
+            name = word.partition("=")[0]
+            letters = set(name[1:]) if name[:1] == "-" and name[:2] != "--" else set()
+            if name[:1] == "-" and (name in said or (len(name) > 2 and letters & said) or (len(name) == 2 and letters & said)):
+                found.append(name)
+    return list(dict.fromkeys(found))
+
+
+def _blamed(failed: Call, worked: Call, piece: Piece) -> Remedy | None:
+    """The flag that the error does not know is gone from the command that works."""
+    was = next((each for each in failed.pieces if each.head == piece.head), failed.piece)
+    if was is None or was.head != piece.head:
+        return None
+    flags = blamed_flags(failed)
+    gone = [flag for flag in flags if flag in _names(was.words) and flag not in _names(piece.words)]
+    if not gone and not flags and _printed_usage(failed):
+        lost = [flag for flag in _names(was.words) if flag not in _names(piece.words)]
+        gone = lost if len(lost) == 1 else []
+    if not gone:
+        return None
+    flag = gone[0]
+    new = [word for word in piece.words if word not in was.words and word[:1] == "-"]
+    old = [word for word in was.words if word not in piece.words]
+    said = f"`{was.head}` has no `{flag}`"
+    if len(new) == 1 and len(old) <= _REPLACED_WORDS and not _NEVER_DROPPED_FOR.search(new[0]):
+        text = f"{said}: use `{new[0].partition('=')[0]}` instead of `{flag}`."
+    else:
+        text = f"{said}: leave it out (`{' '.join(piece.plain.split())[:120]}` works)."
+    return Remedy(rule="flag", text=text, do=piece.exact, reusable=True, form=f"flag {was.head} {flag}")
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    return [word.partition("=")[0] for word in words if word[:1] == "-" and len(word) > 1]
+
+
+def _through(failed: Call, piece: Piece) -> Remedy | None:
+    """A program that is not there as such is run through another one: `uv run`, `mise exec --`, `npx`, `python -m`."""
+    missing = missing_program(failed)
+    if not missing:
+        return None
+    was = next((each for each in failed.pieces if each.words[0] == missing), None)
+    if was is None:
+        return None
+    written = piece.raw.split()
+    at = next((at for at, word in enumerate(written) if word.rpartition("/")[2] == missing.rpartition("/")[2]), -1)
+    prefix = " ".join(written[:at])
+    if at < 1 or any(word.rpartition("/")[2] in ("sudo", "doas") or "=" in word for word in written[:at]):
+        return None
+    if written[at + 1 : at + 2] != was.raw.split()[1:2] and len(was.raw.split()) > 1:
+        return None
+    text = f"`{missing}` is not there as such: run it through `{prefix}`, as in `{' '.join(written)[:120]}`."
+    return Remedy(rule="through", text=text, do=piece.exact, reusable=True, form=f"through {missing} {prefix}")
+
+
+def _waited(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> Remedy | None:
+    """The same command worked after a wait, of a failure that passes with time."""
+    was = failed.piece
+    if was is None or was.plain != piece.plain or not _PASSES_WITH_TIME.search(failed.message):
+        return None
+    if any(call.ok and call.writes for call in between):
+        return None
+    slept = [int(found) for call in (*between, worked) for found in _SLEEPS.findall(call.input)]
+    if not slept or max(slept) < _LEAST_WAIT_S:
+        return None
+    text = f"Wait before `{was.head}` runs again: it worked after {max(slept)} s (`sleep {max(slept)}`), not at once."
+    return Remedy(rule="wait", text=text, do=f"sleep {max(slept)}", reusable=True, form=f"wait {was.head}")
+
+
+def other_program(was: Piece, piece: Piece) -> tuple[str, str] | None:
+    """The program that took another one's place in front of the same words: (`pip`, `uv pip`), (`npm`, `pnpm`)."""
+    old, new = was.raw.split(), piece.raw.split()
+    for kept in range(min(len(old), len(new)) - 1, 0, -1):
+        if old[-kept:] == new[-kept:] and len(old) - kept == 1 and 1 <= len(new) - kept <= 2:
+            before, after = " ".join(old[:-kept]), " ".join(new[:-kept])
+            first = after.split()[0]
+            if before != after and first not in programs.WRAPPERS and "=" not in after and first not in ("rm", "cat", "echo"):
+                return before, after
+    return None

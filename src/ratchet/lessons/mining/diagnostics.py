@@ -1,0 +1,295 @@
+"""Takes the findings out of a failing output: one `Diagnostic` for each thing that a tool complains of.
+
+A step that fails with twelve lint findings is twelve facts, each with a key of its own: the rule that it breaks
+(`wrapcheck`, `gosec:G104`, `rustc:E0382`), else its message masked (`c:` of a compiler, `t:` of a test, `py:` of an
+exception, `e:` of any other error line). Lean: hook processes import this. Linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ratchet.lessons.mining.diagnostic_forms import FORMS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LINES = 4_000  # of an output that are looked at: half from its head, half from its tail
+FOUND = 200  # findings of one output; a broken header makes thousands of one
+_KEY_CHARS = 90
+_MESSAGE_CHARS = 300
+_NEAR = 14  # lines within which a tool names the place of what it said
+_ABOVE = 60  # findings that may stand below one file's name
+_ERROR_LINES = 3
+
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
+_TASK = re.compile(r"^\[(?!ERROR|WARN|INFO|FATAL|DEBUG)[\w:./-]{1,40}\] (?!\$ )")
+_LOGGED = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b|^\s*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d")
+_TEST_FILE = re.compile(r"(?:^|[/._-])(?:test|spec)s?[._-]|[/._-](?:test|spec)s?(?:\.|/)|_test\.\w+$|^tests?/")
+_CODE_LINE = re.compile(r"^[\w./@-]+:\d+|^\s*(?:\d+ issues?:|\* \w+: \d+)|^(?:FAIL|ok|---|===|E  )\b")
+_GO_LOG = re.compile(r"^\s{4,}\S+\.go:\d+: ")
+_NOISE = re.compile(
+    r"ERROR task failed|^exit status \d|^Exit code \d+$|^(?:FAIL|ok)\s|^\d+ issues?:|^make(?:\[\d+\])?: \*\*\*"
+    r"|^(?:error|The) [Cc]ommand (?:is terminated|failed with exit)|^npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$"
+    r"|^error: (?:aborting due|could not compile|process didn't exit)|^hint: |^For more information|^\S*too many errors"
+    r"|\[no test files\]|^\* [\w-]+: \d+$|^---? ?(?:Exit|exit)|^[Ee]xit(?: (?:code|status))?:? ?\d*$|^=+> |^[\W_]*$|^\[[\w:-]+\] \$ |^0 issues|^--- FAIL: |^=== "
+)
+_ECHO = "\nString: "  # below it an editor repeats what it was to find
+_SUMMED = re.compile(r"^\* (?P<linter>[a-z][\w-]+): \d+$")
+_USAGE = re.compile(r"^\s*(?:usage|Usage|USAGE|Flags|Options|Available Commands):?\b")
+
+_QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|`[^'`\n]{1,300}'|\u2018[^\u2019\n]{1,300}\u2019")
+_NAMED = re.compile(
+    r"(?<![\w<-])(?!\w+(?:Error|Exception|Warning)\b(?![./]))(?:[\w@~\u2026-]*[./\\_:][\w@~./\\_:*()-]*\w[)*]*|\w*[a-z]\w*[A-Z]\w*|[A-Z]\w*[a-z]\w*\d\w*|[A-Z]+[A-Z][a-z]\w+)"
+)
+_NUMBERS = re.compile(r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])")
+_UNDEFINED = re.compile(r"^undefined: ([a-z]\w*)$")
+
+
+class Diagnostic:
+    """One finding. `message` is the sentence as it stood, `path` and `line` its place ("" and 0 where none is named),
+    `source` the line of code that the tool quotes."""
+
+    __slots__ = ("key", "line", "message", "path", "source", "tool")
+
+    def __init__(self, key: str, message: str, path: str = "", line: int = 0, source: str = "", tool: str = "") -> None:
+        self.key = key
+        self.message = message
+        self.path = path
+        self.line = line
+        self.source = source
+        self.tool = tool
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folders."""
+        return self.path.replace("\\", "/").rpartition("/")[2]
+
+    @property
+    def ruled(self) -> bool:
+        """Whether its key is a rule's name, not a sentence."""
+        return self.key[:2] not in ("c:", "t:", "e:", "w:") and not self.key.startswith("py:")
+
+    def __repr__(self) -> str:
+        return f"Diagnostic({self.key!r}, {self.message!r}, {self.path}:{self.line})"
+
+
+class _Form:
+    """A row of the table with its patterns, compiled when a text first needs them."""
+
+    def __init__(self, row: tuple[str, str, str, str, str]) -> None:
+        self.tool, self.mark, self._pattern, self.key, self._near = row
+        self._compiled: re.Pattern[str] | None = None
+        self._place: re.Pattern[str] | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self._pattern)
+        return self._compiled
+
+    @property
+    def place(self) -> re.Pattern[str]:
+        if self._place is None:
+            self._place = re.compile(self._near[1:])
+        return self._place
+
+    @property
+    def below(self) -> bool:
+        return self._near[:1] == ">"
+
+    @property
+    def above(self) -> bool:
+        return self._near[:1] == "<" and self._near != "<^"
+
+    @property
+    def completes(self) -> bool:
+        """Whether it names the rule of the finding before it, as clippy does."""
+        return self._near == "<^"
+
+
+_FORMS = tuple(_Form(row) for row in FORMS)
+
+
+def diagnostics(text: str) -> list[Diagnostic]:
+    """The findings in a failing output, in order, each once."""
+    lines = _lines(text)
+    whole = "\n".join(lines)
+    forms = [form for form in _FORMS if form.mark in whole]
+    found: list[Diagnostic] = []
+    seen: set[tuple[str, str, str, int]] = set()
+    for at, line in enumerate(lines):
+        if len(found) >= FOUND:
+            break
+        if len(line) > 2_000 or not line or (_LOGGED.search(line) and not line.startswith("E ")):
+            continue
+        for form in forms:
+            if form.mark not in line:
+                continue
+            match = form.pattern.match(line)
+            if match is None:
+                continue
+            one = _found(form, match, lines, at, found)
+            if one is not None and (one.key, one.message, one.path, one.line) not in seen:
+                seen.add((one.key, one.message, one.path, one.line))
+                found.append(one)
+            if one is not None or form.completes:
+                break
+    found = _without_echoes(found)
+    found += _summed(lines, found)
+    return found or [Diagnostic("e:" + masked(line), line) for line in error_lines(lines)]
+
+
+def keys_of(text: str) -> list[str]:
+    """The keys of the findings in a failing output, each once, in order."""
+    return list(dict.fromkeys([each.key for each in diagnostics(text)]))
+
+
+def _summed(lines: Sequence[str], found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Linters of which a cut output shows the count alone (`* noctx: 2`), with the code that still stands above it."""
+    known = {each.key.partition(":")[0] for each in found} | {"typecheck"}
+    if not any(line.endswith(" issues:") for line in lines):
+        return []
+    summed = [match for match in map(_SUMMED.match, lines) if match is not None and match["linter"] not in known]
+    pointed = [lines[at - 1].strip() for at, line in enumerate(lines) if at and line.strip() == "^"]
+    source = pointed[-1] if pointed and len(summed) == 1 else ""
+    return [Diagnostic(each["linter"], each["linter"], source=source, tool="golangci") for each in summed]
+
+
+def _lines(text: str) -> list[str]:
+    if _ECHO in text:
+        text = text[: text.index(_ECHO)]
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    lines = text.replace("\r\n", "\n").split("\n")
+    if len(lines) > LINES:
+        lines = lines[: LINES // 2] + lines[-LINES // 2 :]
+    return [_TASK.sub("", line.rsplit("\r", 1)[-1].rstrip()) if line[:1] == "[" else line.rstrip() for line in lines]
+
+
+def _found(
+    form: _Form, match: re.Match[str], lines: Sequence[str], at: int, before: list[Diagnostic]
+) -> Diagnostic | None:
+    """The finding that a matching line makes; None where the line is none after all."""
+    groups = match.groupdict()
+    message = (groups.get("msg") or "").strip()
+    path, line = groups.get("path") or "", int(groups.get("line") or 0)
+    code = groups.get("code") or ""
+    if form.completes:
+        last = before[-1] if before else None
+        if last is not None and last.tool == ("rustc" if form.tool == "clippy" else form.tool):
+            if last.key.partition(":")[2] == masked(last.message):  # no rule's name yet
+                last.key = f"{form.tool}:{code}"
+        return None
+    if form.tool == "go" and _GO_LOG.match(lines[at]) and not path.endswith("_test.go"):
+        return None  # what a test logs, not what it says
+    source = groups.get("source") or ""
+    if form.below or form.above:
+        place = _placed(form, lines, at)
+        if place is not None:
+            named = place.groupdict()
+            path = path or named.get("path") or named.get("path2") or ""
+            line = line or int(named.get("line") or named.get("line2") or 0)
+        elif form.tool in ("rustc", "mix", "credo", "vitest", "eslint", "ruff", "python"):
+            return None
+    if not message and form.tool in ("rspec", "npm", "jest"):
+        message = next((text.strip() for text in lines[at + 1 : at + 4] if text.strip()), code)
+    if not message and not code:
+        return None
+    source = source or _quoted(lines, at, message)
+    key = _key(form, groups, message, path)
+    return Diagnostic(key, message[:_MESSAGE_CHARS], path, line, source[:_MESSAGE_CHARS], form.tool)
+
+
+def _placed(form: _Form, lines: Sequence[str], at: int) -> re.Match[str] | None:
+    if form.below:
+        near = range(at + 1, min(at + 1 + _NEAR, len(lines)))
+    else:
+        near = range(at - 1, max(-1, at - 1 - _ABOVE), -1)
+    for other in near:
+        match = form.place.search(lines[other]) if len(lines[other]) <= 2_000 else None
+        if match is not None:
+            return match
+        if form.below and other > at and form.mark in lines[other] and form.pattern.match(lines[other]):
+            return None
+    return None
+
+
+def _key(form: _Form, groups: dict[str, str | None], message: str, path: str) -> str:
+    template, code, linter = form.key, groups.get("code") or "", groups.get("linter") or ""
+    if "{said}" not in template:
+        return template.replace("{linter}", linter).replace("{code}", code).rstrip(":")
+    kind = template.partition(":")[0]
+    if kind == "c" and path and _TEST_FILE.search(path) and form.tool == "go" and not _compiles(message):
+        kind = "t"
+    return f"{kind}:{masked(message)}"
+
+
+# The Go compiler's sentences begin so; a test's own message stands behind the same `file_test.go:12: `.
+_GO_COMPILES = re.compile(
+    r"undefined|cannot |declared and not used|\"|too many|not enough|missing |invalid |assignment mismatch|unknown field"
+    r"|syntax error|duplicate |non-|no new variables|impossible |import |method |multiple-value|\S+ (?:undefined|redeclared|is not|declared)"
+)
+
+
+def _compiles(message: str) -> bool:
+    return _GO_COMPILES.match(message) is not None
+
+
+def _quoted(lines: Sequence[str], at: int, message: str) -> str:
+    """The line of code that a tool quotes below what it said about it."""
+    for other in range(at + 1, min(at + 7, len(lines))):
+        line = lines[other]
+        stripped = line.strip(" |\u2502\u2503>")
+        if not stripped or line.lstrip()[:3] in ("-->", "╭▸"):
+            continue
+        numbered = re.match(r"\s*>?\s*\d+\s*[|\u2502](.*)", line)
+        if numbered is not None and numbered[1].strip():
+            return numbered[1].strip()
+        if numbered is None and not _CODE_LINE.match(line) and line[:1] in " \t" and set(stripped) - set("^~-"):
+            return stripped
+        if _CODE_LINE.match(line):
+            return ""
+        if other == at + 1 and line[:1] not in " \t|\u2502\u2503" and not line.startswith(("func", "type", "var")):
+            return ""
+        if line.startswith(("func", "type", "var")):
+            return stripped
+    return ""
+
+
+def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Without what says again, less well, what another finding says: the summary of pytest, the last line of a trace."""
+    told = {each.message for each in found if each.line and each.tool != "python"}
+    kept = [each for each in found if each.message not in told or (each.line and each.tool != "python")]
+    placed = [each for each in kept if each.path]
+    if any(each.tool in ("rustc", "clippy") for each in placed):
+        kept = [each for each in kept if each.tool != "cargo"]
+    return kept
+
+
+def error_lines(lines: Sequence[str]) -> list[str]:
+    """At most three lines that carry the error of an output that no form fits; nothing of the usage text behind it."""
+    from ratchet.failures.excerpt import error_lines as excerpt
+
+    usage = next((at for at, line in enumerate(lines) if _USAGE.match(line)), None)
+    told = [line for line in lines if not _LOGGED.search(line) and not _NOISE.search(line)]
+    if usage is not None:
+        above = [line for line in lines[:usage] if line.strip() and not _NOISE.search(line)]
+        below = [line for line in lines[usage:] if re.match(r"(?i)(?:error|fatal|failed|unknown)\b", line)]
+        told = above + [line for line in below if not _NOISE.search(line)]
+        if not above:
+            said = " ".join(" ".join(lines[usage : usage + 2] if lines[usage].rstrip()[-1:] == ":" else lines[usage : usage + 1]).split())
+            return [*[line.strip()[:_MESSAGE_CHARS] for line in told[: _ERROR_LINES - 1]], said[:_MESSAGE_CHARS]]
+    said = excerpt("\n".join(told), 2_000).split("\n")
+    named = [line.strip() for line in said if line.strip() and not _NOISE.search(line)]
+    return list(dict.fromkeys([line[:_MESSAGE_CHARS] for line in named]))[:_ERROR_LINES]
+
+
+def masked(message: str) -> str:
+    """What a message shares with others of its cause: quoted parts, identifiers and numbers are left out."""
+    undefined = _UNDEFINED.match(message)
+    if undefined is not None:
+        return f"undefined: {undefined[1]}"
+    text = _NUMBERS.sub("#", _NAMED.sub("<>", _QUOTED.sub("<>", message[:_MESSAGE_CHARS])))
+    return " ".join(text.split())[:_KEY_CHARS].rstrip(" .:")

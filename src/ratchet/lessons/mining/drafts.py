@@ -1,0 +1,130 @@
+"""Lessons as the evidence of one project makes them: a pure function of its resolutions and of what its sessions ran."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ratchet.lessons.mining.advice import held_back
+from ratchet.lessons.mining.evidence import Seen, Verdict, judged
+from ratchet.lessons.mining.habits import Run, Vouched
+from ratchet.lessons.mining.mining import Resolution
+from ratchet.lessons.mining.step_evidence import Plain, StepSeen, judged_step
+from ratchet.lessons.mining.triggers import tells
+
+_KEYS = 12  # failures that one remedy answers; more is a remedy for everything
+_FIXED_WORDS = frozenset(("place", "flag", "made", "through", "program", "wait", "fields", "never"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A lesson before it is stored: `group` names what it is about, `keys` the findings that it answers, `seen` the
+    resolutions that speak for or against it, oldest first."""
+
+    group: str
+    keys: tuple[str, ...]
+    when: str
+    verdict: Verdict
+    seen: tuple[Resolution, ...]
+
+
+def group_of(found: Resolution) -> str:
+    """The group whose lesson a resolution speaks for, "" for none: the finding's key, or the remedy's form."""
+    if found.way == "edit":
+        return f"edit {found.keys[0]}"
+    if not found.text or found.form in ("", "again"):
+        return ""
+    if found.rule not in _FIXED_WORDS and not any(tells(key.partition(":")[2]) for key in found.keys):
+        return ""
+    return f"step {found.form}"
+
+
+def draft(
+    group: str,
+    own: Sequence[Resolution],
+    others: Iterable[Resolution],
+    *,
+    ran: Mapping[str, Sequence[Run]],
+    vouched: Vouched,
+) -> Draft | None:
+    """The lesson of one group. `own` are its resolutions, `others` those of the same keys; `ran` says by session what
+    ran there."""
+    if not own:
+        return None
+    seen = sorted(own, key=lambda each: (each.at, each.id))
+    if group.startswith("edit "):
+        key = group.removeprefix("edit ")
+        verdict = judged(key, map(_seen, seen))
+        keys: tuple[str, ...] = (key,)
+    else:
+        form = group.removeprefix("step ")
+        keys = _keys(seen)
+        rivals = [each for each in others if each.id not in {one.id for one in own}]
+        verdict = judged_step(
+            form, map(_step_seen, [*seen, *rivals]), _plain(seen, ran), held_back=_held_back(seen, vouched)
+        )
+    if verdict is None:
+        return None
+    return Draft(group=group, keys=keys, when=_when(seen), verdict=verdict, seen=tuple(seen))
+
+
+def _keys(seen: Sequence[Resolution]) -> tuple[str, ...]:
+    counts = Counter(key for each in seen for key in each.keys if tells(key.partition(":")[2]) or key[1:2] != ":")
+    return tuple(sorted(counts, key=lambda key: (-counts[key], key))[:_KEYS])
+
+
+def _when(seen: Sequence[Resolution]) -> str:
+    """The shortest message: it holds what all of them share, and least of the one case."""
+    return min((each.message for each in seen), key=lambda text: (" " not in text, len(text), text))
+
+
+def _seen(each: Resolution) -> Seen:
+    return Seen(
+        session=each.session,
+        at=each.at,
+        fixed=each.worked,
+        forms=frozenset(each.forms),
+        message=each.message,
+        removed=each.removed,
+        added=each.added,
+    )
+
+
+def _step_seen(each: Resolution) -> StepSeen:
+    form = each.form if each.way == "step" else ("edit" if each.forms or each.added or each.removed else "")
+    return StepSeen(
+        session=each.session,
+        at=each.at,
+        form=form,
+        worked=each.worked and (each.way == "step" or bool(form)),
+        rule=each.rule,
+        text=each.text,
+        do=each.do,
+        message=each.said,
+        reason=each.reason,
+    )
+
+
+def _plain(seen: Sequence[Resolution], ran: Mapping[str, Sequence[Run]]) -> Plain:
+    """In which sessions the failed step worked as it stood, and in which a person refused what the lesson says."""
+    forms = {each.plain for each in seen if each.plain}
+    heads = {each.head for each in seen}
+    worked, refused = [], []
+    for session, runs in ran.items():
+        for run in runs:
+            if run.ok and run.form in forms:
+                worked.append((run.last_ok, session))
+            if run.refused and run.head in heads:
+                refused.append((run.last_refused, session))
+    return Plain(worked=worked, refused=refused)
+
+
+def _held_back(seen: Sequence[Resolution], vouched: Vouched) -> str:
+    """Why the remedy may not become advice by itself: the reason of the newest sighting that has one."""
+    for each in reversed(seen):
+        if each.worked and each.rule not in ("place", "wait", "fields", "never"):
+            reason = held_back(each.do, failed=each.failed_input, said=each.said, vouched=vouched, root=each.project)
+            if reason:
+                return reason
+    return ""

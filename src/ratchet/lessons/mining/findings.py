@@ -1,0 +1,171 @@
+"""Follows each finding of a failing check through a session: what ended it, and which edit did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ratchet.lessons.mining.calls import Call
+from ratchet.lessons.mining.diagnostics import Diagnostic, diagnostics
+from ratchet.lessons.mining.hunks import Hunk, defined, features, hunks_of, points, words_of
+
+WINDOW_CALLS = 40  # later is another matter
+TEST_FIRST_CALLS = 3  # a test that was written this shortly before it fails is to fail
+
+_CLASSES = {
+    "lint": "lint linter golangci eslint ruff flake8 pylint clippy credo rubocop shellcheck biome tflint hadolint",
+    "test": "test tests pytest jest vitest rspec nextest ctest phpunit exunit spec",
+    "build": "build compile tsc vet check gcc clang make cmake javac mypy pyright typecheck assemble run install apply plan",
+}
+_CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
+_CUT = re.compile(r"\|\s*(?:tail|head|grep|rg|sed|awk)\b")
+_SELECTS = re.compile(r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|-m)[ =]\s*\S+|::\w")
+_SPLIT = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A finding and its end: `hunk` is what ended it, None where no edit can be held to have; `fixed` is False of an
+    edit in vain, after which it stood there still. `end` is the run that showed so."""
+
+    found: Diagnostic
+    failed: Call
+    end: Call
+    hunk: Hunk | None
+    forms: frozenset[str]
+    fixed: bool
+    tries: int  # failing runs that showed it
+
+
+@dataclass(slots=True)
+class _Open:
+    found: Diagnostic
+    failed: Call
+    first: int
+    last: int  # where it was seen last
+    words: frozenset[str]
+    tries: int = 1
+    tried: list[Hunk] = field(default_factory=list)
+
+
+def classes(call: Call) -> frozenset[str]:
+    """What kinds of check a shell call runs: lint, test, build."""
+    found = set()
+    for piece in call.pieces:
+        if piece.noise:
+            continue
+        for word in piece.words[:6]:
+            if word[:1] != "-":
+                found |= {_CLASS_OF[part] for part in _SPLIT.split(word.lower()) if part in _CLASS_OF}
+    return frozenset(found)
+
+
+def ended(calls: Sequence[Call]) -> list[Ended]:
+    """The ends of the findings in one thread's calls, in order; those that nobody saw end are left out."""
+    waiting: dict[tuple[str, str, str], _Open] = {}
+    found: list[Ended] = []
+    edits: list[tuple[int, Call]] = []
+    for at, call in enumerate(calls):
+        if call.writes or call.patches:
+            if call.ok:
+                edits.append((at, call))
+            continue
+        if not call.shell or call.excused:
+            continue
+        kinds = classes(call)
+        if not kinds:
+            continue
+        shown = diagnostics(call.message) if call.failed else []
+        there = {_ident(each) for each in shown}
+        compiled = any(each.key[:2] == "c:" for each in shown)
+        for ident, one in list(waiting.items()):
+            if at - one.last > WINDOW_CALLS:
+                del waiting[ident]
+            elif ident in there:
+                found += _vain(one, call, edits, at)
+                one.last, one.tries = at, one.tries + 1
+            elif _tells(call, kinds, one, compiled=compiled):
+                del waiting[ident]
+                found.append(_end(one, call, edits, at))
+        for each in shown:
+            if _ident(each) not in waiting and not _wanted(each, edits, at):
+                waiting[_ident(each)] = _Open(each, call, at, at, words_of(each))
+    return found
+
+
+def _extracted(hunk: Hunk, edits: Sequence[Call]) -> bool:
+    """Whether what a hunk calls now was made a function by the same edits."""
+    made: set[str] = set()
+    for edit in edits:
+        for other in hunks_of(edit):
+            made |= defined(other.added) - defined(other.removed)
+    return any(f"{name}(" in line for name in made for line in hunk.added)
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+def _ident(found: Diagnostic) -> tuple[str, str, str]:
+    """What a finding keeps while lines above it come and go."""
+    return found.key, found.name, _DIGITS.sub("#", f"{found.message}\n{found.source}")
+
+
+def _wanted(found: Diagnostic, edits: Sequence[tuple[int, Call]], at: int) -> bool:
+    """Whether a failure is a test's that was written just before: it is to fail."""
+    if found.key[:2] not in ("t:", "c:") or "test" not in found.name.lower():
+        return False
+    recent = [call for when, call in edits if at - when <= TEST_FIRST_CALLS]
+    return any(call.target.endswith("/" + found.name) or call.target == found.name for call in recent)
+
+
+def _tells(call: Call, kinds: frozenset[str], one: _Open, *, compiled: bool) -> bool:
+    """Whether a run that does not show a finding says by that that it is gone."""
+    key = one.found.key
+    if key[:2] == "c:" or one.found.tool in ("tsc", "rustc", "gcc"):
+        able = bool(kinds)
+    elif key[:2] in ("t:", "e:"):
+        able = bool(kinds & classes(one.failed))
+    else:
+        able = "lint" in kinds or bool(kinds & classes(one.failed) - {"test"})
+    if not able or (call.failed and _CUT.search(call.input)):
+        return False
+    if compiled and key[:2] != "c:":
+        return False  # it did not get so far
+    if key[:2] == "t:" and _SELECTS.search(call.input):
+        return call.input.split("|")[0].strip() == one.failed.input.split("|")[0].strip()
+    return True
+
+
+def _vain(one: _Open, call: Call, edits: Sequence[tuple[int, Call]], at: int) -> list[Ended]:
+    """The edit after which a finding stood there still."""
+    hunk = _cause(one, [edit for when, edit in edits if one.last < when < at])
+    if hunk is None:
+        return []
+    return [Ended(one.found, one.failed, call, hunk, _features(hunk, one), False, one.tries)]
+
+
+def _end(one: _Open, call: Call, edits: Sequence[tuple[int, Call]], at: int) -> Ended:
+    since = [edit for when, edit in edits if one.last < when < at]
+    hunk = _cause(one, since)
+    forms = _features(hunk, one) if hunk is not None else frozenset()
+    if hunk is not None and _extracted(hunk, since):
+        forms |= {"extract a function"}
+    return Ended(one.found, one.failed, call, hunk, forms, True, one.tries)
+
+
+def _features(hunk: Hunk, one: _Open) -> frozenset[str]:
+    return features(hunk, f"{one.found.message}\n{one.found.source}")
+
+
+def _cause(one: _Open, edits: Sequence[Call]) -> Hunk | None:
+    """The hunk that most speaks for, the first one of equals."""
+    best, score = None, 0
+    for edit in edits:
+        if one.found.path and not edit.target.replace("\\", "/").endswith(one.found.name):
+            continue
+        for hunk in hunks_of(edit):
+            mine = points(hunk, one.found, one.words)
+            if mine > score:
+                best, score = hunk, mine
+    return best

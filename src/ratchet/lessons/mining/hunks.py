@@ -1,0 +1,244 @@
+"""Takes an edit apart: its hunks, how near one is to a finding, and what it added that fixes of a kind share."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+
+from ratchet.lessons.mining.calls import Call
+from ratchet.lessons.mining.diagnostics import Diagnostic
+
+NEAR_LINES = 3  # a finding's line and the hunk that mends it: edits above it move it by a few
+_DIFFED_LINES = 80  # longer texts without line numbers are one hunk: comparing them line by line is quadratic
+_LINE_POINTS, _IMPORT_POINTS = 3, 5
+
+_MARK = re.compile(r"@@ (\d+) (\d+)$")
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_COMMON = frozenset(
+    """
+    the and for not with that this from are was has but you all can its into only when than then
+    func return nil err error errors string int bool byte map type struct interface package import var const true false
+    def self none class pass lambda yield async await raise except finally try catch throw new let function export
+    default public private protected static void final extends implements use pub impl mut fn match end unless elsif
+    defp defmodule else elif while break continue switch case range defer select null undefined
+    """.split()  # noqa: SIM905
+)
+
+_SUPPRESSES = re.compile(
+    r"//\s?nolint(?::(?P<go>[\w,-]+))?|#\s?noqa(?::\s?(?P<noqa>[A-Z0-9, ]+))?|#\s?type:\s?ignore(?:\[(?P<type>[\w, -]+)\])?"
+    r"|#\s?pyright:\s?ignore(?:\[(?P<pyright>\w+)\])?|#\s?pylint:\s?disable=(?P<pylint>[\w,-]+)"
+    r"|eslint-disable(?:-next)?(?:-line)?(?:\s+(?P<eslint>[@\w/-]+))?|@ts-(?P<ts>ignore|expect-error|nocheck)"
+    r"|#!?\[allow\((?P<rust>[\w:, ]+)\)\]|@SuppressWarnings\((?P<java>[^)]*)\)|@Suppress\((?P<kotlin>[^)]*)\)"
+    r"|rubocop:disable\s+(?P<rubocop>[\w/, ]+)|shellcheck disable=(?P<shell>SC\d+)|credo:disable-for-[\w-]+(?P<credo>[^\n]*)"
+    r"|#\s?nosec(?: (?P<bandit>[A-Z]\d+))?|biome-ignore (?P<biome>[\w/]+)"
+)
+_DOTTED = re.compile(r"(?<![\w./\"'])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+")
+_VERB = re.compile(r"%[wqxvdsT]")
+_MODE = re.compile(r"\b0o?[0-7]{3}\b")
+_KEYWORDS = re.compile(
+    r"\b(?:switch|case|default|const|static|async|await|defer|match|try|except|catch|finally|raise|with|override|readonly"
+    r"|unsafe|clone|nonlocal|global|yield|void|let|mut|move|Optional|None|final)\b"
+)
+_CHECKS_ERROR = re.compile(r"\berr\w*\s*[!=]=\s*nil|\w[eE]rr\s*[!=]=\s*nil|\bcatch\s*\(|\bexcept\b|\brescue\b|\.catch\(")
+_IMPORT = re.compile(
+    r"^\s*(?:import\s+(?P<py>[\w.]+)(?:\s+as\s+\w+)?|from\s+(?P<frm>[\w.]+)\s+import\s+(?P<what>[\w, ]+)|(?:[\w.]+\s+)?\"(?P<go>[\w.@/-]+)\""
+    r"|(?:pub )?use\s+(?P<rs>[\w:]+(?:::\{[^}]*\})?);|#include\s+[<\"](?P<c>[\w./]+)[>\"]|import\s+.*\bfrom\s+['\"](?P<js>[^'\"]+)['\"];?"
+    r"|(?:const|let|var)\s+.*=\s*require\(['\"](?P<cjs>[^'\"]+)['\"]\);?|import\s+(?:static\s+)?(?P<java>[\w.]+);|require\s+['\"](?P<rb>[\w/.-]+)['\"]"
+    r"|(?:alias|require|use)\s+(?P<ex>[A-Z][\w.]+))\s*$"
+)
+_LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.){2,80}\"|'[^'\\\n]{2,80}'")
+_DEFINES = re.compile(r"^\s*(?:export )?(?:async )?(?:func|def|defp|function|fn|pub fn)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*)")
+_CONSTANT = re.compile(r"^\s*(?:const\s+)?([A-Za-z_]\w*)(?:\s+\w+)?\s*(?::=|=)\s*(?:\"[^\"]*\"|'[^']*'|\d+)$")
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines that an edit put in the place of others. `line` counts in the file as it was before, 0 where unknown."""
+
+    path: str
+    line: int
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.replace("\\", "/").rpartition("/")[2]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(word for line in (*self.removed, *self.added) for word in _WORD.findall(line)) - _COMMON
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.removed)) + sum(map(len, self.added))
+
+
+def hunks_of(call: Call) -> list[Hunk]:
+    """The hunks of a successful edit, in order."""
+    found: list[Hunk] = []
+    line, removed, added = 0, list[str](), list[str]()
+    marked = "@@ " in call.change
+
+    def close() -> None:
+        if removed or added:
+            found.append(Hunk(call.target, line, tuple(removed), tuple(added)))
+        removed.clear()
+        added.clear()
+
+    for text in call.change.split("\n"):
+        mark = _MARK.match(text) if marked else None
+        if mark is not None:
+            close()
+            line = int(mark[1])
+        elif text[:1] == "-":
+            removed.append(text[2:])
+        elif text[:1] == "+":
+            added.append(text[2:])
+    if marked:
+        close()
+        return found
+    return _differing(call.target, removed, added)
+
+
+def _differing(path: str, old: list[str], new: list[str]) -> list[Hunk]:
+    """The hunks between two texts that carry no line numbers."""
+    while old and new and old[0] == new[0]:
+        del old[0], new[0]
+    while old and new and old[-1] == new[-1]:
+        del old[-1], new[-1]
+    if not old and not new:
+        return []
+    if not old or not new or len(old) > _DIFFED_LINES or len(new) > _DIFFED_LINES:
+        return [Hunk(path, 0, tuple(old), tuple(new))]
+    found = SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
+    return [Hunk(path, 0, tuple(old[a:b]), tuple(new[c:d])) for tag, a, b, c, d in found if tag != "equal"]
+
+
+def points(hunk: Hunk, found: Diagnostic, words: frozenset[str]) -> int:
+    """How much speaks for a hunk as the cause of a finding's end; 0 for nothing. `words` are the finding's own."""
+    if found.path and hunk.name != found.name:
+        return 0
+    if not found.path:
+        if len(found.source) > 8 and any(found.source.strip() in line for line in hunk.removed):
+            return _LINE_POINTS
+        literal = max(_LITERAL.findall(found.message), key=len, default="")
+        return 1 if len(literal) > 5 and any(literal[1:-1] in line for line in hunk.removed) else 0
+    score = len(words & hunk.words)
+    if found.line and hunk.line and -NEAR_LINES <= found.line - hunk.line <= len(hunk.removed) + NEAR_LINES:
+        score += _LINE_POINTS
+    if found.key.startswith("c:undefined") and _imports_name(hunk, found.message.rpartition(" ")[2]):
+        score += _IMPORT_POINTS
+    return score
+
+
+def words_of(found: Diagnostic) -> frozenset[str]:
+    """The identifiers of a finding: of its sentence and of the code that it quotes."""
+    return frozenset(_WORD.findall(f"{found.message} {found.source}")) - _COMMON
+
+
+def _imports_name(hunk: Hunk, name: str) -> bool:
+    return any(name in each.rpartition("import ")[2].replace("/", " ").replace(".", " ").split() for each in imports(hunk.added))
+
+
+def imports(lines: Sequence[str]) -> list[str]:
+    """What the lines import, each as the module's name."""
+    found = []
+    for line in lines:
+        match = _IMPORT.match(line) if len(line) < 200 else None
+        if match is not None:
+            found.append(next(name for name in match.groups() if name))
+    return found
+
+
+# -- what a hunk added ----------------------------------------------------------------------------------------------
+
+
+def features(hunk: Hunk, said: str) -> frozenset[str]:
+    """What a hunk added, each as `kind name`: `add fmt.Errorf`, `suppress nolint:nilerr`, `import strconv`, ... `said`
+    is the finding's sentence with the code that it quotes."""
+    old, new = "\n".join(hunk.removed), "\n".join(hunk.added)
+    found: set[str] = set()
+    before = Counter(name for match in _SUPPRESSES.finditer(old) for name in _suppressed(match, old))
+    after = Counter(name for match in _SUPPRESSES.finditer(new) for name in _suppressed(match, new))
+    found |= set(after - before)
+    code = _SUPPRESSES.sub("", new)
+    found |= {f"import {name}" for name in Counter(imports(hunk.added)) - Counter(imports(hunk.removed))}
+    found |= {f"add {name}" for name in _gained(_DOTTED, old, code) if not name.startswith(("t.", "self.", "this."))}
+    found |= {f"add {name}" for name in _gained(_VERB, old, code) if name == "%w" or name == "%q"}
+    found |= {f"mode {name}" for name in _gained(_MODE, old, code)}
+    found |= {f"use {name}" for name in _gained(_KEYWORDS, old, code)}
+    if len(_CHECKS_ERROR.findall(code)) > len(_CHECKS_ERROR.findall(old)):
+        found.add("check the error")
+    found |= _reshaped(hunk, old, code, said)
+    return frozenset(found)
+
+
+_TOOL_OF = {
+    "go": "nolint",
+    "type": "type: ignore",
+    "ts": "@ts",
+    "rust": "allow",
+    "eslint": "eslint-disable",
+    "rubocop": "rubocop:disable",
+    "shell": "shellcheck disable",
+}
+_REASON = re.compile(r"[^\n]{0,80}?(?://|#|--|—)\s?\w[^\n]{5,}")
+
+
+def _suppressed(match: re.Match[str], text: str) -> list[str]:
+    """`suppress TOOL:RULE` for each rule that is switched off at this place with a reason, `silence ...` without one,
+    or where all rules are."""
+    reasoned = _REASON.match(text, match.end()) is not None
+    for group, value in match.groupdict().items():
+        if value:
+            rules = [rule.strip() for rule in value.split(",")] if group != "credo" else [value.strip()]
+            verb = "suppress" if reasoned and group != "ts" else "silence"
+            return [f"{verb} {_TOOL_OF.get(group, group)}:{rule}" for rule in rules if rule]
+    return ["silence " + match.group().strip("/# ")]
+
+
+def _gained(pattern: re.Pattern[str], old: str, new: str) -> list[str]:
+    """What a pattern finds more often in the new text than in the old one."""
+    return list(Counter(pattern.findall(new)) - Counter(pattern.findall(old)))
+
+
+def _reshaped(hunk: Hunk, old: str, new: str, said: str) -> set[str]:
+    """What a hunk did to what stood there: a literal became a name, a name another one, code a function."""
+    found: set[str] = set()
+    gone = set(_LITERAL.findall(old)) - set(_LITERAL.findall(new))
+    fewer = len(_LITERAL.findall(new)) < len(_LITERAL.findall(old))
+    if fewer and any(literal[1:-1] in said for literal in gone):
+        names = set(re.findall(r"\b[A-Za-z_]\w{3,}\b", new)) - set(re.findall(r"\b[A-Za-z_]\w{3,}\b", old))
+        if names and len(hunk.added) <= len(hunk.removed):
+            found.add("put a name for the literal")
+    if any(_CONSTANT.match(line) for line in hunk.added) and "const" in new:
+        found.add("define a const")
+    if len(defined(hunk.added) - defined(hunk.removed)) > len(defined(hunk.removed) - defined(hunk.added)):
+        found.add("extract a function")
+    elif hunk.removed and len(hunk.removed) == len(hunk.added) <= 3 and _renamed(old, new, said):
+        found.add("rename")
+    return found
+
+
+def defined(lines: Sequence[str]) -> set[str]:
+    """The functions that the lines define."""
+    return {match[1] for match in map(_DEFINES.match, lines) if match}
+
+
+def _renamed(old: str, new: str, said: str) -> bool:
+    """Whether the identifier that a finding names became another one and nothing else changed."""
+    before, after = re.findall(r"\w+|\W", old), re.findall(r"\w+|\W", new)
+    changed = {pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]}
+    if len(before) != len(after) or len(changed) != 1:
+        return False
+    was, now = next(iter(changed))
+    return was.isidentifier() and now.isidentifier() and re.search(rf"\b{was}\b", said) is not None
+
+
+def strong(feature: str) -> bool:
+    """Whether a feature by itself says what to do: a rule's own mark, a name of an interface, an import, a mode."""
+    return feature.startswith(("suppress ", "silence ", "import ", "add ", "mode "))

@@ -1,0 +1,164 @@
+"""What the sightings of one remedy by a step add up to. Pure: a verdict depends on the set of sightings alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, Verdict
+
+_SHARE = 0.5  # of the known ends of its failures that a remedy must be, where the error does not name it
+_HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
+_STALE_SESSIONS = 4  # sessions in which the plain step works again before they can speak against a lesson
+_NAMED = frozenset(("place", "flag", "made", "through", "never", "wait"))
+_ONE_SLOT = frozenset(("fields", "through", "program"))  # of several values the newest one is the right one
+_WORKS_PLAINLY = frozenset(("first", "instead", "made", "program", "through", "flag", "stand_in"))
+_SESSIONS_LOOKED_AT = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepSeen:
+    """One failure that a remedy answers. `form` is the remedy that it had ("" for none that is known, "again" where the
+    step as it stood worked at once, "edit" where a change of code ended it), `worked` whether that helped."""
+
+    session: str
+    at: float
+    form: str
+    worked: bool
+    rule: str = ""
+    text: str = ""
+    do: str = ""
+    message: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """The failed step as it stood, in other sessions: `worked` are (time, session) of those in which it did, `refused`
+    of those in which a person refused the remedy and said why."""
+
+    worked: Sequence[tuple[float, str]] = ()
+    refused: Sequence[tuple[float, str]] = ()
+
+
+def judged_step(form: str, seen: Iterable[StepSeen], plain: Plain, *, held_back: str) -> Verdict | None:
+    """The verdict on one remedy. `seen` are the failures that it could have answered, however they ended; `held_back`
+    says why it may not become active by itself ("" if it may)."""
+    sessions = _by_session(seen)
+    own = [each for session in sessions for each in session if each.form == form]
+    worked = [each for each in own if each.worked] or [each for each in own if _shown(each)]
+    if not worked:
+        return None
+    told = _newest_or_usual(worked)
+    reason = next((each.reason for each in own if each.reason), "")
+    right, wrong, unknown = _walked(form, sessions)
+    verdict = _state(form, sessions, own, plain, held_back=held_back, right=right, wrong=wrong)
+    state, why = ("quarantined", reason) if reason else verdict
+    return Verdict(
+        state=state,
+        forms=(),
+        text=told.text,
+        reason=why,
+        tried=len({each.session for each in own}),
+        worked=len({each.session for each in own if each.worked}),
+        right=right,
+        wrong=wrong,
+        unknown=unknown,
+        says_itself=_says_itself(worked),
+    )
+
+
+def _by_session(seen: Iterable[StepSeen]) -> list[list[StepSeen]]:
+    held: dict[str, list[StepSeen]] = {}
+    for each in seen:
+        held.setdefault(each.session, []).append(each)
+    sessions = [sorted(each, key=lambda one: (one.at, one.form, one.text, one.do)) for each in held.values()]
+    sessions.sort(key=lambda each: (each[0].at, each[0].session))
+    return sessions[-_SESSIONS_LOOKED_AT:]
+
+
+def _newest_or_usual(worked: Sequence[StepSeen]) -> StepSeen:
+    """The wording that most sessions gave, of equals the newest; of values of one slot the newest at once."""
+    newest = worked[-1]
+    if newest.rule in _ONE_SLOT:
+        return newest
+    counts = Counter(text for text, _ in {(each.text, each.session) for each in worked})
+    best = max(counts.values())
+    return next(each for each in reversed(worked) if counts[each.text] == best)
+
+
+def _walked(form: str, sessions: Sequence[Sequence[StepSeen]]) -> tuple[int, int, int]:
+    """What telling the remedy would have been in each session after the second that it worked in."""
+    right = wrong = unknown = 0
+    before = 0
+    for session in sessions:
+        fits = any(each.form == form and (each.worked or _shown(each)) for each in session)
+        if before >= PROVEN_SESSIONS:
+            known = any(each.worked for each in session)
+            right, wrong, unknown = right + fits, wrong + (known and not fits), unknown + (not known and not fits)
+        before += fits
+    return right, wrong, unknown
+
+
+def _state(
+    form: str,
+    sessions: Sequence[Sequence[StepSeen]],
+    own: Sequence[StepSeen],
+    plain: Plain,
+    *,
+    held_back: str,
+    right: int,
+    wrong: int,
+) -> tuple[str, str]:  # type: ignore[return]
+    rule = own[-1].rule
+    fits = {each.session for each in own if each.worked or _shown(each)}
+    vain = {each.session for each in own if not each.worked and not _shown(each)} - fits
+    if len(vain) > len(fits):
+        return "retired", f"it was tried in vain in {len(vain)} of {len(vain | fits)} sessions"
+    last = max(each.at for each in own)
+    refused = {session for at, session in plain.refused if at >= last}
+    if refused:
+        return "retired", "a person refused it since, and said why"
+    since = {session for at, session in plain.worked if at > last} - fits
+    if rule in _WORKS_PLAINLY and len(since) >= max(_STALE_SESSIONS, 2 * len(fits)):
+        return "retired", f"the step works as it stands in {len(since)} sessions since"
+    offers = right + wrong
+    if offers >= _FAILED_OFFERS and right < _FAILS * offers:
+        return "retired", f"it would have been right in {right} of {offers} sessions"
+    if len(fits) < PROVEN_SESSIONS:
+        return "candidate", ""
+    if rule == "never" and plain.worked:  # it does work
+        return "retired", f"it works in {len({session for _, session in plain.worked})} sessions"
+    known = {each.session for session in sessions for each in session if each.worked} | fits
+    if rule not in _NAMED and len(fits) < _SHARE * len(known):
+        return "candidate", f"other steps ended it in {len(known - fits)} of {len(known)} sessions"
+    if offers + 1 >= _JUDGED_OFFERS and right + 1 < _HOLDS * (offers + 1):
+        return "candidate", f"it would have been right in {right} of {offers} sessions"
+    if held_back:
+        return "candidate", held_back
+    return "active", ""
+
+
+def _shown(each: StepSeen) -> bool:
+    """Whether the failure alone shows the lesson: a flag that is not known, a tool that never works."""
+    return not each.worked and each.rule in ("never", "flag")
+
+
+def _says_itself(worked: Sequence[StepSeen]) -> bool:
+    """Whether the tools' own messages hold every word of the advice that the failed step had not."""
+    said = sum(bool(each.message) and _told(each.text) <= _words(each.message) for each in worked)
+    return 2 * said > len(worked)
+
+
+def _told(text: str) -> set[str]:
+    """The words that an advice quotes."""
+    return _words(" ".join(text.split("`")[1::2]))
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip(".,:;()'\"`<>[]") for word in text.split()} - {""}
+
+
+def texts(seen: Collection[StepSeen]) -> set[str]:
+    return {each.text for each in seen}

@@ -1,0 +1,33 @@
+"""The time and the tokens between a failure and its resolution, without the time in which a tool waited for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ratchet.lessons.mining.calls import Call
+
+GAP_S = 120.0  # a longer pause between two calls is a person away
+CALL_S = 600.0  # a longer call was stopped, or slept
+_ASKING_S = 1.0  # a tool that waits for a person's leave takes none of its own
+_ASKING = frozenset("read edit write multiedit notebookedit askuserquestion exitplanmode enterplanmode todowrite".split())  # noqa: SIM905
+
+
+def spent(calls: Sequence[Call], at: int, end: int) -> tuple[float, int]:
+    """(seconds, tokens) after the failed call at `at` up to the start of the one at `end`; calls that ran side by side
+    count once."""
+    seconds = 0.0
+    reached = _ended(calls[at])
+    for call in calls[at + 1 : end + 1]:
+        seconds += min(GAP_S, max(0.0, call.at - reached))
+        if call is not calls[end]:
+            seconds += max(0.0, _ended(call) - max(reached, call.at))
+        reached = max(reached, _ended(call), call.ended if _asks(call) else 0.0)
+    return seconds, sum(call.tokens for call in calls[at + 1 : end + 1])
+
+
+def _asks(call: Call) -> bool:
+    return call.head in ("read", "edit", "write") or call.tool.lower() in _ASKING
+
+
+def _ended(call: Call) -> float:
+    return call.at + min(call.duration_s, _ASKING_S if _asks(call) else CALL_S)
