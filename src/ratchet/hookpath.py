@@ -163,7 +163,9 @@ def _after_failure(home: str) -> str:
     from ratchet.lessons import lookup
 
     _end_in_time_in_c()
-    lessons = lookup.matching(home, failure, project=_text(row, "project"))
+    step = row["step"]
+    asked = _text(step, "input") if isinstance(step, dict) else ""
+    lessons = lookup.matching(home, failure, project=_text(row, "project"), asked=asked)
     return _answered(home, _session(event), lessons, "failure", trigger=str(row["id"]))
 
 
@@ -254,13 +256,15 @@ def failed_row(event: Row) -> Row:
 
 
 def _answered(home: str, session: str, lessons: list[Row], channel: str, *, trigger: str = "") -> str:
-    """The fenced lessons of the best one's pattern, where the coin shows them; an Exposure is journalled either way."""
+    """The fenced lessons of the best one's pattern and of the output's other findings, where the coin shows them; an
+    Exposure is journalled either way."""
     if not lessons:
         return ""
     from ratchet.lessons.fence import FAILURE_LIMIT, fitted
 
     pattern = exposure.pattern_of(lessons[0])
-    same = [lesson for lesson in lessons if exposure.pattern_of(lesson) == pattern]
+    # Each finding of an output has a lesson of its own, with a coin of its own.
+    same = [each for each in lessons if exposure.pattern_of(each) == pattern or each.get("rule") == "edit"]
     _, offered = fitted(same, FAILURE_LIMIT)
     shown = _obeyed(home, session, offered, channel, trigger=trigger)
     return fitted(shown, FAILURE_LIMIT)[0]

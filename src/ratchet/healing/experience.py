@@ -15,7 +15,7 @@ from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Episode, Memo, Task
 from ratchet.lessons.lessons import PROVEN_SESSIONS
-from ratchet.lessons.mining.checks import switches_off
+from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.recall import quoted_names, recall
 from ratchet.ports import Store
@@ -103,7 +103,7 @@ def _of_success(episode: Episode, passed: Attempt, vain: Sequence[Attempt]) -> R
     text = f"{clean(passed.cause)}: {general}" if passed.cause else general
     row = _lesson(episode, text, literal, key="healed", works=True)
     row["avoid"] = _in_vain(vain)
-    reason = switches_off(text) or switches_off("\n".join(line[1:] for line in literal.split("\n") if line[:1] == "+"))
+    reason = forbidden(text) or forbidden("\n".join(line[1:] for line in literal.split("\n") if line[:1] == "+"))
     if reason:
         row |= {"state": "quarantined", "reason": reason}
     return row

@@ -166,11 +166,50 @@ def concerns(lesson: Row, project: str) -> bool:
     if lesson.get("scope") == "global":
         return True
     projects = lesson.get("projects")
-    return isinstance(projects, list) and any(_same_project(str(known), project) for known in projects)
+    if isinstance(projects, list) and any(_same_project(str(known), project) for known in projects):
+        return True
+    return bool(lesson.get("project")) and lesson.get("project") == project_name(project)
 
 
 def _same_project(known: str, project: str) -> bool:
     return _nested(known, project) or (bool(repository_of(known)) and repository_of(known) == repository_of(project))
+
+
+def project_name(folder: str) -> str:
+    """The name under which the evidence of a folder counts: its repository's remote, so that worktrees, subfolders and
+    clones share it and a fork does not; else the repository's main folder; else the folder itself."""
+    repository = repository_of(folder)
+    if repository:
+        return remote_of(repository) or repository
+    return _beside_worktrees(folder).rstrip("/")
+
+
+def _beside_worktrees(folder: str) -> str:
+    """The folder of a repository that is not on this machine, by where people put its worktrees: `shop/.worktrees/x`,
+    `shop/.claude/worktrees/x`, `shop-worktrees/x`."""
+    above, found, _ = folder.partition("worktrees/")
+    if not found:
+        return folder
+    parent, _, name = above.rpartition("/")
+    if name.endswith("-"):
+        return f"{parent}/{name[:-1]}"
+    return parent.removesuffix("/.claude")
+
+
+def remote_of(repository: str) -> str:
+    """The address of a repository's remote `origin` without its protocol, user and ending; "" where it has none."""
+    try:
+        config = small_text(os.path.join(repository, ".git", "config"), 65_536)
+    except (OSError, ValueError):
+        return ""
+    section = config.partition('[remote "origin"]')[2].partition("\n[")[0]
+    for line in section.split("\n"):
+        name, found, value = line.strip().partition("=")
+        if found and name.strip() == "url":
+            address = value.strip().partition("://")[2] or value.strip()
+            address = address.rpartition("@")[2] if "@" in address.partition("/")[0] else address
+            return address.replace(":", "/", 1).removesuffix("/").removesuffix(".git").lower()
+    return ""
 
 
 _repositories: dict[str, str] = {}  # folder -> its repository: many lessons share few folders

@@ -19,7 +19,7 @@ from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import intent
 from ratchet.failures.patterns.ingest import Ingested, ingest
 from ratchet.failures.patterns.loops import loops
-from ratchet.lessons.lessons import mine_session
+from ratchet.lessons.mined import keep_evidence, recount
 from ratchet.ports import Progress, Source, Store
 from ratchet.recording.rows import row_of
 from ratchet.records import Json, LessonState, Outcome, Quarantined, Row
@@ -214,16 +214,24 @@ def _quarantine(store: Store, tally: Tally, bad: Iterable[Quarantined], source: 
 
 
 def mine_pending(store: Store, progress: Progress) -> Counter[LessonState]:
-    """Search grown sessions for loops and for what fixed what failed; return the lessons that changed, by state."""
-    changed: dict[str, LessonState] = {}
+    """Search grown sessions for loops and for what fixed what failed; return the lessons that changed, by state.
+
+    Sessions stay pending until the lessons that they touch are counted anew: a crash between repeats work.
+    """
     waiting = store.find("sessions", {"pending": True}, order=("at",)).rows
+    touched: set[str] = set()
     for done, held in enumerate(waiting):
         session = str(held["session"])
         progress(done, len(waiting), "mining " + session)
         with store.transaction():
             rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
             ingest(store, loops(rows))
-            changed.update(mine_session(store, session).changed)
+            touched |= keep_evidence(store, session, rows)[1]
+    with store.transaction():
+        changed = recount(store, touched)
+        for held in waiting:
             # Fails when the session grew meanwhile: then it stays pending, and mining is idempotent.
-            store.swap("sessions", session, int(str(held["revision"])), {"pending": False, "at": held["at"]})
+            store.swap(
+                "sessions", str(held["session"]), int(str(held["revision"])), {"pending": False, "at": held["at"]}
+            )
     return Counter(changed.values())

@@ -1,16 +1,9 @@
-"""Lessons: made of resolutions across sessions, or written by a person; and what a person may decide about them.
-
-A lesson is a candidate until its remedy worked in `PROVEN_SESSIONS` sessions or a person approves it; it retires when
-its sessions speak against it. Counts are of different sessions, taken anew from the stored resolutions each time, so
-that mining a session again changes nothing.
-"""
+"""Lessons as people write, list and decide them; what sessions teach is kept by `lessons.mined`."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 from typing import cast
 
 from ratchet import ids
@@ -21,143 +14,9 @@ from ratchet.ports import Store, Where
 from ratchet.records import Json, Lesson, LessonState, Row, Scope
 
 PROVEN_SESSIONS = 2  # a remedy that worked once may have worked by chance
-_TRIED_ENOUGH = 4  # sessions before their verdict can retire a lesson
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 """All states, in the order in which lessons are listed."""
-_EVIDENCE = 20  # outcome ids that are named; the rest is counted
 _ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
-_AVOIDED = 5  # remedies named that were tried in vain
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mined:
-    """What mining a session added: new resolutions, and the lessons whose counts or state it changed."""
-
-    resolutions: int = 0
-    changed: Mapping[str, LessonState] = field(default_factory=dict)
-
-
-# -- learnt from history --------------------------------------------------------------------------------------------
-
-
-def mine_session(store: Store, session: str, *, now: float | None = None) -> Mined:
-    """Store the resolutions of a session that are new, and bring the lessons they speak for or against up to date.
-
-    All or nothing; joins the caller's transaction. `now` is Unix seconds. Raises StoreError.
-    """
-    from ratchet.lessons.mining.mining import resolutions
-    from ratchet.lessons.mining.triggers import keep, lesson_key
-
-    at = time.time() if now is None else now
-    with store.transaction():
-        found = resolutions(store.find("outcomes", {"session": session}, order=("started_at",)).rows)
-        rows: list[Row] = []
-        touched: dict[str, None] = {}
-        for each in found:
-            held = store.get("signatures", each.signature) or {}
-            lesson_id = lesson_key(store, each, str(held.get("pattern") or ""))
-            rows.append(keep(each, lesson_id, str(held.get("pattern") or "")))
-        new = store.insert_new("resolutions", rows)
-        for position in new:
-            touched[str(rows[position]["lesson_id"])] = None
-        changed: dict[str, LessonState] = {}
-        for lesson_id in touched:
-            state = _recount(store, lesson_id, at) if lesson_id else None
-            if state is not None:
-                changed[lesson_id] = state
-    return Mined(resolutions=len(new), changed=changed)
-
-
-def _recount(store: Store, lesson_id: str, now: float) -> LessonState | None:
-    """Count a lesson's sessions from its resolutions and write it where that changes it; its new state, else None."""
-    seen = store.find("resolutions", {"lesson_id": lesson_id}, order=("at",)).rows
-    worked = [row for row in seen if row.get("worked")]
-    held = store.get("lessons", lesson_id)
-    if held is None and not _deserves(seen, worked):
-        return None
-    row = _counted(held or {}, lesson_id, seen, worked, now)
-    if held is not None and all(held.get(name) == value for name, value in row.items() if name != "updated_at"):
-        return None
-    _write(store, row, held)
-    if held is None or held.get("state") != row["state"]:
-        _event(store, lesson_id, str(row["state"]), str(row.get("reason") or ""), now)
-    return cast(LessonState, row["state"])
-
-
-def _deserves(seen: Sequence[Row], worked: Sequence[Row]) -> bool:
-    """Whether resolutions make a lesson: they must have worked, be put as advice and be reusable or recur; a remedy
-    that must not be advice always does, so that one sees why it is none."""
-    if any(row.get("reason") for row in seen):
-        return True
-    if not worked:
-        return False
-    return bool(worked[-1].get("reusable")) or len({row["session"] for row in worked}) >= PROVEN_SESSIONS
-
-
-def _counted(held: Row, lesson_id: str, seen: Sequence[Row], worked: Sequence[Row], now: float) -> Row:
-    """The lesson's row as its resolutions make it; what persons and credit wrote into it stays."""
-    tried_in = {str(row["session"]) for row in seen}
-    worked_in = {str(row["session"]) for row in worked}
-    basis = worked or seen
-    # The shortest text that led here holds what all of them share, and least of the one case.
-    trigger = min(basis, key=lambda row: (len(str(row["template"])), str(row["template"])))
-    latest = basis[-1]
-    reason = next((str(row["reason"]) for row in seen if row.get("reason")), "")
-    row: Row = {
-        "scope": "project",
-        "uses": 0,
-        "wins": 0,
-        "created_at": now,
-        **held,
-        "id": lesson_id,
-        "signature": trigger["trigger_signature"],
-        "pattern": trigger["trigger_pattern"],
-        "kind": trigger["kind"],
-        "tool": trigger["tool"],
-        "head": trigger["head"],
-        "target": trigger["target"],
-        "when_text": trigger["template"],
-        "failed": trigger["failed_input"],
-        "text": _usual_text(basis),
-        "example": latest["do"],
-        "tried": len(tried_in),
-        "worked": len(worked_in),
-        "updated_at": now,
-        "projects": _distinct(row.get("project") for row in seen),
-        "evidence": _evidence(basis),
-        "avoid": _distinct(text for row in seen for text in cast("list[Json]", row.get("avoid") or []))[:_AVOIDED],
-        "provenance": "mined from sessions of " + ", ".join(map(str, _distinct(row.get("agent") for row in seen))),
-    }
-    row["state"], row["reason"] = _judged(held, reason, tried=len(tried_in), worked=len(worked_in))
-    return row
-
-
-def _judged(held: Row, reason: str, *, tried: int, worked: int) -> tuple[LessonState, str]:
-    """State and reason by the evidence. What was quarantined or retired stays so, and what a person approved."""
-    state = str(held.get("state") or "candidate")
-    if reason and state != "quarantined":
-        return "quarantined", reason
-    if state in ("quarantined", "retired") or held.get("approved"):
-        return cast(LessonState, state), str(held.get("reason") or "")
-    if tried >= _TRIED_ENOUGH and 2 * worked < tried:
-        return "retired", f"it worked in {worked} of the {tried} sessions that tried it"
-    return ("active" if worked >= PROVEN_SESSIONS else "candidate"), ""
-
-
-def _usual_text(rows: Sequence[Row]) -> str:
-    """The wording that most sessions gave, of equals the shortest: they differ in how the failed step was written."""
-    counts = Counter(str(row["text"]) for row in rows)
-    return min(counts, key=lambda text: (-counts[text], len(text), text))
-
-
-def _distinct(values: Iterable[Json]) -> list[Json]:
-    return [*sorted({str(value) for value in values if value})]
-
-
-def _evidence(rows: Sequence[Row]) -> list[Json]:
-    """The latest failures with what resolved them."""
-    ids: list[Json] = [str(row[name]) for row in rows[-_EVIDENCE // 2 :] for name in ("failed_id", "worked_id")]
-    return list(dict.fromkeys(ids))
 
 
 # -- decided by a person --------------------------------------------------------------------------------------------
@@ -185,7 +44,7 @@ def add(
     from ratchet.failures.kinds.kind import kind_of
     from ratchet.failures.redaction.text import clean
     from ratchet.failures.signature import sign, template_of
-    from ratchet.lessons.mining.checks import switches_off
+    from ratchet.lessons.mining.advice import forbidden
     from ratchet.lessons.mining.triggers import lesson_id_of
     from ratchet.lessons.recall import quoted_names
 
@@ -197,7 +56,7 @@ def add(
     at = time.time() if now is None else now
     lesson_id = lesson_id_of("written", text, template, scope)
     kind = kind_of(when)
-    if (reason := switches_off(text)).startswith("speaks") and state == "active":
+    if (reason := forbidden(text)).startswith("speaks") and state == "active":
         reason = ""  # a person's own words to the agent; they reach it fenced like any other lesson
     row: Row = {
         **_UNTRIED,
@@ -223,14 +82,14 @@ def add(
         held = store.get("lessons", lesson_id)
         if held is not None:
             row = _joined(held, row)
-        _write(store, row, held)
-        _event(store, lesson_id, "added", reason, at)
+        put(store, row, held)
+        noted(store, lesson_id, "added", reason, at)
     return show(store, lesson_id)
 
 
 def _joined(held: Row, row: Row) -> Row:
     """A lesson written again: what was decided about it stays, but for a candidate that is asked to be active."""
-    projects = _distinct(name for each in (held, row) for name in cast("list[Json]", each.get("projects") or []))
+    projects = distinct(name for each in (held, row) for name in cast("list[Json]", each.get("projects") or []))
     joined: Row = {**held, "projects": projects, "updated_at": row["updated_at"]}
     if held.get("state") == "candidate" and row["state"] == "active":
         joined |= {"state": "active", "approved": True}
@@ -288,16 +147,16 @@ def approve(store: Store, lesson_id: str, *, globally: bool = False, now: float 
 
     Raises NotFound; Refused for one that switches a check off; Conflict when it changed meanwhile.
     """
-    from ratchet.lessons.mining.checks import switches_off
+    from ratchet.lessons.mining.advice import forbidden
 
     held = _held(store, lesson_id)
-    reason = switches_off(str(held.get("text") or "")) or switches_off(str(held.get("example") or ""))
+    reason = forbidden(str(held.get("text") or "")) or forbidden(str(held.get("example") or ""))
     if reason and held.get("state") == "quarantined":
         raise Refused(
             f"lesson {lesson_id} stays quarantined ({reason}): such a step is never advice. "
             "Write what should be done instead with `ratchet lessons add`"
         )
-    change: Row = {"state": "active", "approved": True, "reason": ""}
+    change: Row = {"state": "active", "decided": "active", "approved": True, "reason": ""}
     if globally:
         change["scope"] = "global"
     return _decide(store, held, change, "approved", "", now)
@@ -308,7 +167,7 @@ def retire(store: Store, lesson_id: str, *, reason: str = "", now: float | None 
     from ratchet.failures.redaction.text import clean
 
     why = clean(reason) or "retired by a person"
-    change: Row = {"state": "retired", "approved": False, "reason": why}
+    change: Row = {"state": "retired", "decided": "retired", "approved": False, "reason": why}
     return _decide(store, _held(store, lesson_id), change, "retired", why, now)
 
 
@@ -319,7 +178,7 @@ def quarantine(store: Store, lesson_id: str, *, reason: str, now: float | None =
     why = clean(reason).strip()
     if not why:
         raise UsageError(f"quarantining lesson {lesson_id} needs a reason; it is shown wherever the lesson is")
-    change: Row = {"state": "quarantined", "approved": False, "reason": why}
+    change: Row = {"state": "quarantined", "decided": "quarantined", "approved": False, "reason": why}
     return _decide(store, _held(store, lesson_id), change, "quarantined", why, now)
 
 
@@ -333,17 +192,24 @@ def _held(store: Store, lesson_id: str) -> Row:
 def _decide(store: Store, held: Row, change: Row, verb: str, reason: str, now: float | None) -> Lesson:
     at = time.time() if now is None else now
     with store.transaction():
-        _write(store, {**held, **change, "updated_at": at}, held)
-        _event(store, str(held["id"]), verb, reason, at)
+        put(store, {**held, **change, "updated_at": at}, held)
+        noted(store, str(held["id"]), verb, reason, at)
     return show(store, str(held["id"]))
 
 
-def _write(store: Store, row: Row, held: Row | None) -> None:
+def put(store: Store, row: Row, held: Row | None) -> None:
+    """Write a lesson that was read as `held` (None: that was not there). Raises Conflict."""
     revision = cast(int, (held or {}).get("revision") or 0)
     if not store.swap("lessons", str(row["id"]), revision, row):
         raise Conflict(f"lesson {row['id']} was changed by another process; read it again and repeat")
 
 
-def _event(store: Store, lesson_id: str, verb: str, reason: str, now: float) -> None:
+def noted(store: Store, lesson_id: str, verb: str, reason: str, now: float) -> None:
+    """Tell the timeline what became of a lesson."""
     event: Row = {"id": ids.uuid7(), "noun": "lesson", "record": lesson_id, "verb": verb, "at": now}
     store.insert_new("events", [{**event, "reason": reason} if reason else event])
+
+
+def distinct(values: Iterable[Json]) -> list[Json]:
+    """The values that are not empty, each once, in order of their letters."""
+    return [*sorted({str(value) for value in values if value})]

@@ -46,22 +46,62 @@ _BY_SIGNATURE = """WHERE +l.state = 'active' AND l.rowid_ IN (
 SELECT rowid_ FROM lessons WHERE signature IN (SELECT value FROM json_each(?1)) UNION
 SELECT rowid_ FROM lessons WHERE pattern IN (
 SELECT pattern FROM signatures WHERE pattern <> '' AND signature IN (SELECT value FROM json_each(?1))))"""
+_BY_KEY = """WHERE +l.state = 'active' AND l.id IN (
+SELECT lesson_id FROM triggers WHERE key IN (SELECT value FROM json_each(?1)))"""
 _BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
 ORDER BY w.rank LIMIT ?"""
 _HOW_MANY = "SELECT count(*) FROM (SELECT 1 FROM lessons_words WHERE lessons_words MATCH ? LIMIT ?)"
 _BY_STEP = "WHERE +l.state = 'active' AND l.tool = ? AND l.head = ?"
 
 
-def matching(home: str, failure: Row, *, project: str) -> list[Row]:
-    """Lessons for a failure: by its signature or that of its pattern, else by similarity above the threshold."""
+def matching(home: str, failure: Row, *, project: str, asked: str = "") -> list[Row]:
+    """Lessons for a failure: by its findings, by its signature or that of its pattern, else by similarity above the
+    threshold. `asked` is the command that failed, "" where it is not known."""
     from ratchet.failures.signature import sign, template_of
 
-    template = template_of(str(failure.get("message") or ""))
+    message = str(failure.get("message") or "")
+    template = template_of(message)
     if not template or not os.path.exists(exposure.store_path(home)):
         return []
+    keyed = _keyed(home, message, project)
     signatures = wire.written([sign(kind, template) for kind in KINDS.split()])
-    found = _select(home, _BY_SIGNATURE, (signatures,), project)
-    return sorted(found, key=_by_evidence) if found else _similar(home, template, project)
+    known = {str(row["id"]) for row in keyed}
+    found = [row for row in _select(home, _BY_SIGNATURE, (signatures,), project) if row["id"] not in known]
+    told = keyed + sorted(found, key=_by_evidence)
+    return [row for row in told or _similar(home, template, project) if fits(row, project, asked)]
+
+
+def _keyed(home: str, message: str, project: str) -> list[Row]:
+    """Lessons for the findings of an output, in the order in which it shows them."""
+    from ratchet.lessons.mining.diagnostics import keys_of
+
+    keys = keys_of(message)
+    try:
+        found = _select(home, _BY_KEY, (wire.written(keys),), project) if keys else []
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):  # a store that nobody has opened since its layout changed
+            return []
+        raise
+
+    def place(row: Row) -> tuple[int, tuple[int, int, str]]:
+        answers = row.get("keys")
+        named = [at for at, key in enumerate(keys) if isinstance(answers, list) and key in answers]
+        return (named or [len(keys)])[0], _by_evidence(row)
+
+    return sorted(found, key=place)
+
+
+def fits(lesson: Row, project: str, asked: str) -> bool:
+    """Whether a lesson that was found has something to say here: not what the message says itself, not about a flag
+    that the command does not have, nor about the folder where the shell stands in the project's own."""
+    if lesson.get("says_itself"):
+        return False
+    needs = lesson.get("needs")
+    if isinstance(needs, str) and needs and asked and needs not in asked:
+        return False
+    if lesson.get("rule") != "place" or not asked:
+        return True
+    return "cd " in asked or exposure.repository_of(project) != project.rstrip("/")
 
 
 def _similar(home: str, template: str, project: str) -> list[Row]:
@@ -69,6 +109,7 @@ def _similar(home: str, template: str, project: str) -> list[Row]:
 
     asked = _telling(home, words(template))
     near = _select(home, _BY_WORDS, (asked, CANDIDATES), project) if asked else []
+    near = [row for row in near if row.get("rule") != "edit"]  # those answer a finding, not a wording
     scored = [(score, near[at]) for score, at in rank(template, [str(row["when_text"] or "") for row in near])]
     keys = [(score, True, _count(row, "tried"), _count(row, "worked"), str(row["id"])) for score, row in scored]
     return [scored[at][1] for at in order(keys)]

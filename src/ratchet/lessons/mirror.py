@@ -71,10 +71,13 @@ def _write(store: Store, path: Path) -> None:
         patterns: set[Json] = set()
         for batch in _batches(rows_of(store, "lessons", {"state": "active"}, order=("id",))):
             copy.insert_new("lessons", batch)
+            named = [row["id"] for row in batch if row.get("keys")]
+            if named:
+                copy.insert_new("triggers", store.find("triggers", {"lesson_id": ("in", named)}).rows)
             patterns.update(row["pattern"] for row in batch if row.get("pattern"))
-        named: Json = sorted(patterns, key=str)
+        known: Json = sorted(patterns, key=str)
         if patterns:
-            for batch in _batches(rows_of(store, "signatures", {"pattern": ("in", named)}, order=("signature",))):
+            for batch in _batches(rows_of(store, "signatures", {"pattern": ("in", known)}, order=("signature",))):
                 copy.insert_new("signatures", batch)
     finally:
         copy.close()

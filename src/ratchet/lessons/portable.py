@@ -19,7 +19,7 @@ from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.lessons import listed
-from ratchet.lessons.mining.checks import switches_off
+from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, LessonState, Quarantined, Row
@@ -185,7 +185,7 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
     if not do.strip() or not tells(template):
         return "needs `when` (an error text with words of its own) and `do` (what to do then)"
     example = clean(given["example"] or "")
-    reason = switches_off(do) or switches_off(example)
+    reason = forbidden(do) or forbidden(example)
     if reason:
         return f"must not be advice: {reason}"
     kind = given["kind"] if given["kind"] in KINDS else kind_of(when)

@@ -18,6 +18,7 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign, template_of
 from ratchet.lessons.exposure import concerns
+from ratchet.lessons.mining.diagnostics import keys_of
 from ratchet.lessons.ranking import order, rank, words
 from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store, Where
@@ -27,6 +28,7 @@ CANDIDATES = 64  # eight held all that was found among 10,000 lessons; many less
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
 
 _NAMES = 8
+_ASKED_KEYS, _ASKED_LESSONS = 200, 400  # of one text; SQLite's oldest limit of values is 999
 _QUOTED = re.compile(r"(['\"`])([\w.@\-]{1,60})\1")
 
 Match = Literal["exact", "pattern", "similar"]
@@ -89,6 +91,7 @@ def recall(
     found: dict[str, Found] = {}
     if searched and template and wanted:
         signature = sign(kind_of(said), template)
+        found |= _new(found, _keyed(store, said, allowed, project))
         found |= _new(found, _exact(store, signature, allowed, project, said))
         if len(found) < wanted:
             found |= _new(found, _of_pattern(store, signature, allowed, project))
@@ -120,6 +123,21 @@ def _new(found: Collection[str], more: Iterable[Found]) -> dict[str, Found]:
     return {each.id: each for each in more if each.id not in found}
 
 
+def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[Found]:
+    """Mined lessons for the findings that the text shows, in their order."""
+    keys = keys_of(text)
+    named: list[Json] = [*keys[:_ASKED_KEYS]]
+    ids: list[Json] = [row["lesson_id"] for row in store.find("triggers", {"key": ("in", named)}).rows] if named else []
+    rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
+    first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
+    found = _ordered([Found(lesson=each, match="exact", score=1.0) for each in _of_project(rows, project)])
+    return sorted(found, key=lambda each: (each.lesson.state != "active", first[each.id]))
+
+
+def _keys_of(row: Row) -> list[str]:
+    return [str(key) for key in cast("list[Json]", row.get("keys") or [])]
+
+
 def _exact(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[Found]:
     rows = store.find("lessons", {**where, "signature": signature}).rows
     found = _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project)])
@@ -144,6 +162,7 @@ def _of_pattern(store: Store, signature: str, where: Where, project: str | None)
 def _similar(store: Store, template: str, where: Where, project: str | None) -> list[Found]:
     wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS
     rows = store.match("lessons", words(template), where, limit=wanted)
+    rows = [row for row in rows if row.get("rule") != "edit"]  # those answer a finding, not a wording
     lessons = _of_project(rows, project)[:CANDIDATES]
     advice = [f"{lesson.head} {lesson.text}" for lesson in lessons]
     hits = rank(template, [lesson.when for lesson in lessons], advice=advice)
@@ -151,8 +170,10 @@ def _similar(store: Store, template: str, where: Where, project: str | None) -> 
 
 
 def _of_project(rows: Iterable[Row], project: str | None) -> list[Lesson]:
-    """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones."""
-    return [lesson_of(row) for row in rows if project is None or concerns(row, project)]
+    """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones;
+    not those that only repeat what the failure's own message says."""
+    told = (row for row in rows if not row.get("says_itself"))
+    return [lesson_of(row) for row in told if project is None or concerns(row, project)]
 
 
 def _ordered(found: list[Found]) -> list[Found]:

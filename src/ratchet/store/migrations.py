@@ -19,7 +19,20 @@ APPLICATION_ID = 0x52746368  # "Rtch": tells a store of ours from any other SQLi
 
 Step: TypeAlias = "Callable[[sqlite3.Connection], None]"
 
-PLAN: Mapping[int, Step] = {}
+
+def _mine_anew(connection: sqlite3.Connection) -> None:
+    """Version 6: evidence is kept by finding and by project. What was mined before it is mined again from the outcomes;
+    lessons that a person approved, and those that agents were handed, stay."""
+    connection.execute("DELETE FROM resolutions")
+    connection.execute(
+        "DELETE FROM lessons WHERE json_extract(body, '$.provenance') LIKE 'mined from sessions%' AND uses = 0 "
+        "AND NOT COALESCE(json_extract(body, '$.approved'), 0) "
+        "AND (state <> 'retired' OR json_extract(body, '$.reason') LIKE 'it worked in %')"
+    )
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}

@@ -29,7 +29,19 @@ savepoint lets a first write that is refused be tried in another way, and saves 
 
 Step: TypeAlias = "Callable[[Connection], None]"
 
-PLAN: Mapping[int, Step] = {}
+
+def _mine_anew(connection: Connection) -> None:
+    """Version 6, as `migrations` has it for SQLite."""
+    connection.execute("DELETE FROM resolutions")
+    connection.execute(
+        "DELETE FROM lessons WHERE body::json->>'provenance' LIKE 'mined from sessions%' AND uses = 0 "
+        "AND COALESCE(body::json->>'approved', 'false') <> 'true' "
+        "AND (state <> 'retired' OR body::json->>'reason' LIKE 'it worked in %')"
+    )
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": 'text COLLATE "C"', "int": "bigint", "real": "double precision", "bool": "smallint"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 
-VERSION = 5
+VERSION = 6
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -116,7 +116,7 @@ _TABLES = (
         name="resolutions",
         key=("id",),
         columns=(
-            *text("id", "session", "failed_id", "worked_id", "signature", "pattern", "lesson_id"),
+            *text("id", "session", "project", "failed_id", "worked_id", "signature", "key", "lesson_id"),
             *real("at", "wasted_s", "failed_s"),
             *integer("wasted_tokens", "failed_tokens"),
             *_REVISION,
@@ -125,21 +125,46 @@ _TABLES = (
             Index(columns=("signature",)),
             Index(columns=("lesson_id",), where="lesson_id"),
             Index(columns=("session",)),
+            Index(columns=("key", "project"), where="key"),
         ),
+    ),
+    # What a session ran, each command once: vouches for a project's own ways, and speaks against lessons it outgrew.
+    Table(
+        name="habits",
+        key=("session", "head", "form"),
+        columns=(
+            *text("session", "head", "form", "project"),
+            *integer("ok", "failed", "refused"),
+            *real("last_ok", "last_refused", "at"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("project", "at")),),
     ),
     Table(
         name="lessons",
         key=("id",),
         columns=(
-            *text("id", "state", "scope", "signature", "pattern", "kind", "tool", "head", "target"),
+            *text("id", "state", "scope", "signature", "pattern", "kind", "tool", "head", "target", "project"),
             *text("when_text", "text"),
             *integer("tried", "worked", "uses", "wins"),
             *real("created_at", "updated_at"),
             *_REVISION,
         ),
         # In the order in which a session start is offered them: `lookup.top` reads the first few and no more.
-        indexes=(Index(columns=("signature",)), Index(columns=("pattern",)), Index(columns=("state", "worked", "id"))),
+        indexes=(
+            Index(columns=("signature",)),
+            Index(columns=("pattern",)),
+            Index(columns=("state", "worked", "id")),
+            Index(columns=("project", "head"), where="project"),
+        ),
         words=("when_text",),
+    ),
+    # The findings that a mined lesson answers.
+    Table(
+        name="triggers",
+        key=("key", "lesson_id"),
+        columns=(*text("key", "lesson_id"), *_REVISION),
+        indexes=(Index(columns=("lesson_id",)),),
     ),
     # What is tried. A lease names the trial that holds its target, "" when it is free.
     Table(

@@ -21,19 +21,20 @@ from ratchet.lessons.mining.shell_remedies import SELECTS
 _OPERATOR = re.compile(r"\|\|?|(?<![<>&\d])&(?![&>])|;|<<?<?|\d?>>?|\$\(|`")
 _REMOTE = re.compile(r"://|\bgit\+|^[\w.-]+@[\w.-]+:|\.(?:com|org|net|io|dev|example)(?:[:/]|$)", re.IGNORECASE)
 _REACHES = re.compile(
-    r"registry|index-url|extra-index|trusted|proxy|repository|remote|mirror|find-links|host|server|endpoint", re.IGNORECASE
+    r"registry|index-url|extra-index|trusted|proxy|repository|remote|mirror|find-links|host|server|endpoint",
+    re.IGNORECASE,
 )
 _OVERRIDES = frozenset(("-c", "-o", "-X", "-D", "-P", "-e", "--config", "--option", "-Z", "--set", "-W", "-A"))
 _PREFIXES = frozenset(programs.WRAPPERS) - {"npx", "bunx", "pnpx", "uvx", "pipx", "direnv", "command"}
 # Commands that only restore what the project itself names: its lock file, its own build, its own tasks.
 _RESTORES = re.compile(
-    r"(?:(?:npm|pnpm|yarn|bun|bundle|poetry|pdm|composer|pip|pre-commit|mise|asdf) (?:install|i|ci|sync)|yarn|npm ci|uv sync"
-    r"|mix deps\.get|go mod (?:tidy|download)|cargo fetch|dotnet restore|git fetch|pod install)$"
+    r"(?:(?:npm|pnpm|yarn|bun|bundle|poetry|pdm|composer|pip|pre-commit|mise|asdf) (?:install|i|ci|sync)|yarn|npm ci"
+    r"|uv sync|mix deps\.get|go mod (?:tidy|download)|cargo fetch|dotnet restore|git fetch|pod install)$"
 )
 _BUILDS = re.compile(
     r"(?:go (?:build|generate|install)|cargo build|make|just|mvn compile|dotnet build|mix compile|tsc"
-    r"|(?:npm|pnpm|yarn|bun|mise|task|poe|nx|turbo)(?: run)? \S*(?:build|compile|generate|codegen|fmt|format|setup|bootstrap)\S*"
-    r"|mix format|go fmt|gofmt|ruff format|black|prettier|cargo fmt)$"
+    r"|(?:npm|pnpm|yarn|bun|mise|task|poe|nx|turbo)(?: run)? \S*(?:build|compile|generate|codegen|fmt|format|setup|"
+    r"bootstrap)\S*|mix format|go fmt|gofmt|ruff format|black|prettier|cargo fmt)$"
 )
 _INSTALLS = re.compile(
     r"(?:npm|pnpm|yarn|bun|pip|uv pip|gem|poetry|uv|pdm|cargo|go|brew|apt-get|apt|mix) (?:install|i|add|get)$"
@@ -45,7 +46,8 @@ _PLACEHOLDER = re.compile(r"^<[a-z]+\d?>$")
 
 
 def forbidden(text: str, failed: str = "") -> str:
-    """Why advice must never be given: it switches a check off, hides a failure, destroys work or speaks to the agent."""
+    """Why advice must never be given, "" when it may: it switches a check off, hides a failure, destroys work or
+    speaks to the agent."""
     return switches_off(text, failed)
 
 
@@ -63,13 +65,13 @@ def held_back(do: str, *, failed: str, said: str, vouched: Vouched | None = None
         return ""
     plainly = _operators(do) - _operators(failed)
     if plainly:
-        return f"adds the operator `{sorted(plainly)[0]}`"
+        return f"adds the operator `{min(plainly)}`"
     left = Counter(piece.plain for piece in was)
-    for at, piece in enumerate(now):
+    for piece in now:
         if left[piece.plain]:
             left[piece.plain] -= 1
             continue
-        reason = _added(piece, was, said, known, root, last=at == len(now) - 1)
+        reason = _added(piece, was, said, known, root)
         if reason:
             return reason
     return ""
@@ -80,7 +82,7 @@ def _operators(command: str) -> Counter[str]:
     return Counter(_OPERATOR.findall(bare.replace("2>&1", "")))
 
 
-def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: str, *, last: bool) -> str:
+def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: str) -> str:
     """Why what one simple command adds is not vouched for, "" if all of it is."""
     raw = piece.raw.split()
     words = [word.strip("'\"") for word in raw]
@@ -180,9 +182,7 @@ _TAKES_AWAY = re.compile(
 
 def _ends_things(piece: Piece) -> bool:
     """Whether a command deletes, ends or puts back something, or changes rights."""
-    return _TAKES_AWAY.search(piece.head) is not None or any(
-        _TAKES_AWAY.fullmatch(word) for word in piece.operands[:2]
-    )
+    return _TAKES_AWAY.search(piece.head) is not None or any(_TAKES_AWAY.fullmatch(word) for word in piece.operands[:2])
 
 
 def commands_in(text: str) -> list[str]:

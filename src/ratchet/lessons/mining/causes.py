@@ -20,23 +20,26 @@ _NOT_THERE = re.compile(
 _PATH_IN = re.compile(r"(?<![\w@.-])((?:\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
 _FLAG_BLAMED = re.compile(
     r"(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|undefined|bad|not defined|deprecated)"
-    r"\W{1,3}(?:(?:short|long|shorthand|command[- ]line)\W)?(?:flags?|options?|arguments?|switch|parameter)?[^\w\n-]{0,8}"
+    r"\W{1,3}(?:(?:short|long|shorthand|command[- ]line)\W)?(?:flags?|options?|arguments?|switch|parameter)?"
+    r"[^\w\n-]{0,8}"
     r"(?:-- ['\"]?(?P<letter>[A-Za-z0-9])(?!\w)|(?P<flag>--?[A-Za-z][\w-]*))",
     re.IGNORECASE,
 )
-_FLAG_FIRST = re.compile(r"(?P<flag>--?[A-Za-z][\w-]*)['\"`]?:? (?:is )?(?:not (?:a )?(?:recogni|valid|known|supported)|unknown|invalid|unrecogni)")
+_FLAG_FIRST = re.compile(
+    r"(?P<flag>--?[A-Za-z][\w-]*)['\"`]?:? (?:is )?(?:not (?:a )?(?:recogni|valid|known|supported)|unknown|invalid"
+    r"|unrecogni)"
+)
 _USAGE = re.compile(r"^\s*usage:", re.IGNORECASE | re.MULTILINE)
 _SLEEPS = re.compile(r"\bsleep (\d+)")
 _PASSES_WITH_TIME = re.compile(
-    r"rate.?limit|too many requests|\b429\b|retry after|try again (?:in|later)|temporarily|timed? ?out|overloaded|\b50[234]\b"
-    r"|lock|busy|not ready|still (?:starting|running)|in progress|connection refused",
+    r"rate.?limit|too many requests|\b429\b|retry after|try again (?:in|later)|temporarily|timed? ?out|overloaded"
+    r"|\b50[234]\b|lock|busy|not ready|still (?:starting|running)|in progress|connection refused",
     re.IGNORECASE,
 )
 _LEAST_WAIT_S = 5.0
 _REPLACED_WORDS = 3
-_MISSING_PROGRAM = re.compile(
-    r"command not found: (\S+)|(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found", re.MULTILINE
-)
+_MISSING_LAST = re.compile(r"command not found: (\S+)")
+_MISSING_FIRST = re.compile(r"(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found", re.MULTILINE)
 _NEVER_DROPPED_FOR = re.compile(r"no-?config|no-?verify|force|skip|ignore|insecure|unsafe|allow|disable", re.IGNORECASE)
 
 
@@ -46,7 +49,7 @@ def named_cause(failed: Call, worked: Call, between: Sequence[Call], piece: Piec
     return (
         _place(failed, worked, piece, root=root)
         or _made(failed, worked, between, piece)
-        or _blamed(failed, worked, piece)
+        or _blamed(failed, piece)
         or _through(failed, piece)
         or _waited(failed, worked, between, piece)
     )
@@ -54,8 +57,8 @@ def named_cause(failed: Call, worked: Call, between: Sequence[Call], piece: Piec
 
 def missing_program(call: Call) -> str:
     """The program that the failing shell could not find, "" when that is not what failed."""
-    found = _MISSING_PROGRAM.search(call.message[:2000])
-    return (found.group(1) or found.group(2)).rstrip(":,.") if found else ""
+    found = _MISSING_LAST.search(call.message[:2000]) or _MISSING_FIRST.search(call.message[:2000])
+    return found[1].rstrip(":,.") if found else ""
 
 
 def unresolved(failed: Call) -> Remedy | None:
@@ -68,7 +71,12 @@ def unresolved(failed: Call) -> Remedy | None:
             return None
         text = f"`{was.head}` has no `{flags[0]}`: leave it out."
         return Remedy(rule="flag", text=text, do=was.head, reusable=True, form=f"flag {was.head} {flags[0]}")
-    if failed.tool.startswith("mcp__") and failed.kind in ("code_error", "tool_error", "tool_not_found", "server_error"):
+    if failed.tool.startswith("mcp__") and failed.kind in (
+        "code_error",
+        "tool_error",
+        "tool_not_found",
+        "server_error",
+    ):
         text = f"Do not call `{failed.tool}`: it has not worked here once. Reach the goal another way."
         return Remedy(rule="never", text=text, do=failed.tool, reusable=True, form=f"never {failed.tool}")
     return None
@@ -94,7 +102,9 @@ def _place(failed: Call, worked: Call, piece: Piece, *, root: str) -> Remedy | N
         return None
     back = [each for each in worked.pieces if each.words[0] == "cd"]
     moved = worked.project != failed.project or (went and not back) or (elsewhere and back)
-    same = was.plain == piece.plain or (elsewhere and was.words[0].rpartition("/")[2] == piece.words[0].rpartition("/")[2])
+    same = was.plain == piece.plain or (
+        elsewhere and was.words[0].rpartition("/")[2] == piece.words[0].rpartition("/")[2]
+    )
     if not moved or not same or not _relative(was):
         return None
     return Remedy(rule="place", text=PLACE, do=worked.input, reusable=True, form="place")
@@ -112,9 +122,7 @@ def _made(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> 
     if not missed:
         return None
     # Of a chain that failed, all but the command it was for may well have run.
-    steps = [
-        each for call in between if call.shell for each in call.pieces if call.ok or each is not call.piece
-    ]
+    steps = [each for call in between if call.shell for each in call.pieces if call.ok or each is not call.piece]
     for each in worked.pieces:
         if each is piece:
             break
@@ -131,7 +139,9 @@ def _made(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> 
 
 
 _MAKES = frozenset(("mkdir", "touch", "cp", "ln", "tee", "install"))
-_TIDIES = frozenset(("rm", "mv", "rmdir", "git checkout", "git reset", "git stash", "git clean", "git read-tree", "git restore"))
+_TIDIES = frozenset(
+    ("rm", "mv", "rmdir", "git checkout", "git reset", "git stash", "git clean", "git read-tree", "git restore")
+)
 
 
 def missing_paths(call: Call) -> list[str]:
@@ -157,9 +167,9 @@ def makes(piece: Piece, path: str) -> bool:
     if words[0] in ("mkdir", "touch", "tee"):
         return True
     outputs = ("-o", "--output", "--out", "-out", "--outfile", "--target", "--dest", "-O")
-    return any(word in outputs and words[at + 1].removeprefix("./").rstrip("/") == target for at, word in enumerate(words[:-1])) or any(
-        word.partition("=")[0] in outputs and word.endswith("=" + target) for word in words
-    )
+    return any(
+        word in outputs and words[at + 1].removeprefix("./").rstrip("/") == target for at, word in enumerate(words[:-1])
+    ) or any(word.partition("=")[0] in outputs and word.endswith("=" + target) for word in words)
 
 
 def blamed_flags(call: Call) -> list[str]:
@@ -176,12 +186,14 @@ def blamed_flags(call: Call) -> list[str]:
         for word in piece.words:
             name = word.partition("=")[0]
             letters = set(name[1:]) if name[:1] == "-" and name[:2] != "--" else set()
-            if name[:1] == "-" and (name in said or (len(name) > 2 and letters & said) or (len(name) == 2 and letters & said)):
+            if name[:1] == "-" and (
+                name in said or (len(name) > 2 and letters & said) or (len(name) == 2 and letters & said)
+            ):
                 found.append(name)
     return list(dict.fromkeys(found))
 
 
-def _blamed(failed: Call, worked: Call, piece: Piece) -> Remedy | None:
+def _blamed(failed: Call, piece: Piece) -> Remedy | None:
     """The flag that the error does not know is gone from the command that works."""
     was = next((each for each in failed.pieces if each.head == piece.head), failed.piece)
     if was is None or was.head != piece.head:
@@ -213,15 +225,18 @@ def _through(failed: Call, piece: Piece) -> Remedy | None:
     missing = missing_program(failed)
     if not missing:
         return None
-    was = next((each for each in failed.pieces if each.words[0] == missing), None)
+    was = next((each for each in failed.pieces if each.raw.split()[:1] == [missing]), None)
     if was is None:
         return None
-    written = piece.raw.split()
+    written, ran = piece.raw.split(), was.raw.split()
+    if 1 < len(written) < len(ran) and ran[-len(written) :] == written:
+        text = f"`{missing}` is not there: leave it out, as in `{' '.join(written)[:120]}`."
+        return Remedy(rule="through", text=text, do=piece.exact, reusable=True, form=f"without {missing}")
     at = next((at for at, word in enumerate(written) if word.rpartition("/")[2] == missing.rpartition("/")[2]), -1)
     prefix = " ".join(written[:at])
     if at < 1 or any(word.rpartition("/")[2] in ("sudo", "doas") or "=" in word for word in written[:at]):
         return None
-    if written[at + 1 : at + 2] != was.raw.split()[1:2] and len(was.raw.split()) > 1:
+    if written[at + 1 : at + 2] != ran[1:2] and len(ran) > 1:
         return None
     text = f"`{missing}` is not there as such: run it through `{prefix}`, as in `{' '.join(written)[:120]}`."
     return Remedy(rule="through", text=text, do=piece.exact, reusable=True, form=f"through {missing} {prefix}")
@@ -248,6 +263,11 @@ def other_program(was: Piece, piece: Piece) -> tuple[str, str] | None:
         if old[-kept:] == new[-kept:] and len(old) - kept == 1 and 1 <= len(new) - kept <= 2:
             before, after = " ".join(old[:-kept]), " ".join(new[:-kept])
             first = after.split()[0]
-            if before != after and first not in programs.WRAPPERS and "=" not in after and first not in ("rm", "cat", "echo"):
+            if (
+                before != after
+                and first not in programs.WRAPPERS
+                and "=" not in after
+                and first not in ("rm", "cat", "echo")
+            ):
                 return before, after
     return None

@@ -1,9 +1,9 @@
 """The forms in which tools report a finding: one row a form, tried in order. Lean: hook processes import it.
 
-A row is (tool, mark, pattern, key, near). A line is matched only if `mark` stands in it. Groups of a pattern: `msg` (what
-is said), `code` (rule or error number), `path`, `line`, `source` (the code it is about). `key` is built from `{code}`
-and `{said}`, the masked message; a leading `{linter}` names the rule's owner. `near` says where the place stands that
-the line itself lacks: a pattern sought in the lines below (">...") or above ("<..."), or "" for none.
+A row is (tool, mark, pattern, key, near). A line is matched only if `mark` stands in it. Groups of a pattern: `msg`
+(the sentence), `code` (rule or error number), `path`, `line`, `source` (the code it is about). `key` is built from
+`{code}` and `{said}`, the masked message; a leading `{linter}` names the rule's owner. `near` tells where the place
+stands that the line itself lacks: a pattern sought in the lines below (">...") or above ("<..."), or "" for none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ FORMS: tuple[FormRow, ...] = (
     ("pyright", " - error: ", _PLACE + r" - error: (?P<msg>.+?)\s*\((?P<code>report\w+)\)$", "pyright:{code}", ""),
     ("pyright", " - error: ", _PLACE + r" - error: (?P<msg>(?!TS\d).+)$", "pyright:{said}", ""),
     ("pyright", "(report", r"^\s+.*\((?P<code>report\w+)\)(?P<msg>)$", "pyright:{code}", "<^"),
-    ("rubocop", ": ", _PLACE + r": [CWEFR]: (?:\[\w+\] )?(?P<code>[A-Z]\w+(?:/\w+)+): (?P<msg>.+)$", "rubocop:{code}", ""),
+    (
+        "rubocop",
+        ": ",
+        _PLACE + r": [CWEFR]: (?:\[\w+\] )?(?P<code>[A-Z]\w+(?:/\w+)+): (?P<msg>.+)$",
+        "rubocop:{code}",
+        "",
+    ),
     ("shellcheck", "[SC", _PLACE + r": \w+: (?P<msg>.+?) \[(?P<code>SC\d{4})\]$", "shellcheck:{code}", ""),
     (
         "shellcheck",
@@ -48,7 +54,8 @@ FORMS: tuple[FormRow, ...] = (
     (
         "golangci",
         ")",
-        _PLACE + r": (?P<msg>(?:(?P<code>[A-Z]{1,3}\d{3,4}|[a-z]\w*(?:-\w+)+|[a-z]+[A-Z]\w*): )?.+) \((?P<linter>[a-z][a-z0-9-]{2,30})\)$",
+        _PLACE + r": (?P<msg>(?:(?P<code>[A-Z]{1,3}\d{3,4}|[a-z]\w*(?:-\w+)+"
+        r"|[a-z]+[A-Z]\w*): )?.+) \((?P<linter>[a-z][a-z0-9-]{2,30})\)$",
         "{linter}:{code}",
         "",
     ),
@@ -70,7 +77,13 @@ FORMS: tuple[FormRow, ...] = (
     ),
     ("rustc", "error[", r"^error\[(?P<code>E\d{4})\]: (?P<msg>.+)$", "rustc:{code}", _BELOW_RUST),
     ("ruff", "[", r"^(?P<code>[A-Z]{1,4}\d{2,4}) (?:\[\*\] )?(?P<msg>.+)$", "ruff:{code}", _BELOW_RUST),
-    ("clippy", "clippy", r"^\s*= (?:note|help): .*clippy[:/]\S*?[:#](?P<code>[a-z_]+)\b(?P<msg>)", "clippy:{code}", "<^"),
+    (
+        "clippy",
+        "clippy",
+        r"^\s*= (?:note|help): .*clippy[:/]\S*?[:#](?P<code>[a-z_]+)\b(?P<msg>)",
+        "clippy:{code}",
+        "<^",
+    ),
     (
         "gcc",
         "error: ",
@@ -79,9 +92,27 @@ FORMS: tuple[FormRow, ...] = (
         "",
     ),
     ("ld", "undefined reference", r"(?P<path>[\w./-]+\.\w+):.*(?P<msg>undefined reference to .+)$", "ld:{said}", ""),
-    ("maven", "[ERROR] ", r"^\[ERROR\] (?P<path>\S+\.\w+):\[(?P<line>\d+),\d+\] (?:error: )?(?P<msg>.+)$", "c:{said}", ""),
-    ("kotlinc", "e: ", r"^e: (?:file://)?(?P<path>\S+?\.kts?):?\(?(?P<line>\d+)[:,] ?\d+\)?:? (?P<msg>.+)$", "c:{said}", ""),
-    ("mix", "Error) ", r"^\*\* \(\w*Error\) (?P<path>[^\s:]+\.\w+):(?P<line>\d+)(?::\d+)?: (?P<msg>.+)$", "c:{said}", ""),
+    (
+        "maven",
+        "[ERROR] ",
+        r"^\[ERROR\] (?P<path>\S+\.\w+):\[(?P<line>\d+),\d+\] (?:error: )?(?P<msg>.+)$",
+        "c:{said}",
+        "",
+    ),
+    (
+        "kotlinc",
+        "e: ",
+        r"^e: (?:file://)?(?P<path>\S+?\.kts?):?\(?(?P<line>\d+)[:,] ?\d+\)?:? (?P<msg>.+)$",
+        "c:{said}",
+        "",
+    ),
+    (
+        "mix",
+        "Error) ",
+        r"^\*\* \(\w*Error\) (?P<path>[^\s:]+\.\w+):(?P<line>\d+)(?::\d+)?: (?P<msg>.+)$",
+        "c:{said}",
+        "",
+    ),
     ("mix", "error: ", r"^\s{0,8}error: (?P<msg>.+)$", "c:{said}", _BELOW_MIX),
     ("mix", "warning: ", r"^\s{0,8}warning: (?P<msg>.+)$", "w:{said}", _BELOW_MIX),
     ("credo", "┃ [", r"^\s*┃ \[[A-Z]\] \S? ?(?P<msg>.+)$", "credo:{said}", _BELOW_CREDO),
@@ -119,20 +150,50 @@ FORMS: tuple[FormRow, ...] = (
         "t:{said}",
         r">^\s+# \./(?P<path>\S+\.rb):(?P<line>\d+)",
     ),
-    ("exunit", "failed", r"^\s{4,8}(?P<msg>Assertion with .+ failed)$", "t:{said}", r"<^\s{4,6}(?P<path>\S+_test\.exs):(?P<line>\d+)$"),
+    (
+        "exunit",
+        "failed",
+        r"^\s{4,8}(?P<msg>Assertion with .+ failed)$",
+        "t:{said}",
+        r"<^\s{4,6}(?P<path>\S+_test\.exs):(?P<line>\d+)$",
+    ),
     ("python", ": ", r"^(?P<msg>(?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", "py:{said}", _ABOVE_PYTHON),
     # -- tools of infrastructure and packages -------------------------------------------------------------------------
-    ("terraform", "Error: ", r"^\s*[│╷|] ?Error: (?P<msg>.+)$", "terraform:{said}", r">on (?P<path>\S+\.tf) line (?P<line>\d+)"),
+    (
+        "terraform",
+        "Error: ",
+        r"^\s*[│╷|] ?Error: (?P<msg>.+)$",
+        "terraform:{said}",
+        r">on (?P<path>\S+\.tf) line (?P<line>\d+)",
+    ),
     ("docker", "failed to solve: ", r"^.*?failed to solve: (?P<msg>.+)$", "docker:{said}", ""),
     ("docker", "from daemon: ", r"^.*Error response from daemon: (?P<msg>.+)$", "docker:{said}", ""),
     ("npm", " code E", r"^npm (?:ERR!|error) code (?P<code>E\w+)(?P<msg>)$", "npm:{code}", ""),
     ("npm", "issing script", r"^npm (?:ERR!|error) (?P<msg>[Mm]issing script: .+)$", "npm:{said}", ""),
-    ("pip", "ERROR: ", r"^ERROR: (?P<msg>(?:Could not|No matching|Cannot|Package|pip's|Directory|Invalid).+)$", "pip:{said}", ""),
+    (
+        "pip",
+        "ERROR: ",
+        r"^ERROR: (?P<msg>(?:Could not|No matching|Cannot|Package|pip's|Directory|Invalid).+)$",
+        "pip:{said}",
+        "",
+    ),
     ("gradle", "Execution failed", r"^(?P<msg>Execution failed for task .+)$", "gradle:{said}", ""),
     ("maven", "Failed to execute goal", r"^\[ERROR\] (?P<msg>Failed to execute goal .+)$", "maven:{said}", ""),
     ("git", "fatal: ", r"^fatal: (?P<msg>.+)$", "git:{said}", ""),
-    ("cargo", "error: ", r"^error: (?P<msg>(?!aborting|could not compile|process didn't|unknown |test failed).+)$", "e:{said}", ""),
+    (
+        "cargo",
+        "error: ",
+        r"^error: (?P<msg>(?!aborting|could not compile|process didn't|unknown |test failed).+)$",
+        "e:{said}",
+        "",
+    ),
     # -- a place and a sentence ---------------------------------------------------------------------------------------
     ("go", ".go:", _PLACE + r": (?P<msg>(?!: |too many errors).+)$", "c:{said}", ""),
-    ("place", ":", r"^(?P<path>(?:/|\./)?[\w.@+/-]{1,200}\.[A-Za-z]\w{0,7}):(?P<line>\d{1,6}):\d{1,5}: (?P<msg>(?!warning|note).+)$", "c:{said}", ""),
+    (
+        "place",
+        ":",
+        r"^(?P<path>[\w.@+/-]{1,200}\.[A-Za-z]\w{0,7}):(?P<line>\d{1,6}):\d{1,5}: (?P<msg>(?!warning|note).+)$",
+        "c:{said}",
+        "",
+    ),
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from ratchet.failures.excerpt import error_lines as excerpt
+from ratchet.failures.excerpt import plain
 from ratchet.lessons.mining.diagnostic_forms import FORMS
 
 TYPE_CHECKING = False
@@ -23,28 +25,38 @@ _NEAR = 14  # lines within which a tool names the place of what it said
 _ABOVE = 60  # findings that may stand below one file's name
 _ERROR_LINES = 3
 
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
-_TASK = re.compile(r"^\[(?!ERROR|WARN|INFO|FATAL|DEBUG)[\w:./-]{1,40}\] (?!\$ )")
-_LOGGED = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b|^\s*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d")
-_TEST_FILE = re.compile(r"(?:^|[/._-])(?:test|spec)s?[._-]|[/._-](?:test|spec)s?(?:\.|/)|_test\.\w+$|^tests?/")
-_CODE_LINE = re.compile(r"^[\w./@-]+:\d+|^\s*(?:\d+ issues?:|\* \w+: \d+)|^(?:FAIL|ok|---|===|E  )\b")
-_GO_LOG = re.compile(r"^\s{4,}\S+\.go:\d+: ")
-_NOISE = re.compile(
+# Patterns are strings, compiled by `re` (and kept there) when first met: a hook is a process per event.
+_TASK = r"^\[(?!ERROR|WARN|INFO|FATAL|DEBUG)[\w:./-]{1,40}\] (?!\$ )"
+_LOGGED = r"\b(?:INFO|DEBUG|TRACE)\b|^\s*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
+_TEST_FILE = r"(?:^|[/._-])(?:test|spec)s?[._-]|[/._-](?:test|spec)s?(?:\.|/)|_test\.\w+$|^tests?/"
+_CODE_LINE = r"^[\w./@-]+:\d+|^\s*(?:\d+ issues?:|\* \w+: \d+)|^(?:FAIL|ok|---|===|E  )\b"
+_GO_LOG = r"^\s{4,}\S+\.go:\d+: "
+_NOISE = (
     r"ERROR task failed|^exit status \d|^Exit code \d+$|^(?:FAIL|ok)\s|^\d+ issues?:|^make(?:\[\d+\])?: \*\*\*"
-    r"|^(?:error|The) [Cc]ommand (?:is terminated|failed with exit)|^npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$"
-    r"|^error: (?:aborting due|could not compile|process didn't exit)|^hint: |^For more information|^\S*too many errors"
-    r"|\[no test files\]|^\* [\w-]+: \d+$|^---? ?(?:Exit|exit)|^[Ee]xit(?: (?:code|status))?:? ?\d*$|^=+> |^[\W_]*$|^\[[\w:-]+\] \$ |^0 issues|^--- FAIL: |^=== "
+    r"|^(?:error|The) [Cc]ommand (?:is terminated|failed with exit)|^npm (?:ERR!|error)(?: (?:A complete|path|Exit"
+    r"|errno|command).*)?$"
+    r"|^error: (?:aborting due|could not compile|process didn't exit)|^hint: |^For more information|^\S*too many err"
+    r"|\[no test files\]|^\* [\w-]+: \d+$|^---? ?(?:Exit|exit)|^[Ee]xit(?: (?:code|status))?:? ?\d*$|^=+> "
+    r"|^[\W_]*$|^\[[\w:-]+\] \$ |^0 issues|^--- FAIL: |^=== "
 )
 _ECHO = "\nString: "  # below it an editor repeats what it was to find
-_SUMMED = re.compile(r"^\* (?P<linter>[a-z][\w-]+): \d+$")
-_USAGE = re.compile(r"^\s*(?:usage|Usage|USAGE|Flags|Options|Available Commands):?\b")
+_SUMMED = r"^\* (?P<linter>[a-z][\w-]+): \d+$"
+_USAGE = r"^\s*(?:usage|Usage|USAGE|Flags|Options|Available Commands):?\b"
 
-_QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|`[^'`\n]{1,300}'|\u2018[^\u2019\n]{1,300}\u2019")
-_NAMED = re.compile(
-    r"(?<![\w<-])(?!\w+(?:Error|Exception|Warning)\b(?![./]))(?:[\w@~\u2026-]*[./\\_:][\w@~./\\_:*()-]*\w[)*]*|\w*[a-z]\w*[A-Z]\w*|[A-Z]\w*[a-z]\w*\d\w*|[A-Z]+[A-Z][a-z]\w+)"
+_QUOTED = r"\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'(?!\w)|`[^`\n]{1,300}`|`[^'`\n]{1,300}'|\u2018[^\u2019\n]{1,300}\u2019"
+_NAMED = (
+    r"(?<![\w<-])(?!\w+(?:Error|Exception|Warning)\b(?![./]))(?:[\w@~\u2026-]*[./\\_:][\w@~./\\_:*()-]*\w[)*]*"
+    r"|\w*[a-z]\w*[A-Z]\w*|[A-Z]\w*[a-z]\w*\d\w*|[A-Z]+[A-Z][a-z]\w+)"
 )
-_NUMBERS = re.compile(r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])")
-_UNDEFINED = re.compile(r"^undefined: ([a-z]\w*)$")
+# What stands behind such a noun is a name, quoted or not.
+_AFTER_NOUN = (
+    r"\b((?:branch|module|package|requirement|remote|script|container|image|service|crate|gem|table|column"
+    r"|relation|user|host|port)"
+    r" )(?!(?:is|was|has|not|to|of|for|in|on|at|and|or|already|does|could|cannot|with|named?|from|that|found"
+    r"|must)\b)[\w.@-]+"
+)
+_NUMBERS = r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])"
+_UNDEFINED = r"^undefined: ([a-z]\w*)$"
 
 
 class Diagnostic:
@@ -70,6 +82,11 @@ class Diagnostic:
     def ruled(self) -> bool:
         """Whether its key is a rule's name, not a sentence."""
         return self.key[:2] not in ("c:", "t:", "e:", "w:") and not self.key.startswith("py:")
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is about code: it names a place, or a linter's rule."""
+        return bool(self.path) or (self.ruled and self.tool == "golangci")
 
     def __repr__(self) -> str:
         return f"Diagnostic({self.key!r}, {self.message!r}, {self.path}:{self.line})"
@@ -122,7 +139,7 @@ def diagnostics(text: str) -> list[Diagnostic]:
     for at, line in enumerate(lines):
         if len(found) >= FOUND:
             break
-        if len(line) > 2_000 or not line or (_LOGGED.search(line) and not line.startswith("E ")):
+        if len(line) > 2_000 or not line or (re.search(_LOGGED, line) and not line.startswith("E ")):
             continue
         for form in forms:
             if form.mark not in line:
@@ -151,7 +168,8 @@ def _summed(lines: Sequence[str], found: Sequence[Diagnostic]) -> list[Diagnosti
     known = {each.key.partition(":")[0] for each in found} | {"typecheck"}
     if not any(line.endswith(" issues:") for line in lines):
         return []
-    summed = [match for match in map(_SUMMED.match, lines) if match is not None and match["linter"] not in known]
+    matches = [match for line in lines if (match := re.match(_SUMMED, line)) is not None]
+    summed = [match for match in matches if match["linter"] not in known]
     pointed = [lines[at - 1].strip() for at, line in enumerate(lines) if at and line.strip() == "^"]
     source = pointed[-1] if pointed and len(summed) == 1 else ""
     return [Diagnostic(each["linter"], each["linter"], source=source, tool="golangci") for each in summed]
@@ -160,12 +178,10 @@ def _summed(lines: Sequence[str], found: Sequence[Diagnostic]) -> list[Diagnosti
 def _lines(text: str) -> list[str]:
     if _ECHO in text:
         text = text[: text.index(_ECHO)]
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = plain(text).split("\n")
     if len(lines) > LINES:
         lines = lines[: LINES // 2] + lines[-LINES // 2 :]
-    return [_TASK.sub("", line.rsplit("\r", 1)[-1].rstrip()) if line[:1] == "[" else line.rstrip() for line in lines]
+    return [re.sub(_TASK, "", line.rstrip()) if line[:1] == "[" else line.rstrip() for line in lines]
 
 
 def _found(
@@ -178,11 +194,11 @@ def _found(
     code = groups.get("code") or ""
     if form.completes:
         last = before[-1] if before else None
-        if last is not None and last.tool == ("rustc" if form.tool == "clippy" else form.tool):
-            if last.key.partition(":")[2] == masked(last.message):  # no rule's name yet
-                last.key = f"{form.tool}:{code}"
+        told = "rustc" if form.tool == "clippy" else form.tool
+        if last is not None and last.tool == told and last.key.partition(":")[2] == masked(last.message):
+            last.key = f"{form.tool}:{code}"  # it had no rule's name yet
         return None
-    if form.tool == "go" and _GO_LOG.match(lines[at]) and not path.endswith("_test.go"):
+    if form.tool == "go" and re.match(_GO_LOG, lines[at]) and not path.endswith("_test.go"):
         return None  # what a test logs, not what it says
     source = groups.get("source") or ""
     if form.below or form.above:
@@ -197,16 +213,14 @@ def _found(
         message = next((text.strip() for text in lines[at + 1 : at + 4] if text.strip()), code)
     if not message and not code:
         return None
-    source = source or _quoted(lines, at, message)
+    source = source or _quoted(lines, at)
     key = _key(form, groups, message, path)
     return Diagnostic(key, message[:_MESSAGE_CHARS], path, line, source[:_MESSAGE_CHARS], form.tool)
 
 
 def _placed(form: _Form, lines: Sequence[str], at: int) -> re.Match[str] | None:
-    if form.below:
-        near = range(at + 1, min(at + 1 + _NEAR, len(lines)))
-    else:
-        near = range(at - 1, max(-1, at - 1 - _ABOVE), -1)
+    below, above = range(at + 1, min(at + 1 + _NEAR, len(lines))), range(at - 1, max(-1, at - 1 - _ABOVE), -1)
+    near = below if form.below else above
     for other in near:
         match = form.place.search(lines[other]) if len(lines[other]) <= 2_000 else None
         if match is not None:
@@ -221,23 +235,25 @@ def _key(form: _Form, groups: dict[str, str | None], message: str, path: str) ->
     if "{said}" not in template:
         return template.replace("{linter}", linter).replace("{code}", code).rstrip(":")
     kind = template.partition(":")[0]
-    if kind == "c" and path and _TEST_FILE.search(path) and form.tool == "go" and not _compiles(message):
+    if kind == "c" and path and re.search(_TEST_FILE, path) and form.tool == "go" and not _compiles(message):
         kind = "t"
     return f"{kind}:{masked(message)}"
 
 
 # The Go compiler's sentences begin so; a test's own message stands behind the same `file_test.go:12: `.
-_GO_COMPILES = re.compile(
-    r"undefined|cannot |declared and not used|\"|too many|not enough|missing |invalid |assignment mismatch|unknown field"
-    r"|syntax error|duplicate |non-|no new variables|impossible |import |method |multiple-value|\S+ (?:undefined|redeclared|is not|declared)"
+_GO_COMPILES = (
+    r"undefined|cannot |declared and not used|\"|too many|not enough|missing |invalid |assignment mismatch"
+    r"|unknown field"
+    r"|syntax error|duplicate |non-|no new variables|impossible |import |method |multiple-value|\S+ (?:undefined"
+    r"|redeclared|is not|declared)"
 )
 
 
 def _compiles(message: str) -> bool:
-    return _GO_COMPILES.match(message) is not None
+    return re.match(_GO_COMPILES, message) is not None
 
 
-def _quoted(lines: Sequence[str], at: int, message: str) -> str:
+def _quoted(lines: Sequence[str], at: int) -> str:
     """The line of code that a tool quotes below what it said about it."""
     for other in range(at + 1, min(at + 7, len(lines))):
         line = lines[other]
@@ -247,9 +263,9 @@ def _quoted(lines: Sequence[str], at: int, message: str) -> str:
         numbered = re.match(r"\s*>?\s*\d+\s*[|\u2502](.*)", line)
         if numbered is not None and numbered[1].strip():
             return numbered[1].strip()
-        if numbered is None and not _CODE_LINE.match(line) and line[:1] in " \t" and set(stripped) - set("^~-"):
+        if numbered is None and not re.match(_CODE_LINE, line) and line[:1] in " \t" and set(stripped) - set("^~-"):
             return stripped
-        if _CODE_LINE.match(line):
+        if re.match(_CODE_LINE, line):
             return ""
         if other == at + 1 and line[:1] not in " \t|\u2502\u2503" and not line.startswith(("func", "type", "var")):
             return ""
@@ -259,7 +275,7 @@ def _quoted(lines: Sequence[str], at: int, message: str) -> str:
 
 
 def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
-    """Without what says again, less well, what another finding says: the summary of pytest, the last line of a trace."""
+    """Without what only says again what another finding says: the summary of pytest, the last line of a trace."""
     told = {each.message for each in found if each.line and each.tool != "python"}
     kept = [each for each in found if each.message not in told or (each.line and each.tool != "python")]
     placed = [each for each in kept if each.path]
@@ -270,26 +286,29 @@ def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
 
 def error_lines(lines: Sequence[str]) -> list[str]:
     """At most three lines that carry the error of an output that no form fits; nothing of the usage text behind it."""
-    from ratchet.failures.excerpt import error_lines as excerpt
-
-    usage = next((at for at, line in enumerate(lines) if _USAGE.match(line)), None)
-    told = [line for line in lines if not _LOGGED.search(line) and not _NOISE.search(line)]
+    usage = next((at for at, line in enumerate(lines) if re.match(_USAGE, line)), None)
+    told = [line for line in lines if not re.search(_LOGGED, line) and not re.search(_NOISE, line)]
     if usage is not None:
-        above = [line for line in lines[:usage] if line.strip() and not _NOISE.search(line)]
+        above = [line for line in lines[:usage] if line.strip() and not re.search(_NOISE, line)]
         below = [line for line in lines[usage:] if re.match(r"(?i)(?:error|fatal|failed|unknown)\b", line)]
-        told = above + [line for line in below if not _NOISE.search(line)]
+        told = above + [line for line in below if not re.search(_NOISE, line)]
         if not above:
-            said = " ".join(" ".join(lines[usage : usage + 2] if lines[usage].rstrip()[-1:] == ":" else lines[usage : usage + 1]).split())
-            return [*[line.strip()[:_MESSAGE_CHARS] for line in told[: _ERROR_LINES - 1]], said[:_MESSAGE_CHARS]]
+            usage_line = " ".join(
+                " ".join(
+                    lines[usage : usage + 2] if lines[usage].rstrip()[-1:] == ":" else lines[usage : usage + 1]
+                ).split()
+            )
+            return [*[line.strip()[:_MESSAGE_CHARS] for line in told[: _ERROR_LINES - 1]], usage_line[:_MESSAGE_CHARS]]
     said = excerpt("\n".join(told), 2_000).split("\n")
-    named = [line.strip() for line in said if line.strip() and not _NOISE.search(line)]
+    named = [line.strip() for line in said if line.strip() and not re.search(_NOISE, line)]
     return list(dict.fromkeys([line[:_MESSAGE_CHARS] for line in named]))[:_ERROR_LINES]
 
 
 def masked(message: str) -> str:
     """What a message shares with others of its cause: quoted parts, identifiers and numbers are left out."""
-    undefined = _UNDEFINED.match(message)
+    undefined = re.match(_UNDEFINED, message)
     if undefined is not None:
         return f"undefined: {undefined[1]}"
-    text = _NUMBERS.sub("#", _NAMED.sub("<>", _QUOTED.sub("<>", message[:_MESSAGE_CHARS])))
+    text = re.sub(_AFTER_NOUN, r"\1<>", re.sub(_QUOTED, "<>", message[:_MESSAGE_CHARS]))
+    text = re.sub(_NUMBERS, "#", re.sub(_NAMED, "<>", text))
     return " ".join(text.split())[:_KEY_CHARS].rstrip(" .:")

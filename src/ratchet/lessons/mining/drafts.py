@@ -1,4 +1,4 @@
-"""Lessons as the evidence of one project makes them: a pure function of its resolutions and of what its sessions ran."""
+"""Lessons as one project's evidence makes them: a pure function of its resolutions and of its sessions' runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def group_of(found: Resolution) -> str:
         return ""
     if found.rule not in _FIXED_WORDS and not any(tells(key.partition(":")[2]) for key in found.keys):
         return ""
-    return f"step {found.form}"
+    # Of a cause that the error names the remedy is one, however the error is worded; any other is its error's own.
+    cause = "" if found.rule in _FIXED_WORDS else f" \0{found.keys[0]}"
+    return f"step {found.form}{cause}"
 
 
 def draft(
@@ -58,7 +60,7 @@ def draft(
         verdict = judged(key, map(_seen, seen))
         keys: tuple[str, ...] = (key,)
     else:
-        form = group.removeprefix("step ")
+        form = group.removeprefix("step ").partition(" \0")[0]
         keys = _keys(seen)
         rivals = [each for each in others if each.id not in {one.id for one in own}]
         verdict = judged_step(
@@ -108,14 +110,14 @@ def _step_seen(each: Resolution) -> StepSeen:
 
 def _plain(seen: Sequence[Resolution], ran: Mapping[str, Sequence[Run]]) -> Plain:
     """In which sessions the failed step worked as it stood, and in which a person refused what the lesson says."""
-    forms = {each.plain for each in seen if each.plain}
-    heads = {each.head for each in seen}
+    head = seen[-1].head
+    forms = {each.plain for each in seen if each.plain and each.head == head}
     worked, refused = [], []
     for session, runs in ran.items():
         for run in runs:
             if run.ok and run.form in forms:
                 worked.append((run.last_ok, session))
-            if run.refused and run.head in heads:
+            if run.refused and run.head == head:
                 refused.append((run.last_refused, session))
     return Plain(worked=worked, refused=refused)
 

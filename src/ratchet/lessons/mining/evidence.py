@@ -73,7 +73,7 @@ def judged(key: str, seen: Iterable[Seen]) -> Verdict | None:
         return None
     ended = [each for each in fixes if each.fixed]
     worked = [each for each in ended if _fits(told, each)]
-    state, reason = _state(proven=proven, right=right, wrong=wrong, key=key, told=told, fixes=fixes)
+    state, reason = _state(proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
     return Verdict(
         state=state,
         forms=told,
@@ -115,7 +115,7 @@ def _fits(told: Sequence[frozenset[str]], each: Seen) -> bool:
 
 
 def _state(
-    *, proven: bool, right: int, wrong: int, key: str, told: Sequence[frozenset[str]], fixes: Sequence[Seen]
+    *, proven: bool, right: int, wrong: int, told: Sequence[frozenset[str]], fixes: Sequence[Seen]
 ) -> tuple[LessonState, str]:
     offers = right + wrong
     if all(_silences(forms) for forms in told):
@@ -148,9 +148,9 @@ def _chosen(key: str, seen: Sequence[Seen], *, proven: bool) -> tuple[frozenset[
     if second and len(rest) and sum(bool(second & each.forms) for each in rest) < _SECOND_SHARE * len(rest):
         second = frozenset()
     told = [first, second] if second else [first]
-    if second and _suppresses(first) and not _suppresses(second) and not _silences(second):
-        if sum(bool(second & each.forms) for each in fixes) >= _SECOND_SHARE * len(fixes):
-            told.reverse()
+    covers = sum(bool(second & each.forms) for each in fixes) >= _SECOND_SHARE * len(fixes)
+    if second and covers and _suppresses(first) and not _suppresses(second) and not _silences(second):
+        told.reverse()
     return tuple(each for each in told if not _silences(each) or each is told[0])
 
 
@@ -163,14 +163,14 @@ def _best(key: str, fixes: Sequence[Seen], total: int, *, proven: bool) -> froze
             counts[form] += 1
             sessions.setdefault(form, set()).add(each.session)
     able = [
-        form
-        for form in counts
-        if _enough(key, form, counts[form] / max(1, total), len(sessions[form]), proven=proven)
+        form for form in counts if _enough(key, form, counts[form] / max(1, total), len(sessions[form]), proven=proven)
     ]
     if not able:
         return frozenset()
     # Most sessions first: a session with a dozen findings of one kind is one opinion.
-    best = min(able, key=lambda form: (-len(sessions[form]) if strong(form) else 0, -len(sessions[form]), -counts[form], form))
+    best = min(
+        able, key=lambda form: (-len(sessions[form]) if strong(form) else 0, -len(sessions[form]), -counts[form], form)
+    )
     having = [each for each in fixes if best in each.forms]
     kind = best.partition(" ")[0]
     together = {
@@ -212,7 +212,11 @@ _PHRASES: Mapping[str, str] = {
     "define a const": "a named constant",
     "check the error": "checking the error",
 }
-_TOLD = {"extract a function": ["extract", "split"], "put a name for the literal": ["literal"], "check the error": ["check"]}
+_TOLD = {
+    "extract a function": ["extract", "split"],
+    "put a name for the literal": ["literal"],
+    "check the error": ["check"],
+}
 _WORD = re.compile(r"[a-z0-9%]{2,}")
 
 
@@ -244,7 +248,8 @@ def _text(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
     said = []
     for at, forms in enumerate(told):
         having = [each for each in ended if forms & each.forms]
-        counts = f"in {len(having)} of {_number(len(ended), 'fix')}, {_number(len({each.session for each in having}), 'session')}"
+        sessions = _number(len({each.session for each in having}), "session")
+        counts = f"in {len(having)} of {_number(len(ended), 'fix')}, {sessions}"
         said.append(f"{'Else' if at else 'Fixed by'} {_named(forms)} {counts}" + ("." if at else ""))
     example = _example(told[0], ended)
     return f"{said[0]}{example}" + "".join("\n" + each for each in said[1:])
@@ -262,7 +267,15 @@ def _example(forms: frozenset[str], ended: Sequence[Seen]) -> str:
     short = [each for each in having if len(each.removed) <= _REMOVED_LINES and len(each.added) <= _ADDED_LINES]
     if not having:
         return "."
-    best = min(short or having, key=lambda each: (not each.removed, len(each.forms - forms), sum(map(len, (*each.removed, *each.added))), _order(each)))
+    best = min(
+        short or having,
+        key=lambda each: (
+            not each.removed,
+            len(each.forms - forms),
+            sum(map(len, (*each.removed, *each.added))),
+            _order(each),
+        ),
+    )
     lines = [f"- {line.strip()[:_LINE_CHARS]}" for line in best.removed[:_REMOVED_LINES]]
     lines += [f"+ {line.strip()[:_LINE_CHARS]}" for line in _told_lines(forms, best.added)]
     return ", for example:\n" + "\n".join(line for line in lines if len(line) > 2)
@@ -279,7 +292,9 @@ def _told_lines(forms: frozenset[str], added: Sequence[str]) -> list[str]:
 def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
     """Whether the tool's own message tells the fix: then telling it again at the failure is noise."""
     messages = [each.message.lower() for each in ended if each.message]
-    marks = [word for form in forms for word in _TOLD.get(form) or _WORD.findall(form.partition(" ")[2].lower() or form)]
+    marks = [
+        word for form in forms for word in _TOLD.get(form) or _WORD.findall(form.partition(" ")[2].lower() or form)
+    ]
     if not messages or not marks or any(form.startswith(("suppress ", "import ")) for form in forms):
         return False  # that a name is undefined does not say whence it comes
     test = all if any(strong(form) for form in forms) else any
@@ -289,4 +304,10 @@ def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
 
 def _says(mark: str, message: str) -> bool:
     """Whether a message holds a word, be it a verb in another form (rename, renaming)."""
-    return re.search(rf"\b{re.escape(mark[:-1] if mark == 'rename' else mark)}" + (r"\w*" if mark == "rename" else r"\b"), message) is not None
+    return (
+        re.search(
+            rf"\b{re.escape(mark[:-1] if mark == 'rename' else mark)}" + (r"\w*" if mark == "rename" else r"\b"),
+            message,
+        )
+        is not None
+    )

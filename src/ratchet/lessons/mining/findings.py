@@ -16,7 +16,9 @@ TEST_FIRST_CALLS = 3  # a test that was written this shortly before it fails is 
 _CLASSES = {
     "lint": "lint linter golangci eslint ruff flake8 pylint clippy credo rubocop shellcheck biome tflint hadolint",
     "test": "test tests pytest jest vitest rspec nextest ctest phpunit exunit spec",
-    "build": "build compile tsc vet check gcc clang make cmake javac mypy pyright typecheck assemble run install apply plan",
+    "build": (
+        "build compile tsc vet check gcc clang make cmake javac mypy pyright typecheck assemble run install apply plan"
+    ),
 }
 _CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
 _CUT = re.compile(r"\|\s*(?:tail|head|grep|rg|sed|awk)\b")
@@ -161,6 +163,7 @@ def _features(hunk: Hunk, one: _Open) -> frozenset[str]:
 def _cause(one: _Open, edits: Sequence[Call]) -> Hunk | None:
     """The hunk that most speaks for, the first one of equals."""
     best, score = None, 0
+    unplaced: list[Hunk] = []
     for edit in edits:
         if one.found.path and not edit.target.replace("\\", "/").endswith(one.found.name):
             continue
@@ -168,4 +171,7 @@ def _cause(one: _Open, edits: Sequence[Call]) -> Hunk | None:
             mine = points(hunk, one.found, one.words)
             if mine > score:
                 best, score = hunk, mine
-    return best
+            if one.found.path and not hunk.line:
+                unplaced.append(hunk)
+    # Of an agent that tells no lines, the only change of the file that the finding names.
+    return best or (unplaced[0] if len(unplaced) == 1 else None)

@@ -29,29 +29,39 @@ _COMMON = frozenset(
 )
 
 _SUPPRESSES = re.compile(
-    r"//\s?nolint(?::(?P<go>[\w,-]+))?|#\s?noqa(?::\s?(?P<noqa>[A-Z0-9, ]+))?|#\s?type:\s?ignore(?:\[(?P<type>[\w, -]+)\])?"
+    r"//\s?nolint(?::(?P<go>[\w,-]+))?|#\s?noqa(?::\s?(?P<noqa>[A-Z0-9, ]+))?"
+    r"|#\s?type:\s?ignore(?:\[(?P<type>[\w, -]+)\])?"
     r"|#\s?pyright:\s?ignore(?:\[(?P<pyright>\w+)\])?|#\s?pylint:\s?disable=(?P<pylint>[\w,-]+)"
     r"|eslint-disable(?:-next)?(?:-line)?(?:\s+(?P<eslint>[@\w/-]+))?|@ts-(?P<ts>ignore|expect-error|nocheck)"
     r"|#!?\[allow\((?P<rust>[\w:, ]+)\)\]|@SuppressWarnings\((?P<java>[^)]*)\)|@Suppress\((?P<kotlin>[^)]*)\)"
-    r"|rubocop:disable\s+(?P<rubocop>[\w/, ]+)|shellcheck disable=(?P<shell>SC\d+)|credo:disable-for-[\w-]+(?P<credo>[^\n]*)"
+    r"|rubocop:disable\s+(?P<rubocop>[\w/, ]+)|shellcheck disable=(?P<shell>SC\d+)"
+    r"|credo:disable-for-[\w-]+(?P<credo>[^\n]*)"
     r"|#\s?nosec(?: (?P<bandit>[A-Z]\d+))?|biome-ignore (?P<biome>[\w/]+)"
 )
 _DOTTED = re.compile(r"(?<![\w./\"'])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+")
 _VERB = re.compile(r"%[wqxvdsT]")
 _MODE = re.compile(r"\b0o?[0-7]{3}\b")
 _KEYWORDS = re.compile(
-    r"\b(?:switch|case|default|const|static|async|await|defer|match|try|except|catch|finally|raise|with|override|readonly"
+    r"\b(?:switch|case|default|const|static|async|await|defer|match|try|except|catch|finally|raise|with|override"
+    r"|readonly"
     r"|unsafe|clone|nonlocal|global|yield|void|let|mut|move|Optional|None|final)\b"
 )
-_CHECKS_ERROR = re.compile(r"\berr\w*\s*[!=]=\s*nil|\w[eE]rr\s*[!=]=\s*nil|\bcatch\s*\(|\bexcept\b|\brescue\b|\.catch\(")
+_CHECKS_ERROR = re.compile(
+    r"\berr\w*\s*[!=]=\s*nil|\w[eE]rr\s*[!=]=\s*nil|\bcatch\s*\(|\bexcept\b|\brescue\b|\.catch\("
+)
 _IMPORT = re.compile(
-    r"^\s*(?:import\s+(?P<py>[\w.]+)(?:\s+as\s+\w+)?|from\s+(?P<frm>[\w.]+)\s+import\s+(?P<what>[\w, ]+)|(?:[\w.]+\s+)?\"(?P<go>[\w.@/-]+)\""
-    r"|(?:pub )?use\s+(?P<rs>[\w:]+(?:::\{[^}]*\})?);|#include\s+[<\"](?P<c>[\w./]+)[>\"]|import\s+.*\bfrom\s+['\"](?P<js>[^'\"]+)['\"];?"
-    r"|(?:const|let|var)\s+.*=\s*require\(['\"](?P<cjs>[^'\"]+)['\"]\);?|import\s+(?:static\s+)?(?P<java>[\w.]+);|require\s+['\"](?P<rb>[\w/.-]+)['\"]"
+    r"^\s*(?:import\s+(?P<py>[\w.]+)(?:\s+as\s+\w+)?|from\s+(?P<frm>[\w.]+)\s+import\s+(?P<what>[\w, ]+)"
+    r"|(?:[\w.]+\s+)?\"(?P<go>[\w.@/-]+)\""
+    r"|(?:pub )?use\s+(?P<rs>[\w:]+(?:::\{[^}]*\})?);|#include\s+[<\"](?P<c>[\w./]+)[>\"]"
+    r"|import\s+.*\bfrom\s+['\"](?P<js>[^'\"]+)['\"];?"
+    r"|(?:const|let|var)\s+.*=\s*require\(['\"](?P<cjs>[^'\"]+)['\"]\);?|import\s+(?:static\s+)?(?P<java>[\w.]+);"
+    r"|require\s+['\"](?P<rb>[\w/.-]+)['\"]"
     r"|(?:alias|require|use)\s+(?P<ex>[A-Z][\w.]+))\s*$"
 )
 _LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.){2,80}\"|'[^'\\\n]{2,80}'")
-_DEFINES = re.compile(r"^\s*(?:export )?(?:async )?(?:func|def|defp|function|fn|pub fn)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*)")
+_DEFINES = re.compile(
+    r"^\s*(?:export )?(?:async )?(?:func|def|defp|function|fn|pub fn)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*)"
+)
 _CONSTANT = re.compile(r"^\s*(?:const\s+)?([A-Za-z_]\w*)(?:\s+\w+)?\s*(?::=|=)\s*(?:\"[^\"]*\"|'[^']*'|\d+)$")
 
 
@@ -141,7 +151,10 @@ def words_of(found: Diagnostic) -> frozenset[str]:
 
 
 def _imports_name(hunk: Hunk, name: str) -> bool:
-    return any(name in each.rpartition("import ")[2].replace("/", " ").replace(".", " ").split() for each in imports(hunk.added))
+    return any(
+        name in each.rpartition("import ")[2].replace("/", " ").replace(".", " ").split()
+        for each in imports(hunk.added)
+    )
 
 
 def imports(lines: Sequence[str]) -> list[str]:

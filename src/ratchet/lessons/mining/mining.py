@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ratchet.lessons.mining.calls import Call, Piece, calls_of
+from ratchet.lessons.mining.causes import unresolved
 from ratchet.lessons.mining.diagnostics import diagnostics
 from ratchet.lessons.mining.findings import Ended, ended
-from ratchet.lessons.mining.causes import unresolved
 from ratchet.lessons.mining.habits import form_of
 from ratchet.lessons.mining.remedies import Remedy, Rule, remedy
 from ratchet.lessons.mining.similar import retries, stands_in
@@ -31,9 +31,9 @@ Way = Literal["edit", "step"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
     """One failure and what followed. `worked` says whether the remedy did; `worked_id` is the call that achieved what
-    failed, or that tried in vain. `keys` are what it failed of (`lessons.mining.diagnostics`). By an edit, `forms` are the
-    hunk's features; by a step, `form` is the remedy however it was written, and `text` the advice. `wasted_s` counts
-    from the end of the failed call to the resolution, once a failed call."""
+    failed, or that tried in vain. `keys` are the findings that it failed of (`diagnostics`). By an edit, `forms` are
+    the hunk's features; by a step, `form` is the remedy however it was written, and `text` the advice. `wasted_s`
+    counts from the end of the failed call to the resolution, once a failed call."""
 
     id: str
     way: Way
@@ -74,7 +74,11 @@ class Resolution:
 def resolutions(rows: Iterable[Row]) -> list[Resolution]:
     """The resolutions in the rows of one session, in order of the failures; subagents' threads are mined apart."""
     calls = calls_of(rows)
-    root = next((call.project for call in calls if call.project), "")
+    return resolved(calls, next((call.project for call in calls if call.project), ""))
+
+
+def resolved(calls: Sequence[Call], root: str) -> list[Resolution]:
+    """The resolutions in the calls of one session that began in the folder `root`, in order of the failures."""
     threads: dict[str, list[Call]] = {}
     for call in calls:
         threads.setdefault(call.thread, []).append(call)
@@ -87,7 +91,7 @@ def resolutions(rows: Iterable[Row]) -> list[Resolution]:
 
 def mined(calls: Sequence[Call], root: str) -> list[Resolution]:
     """The resolutions in one thread's calls."""
-    by_edit = [_by_edit(each) for each in ended(calls)]
+    by_edit = [_by_edit(each) for each in ended(calls) if each.hunk is not None or each.found.placed]
     found: list[Resolution] = []
     covered: set[str] = set()
     for at, call in enumerate(calls):
@@ -198,8 +202,6 @@ def _stepped(
 
 
 def _charged(found: Resolution, wasted_s: float, wasted_tokens: int, turns: int, tried: int) -> Resolution:
-    from dataclasses import replace
-
     return replace(found, wasted_s=wasted_s, wasted_tokens=wasted_tokens, turns=turns, tried=tried)
 
 

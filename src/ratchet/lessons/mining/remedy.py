@@ -6,7 +6,21 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Rule = Literal["place", "made", "flag", "through", "wait", "program", "instead", "first", "fields", "stand_in", "again", "unclear"]
+Rule = Literal[
+    "place",
+    "made",
+    "flag",
+    "through",
+    "program",
+    "wait",
+    "never",
+    "fields",
+    "first",
+    "instead",
+    "stand_in",
+    "again",
+    "unclear",
+]
 
 PLACE = (
     "The shell does not stand in the project's folder: it stays where the last `cd` left it. Go back to the project's "

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.causes import missing_program, other_program
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
-from ratchet.lessons.mining.causes import missing_program, other_program
-from ratchet.failures.programs import TEST_RUNNERS
 
 _CODE_KINDS = frozenset(("test_failure", "code_error", "assertion", "wrong_output"))
 _AGAIN_CHARS = 60  # of the command to run again; a longer one is named by its head
@@ -36,7 +36,9 @@ _ASKS = re.compile(
     r"|mypy|eslint|golangci-lint run)$"
 )
 # Commands that take away or put back: what worked after one did not work by it, unless the error asks for it.
-_TIDIES = frozenset(("rm", "rmdir", "mv", "git reset", "git checkout", "git restore", "git clean", "git read-tree", "git rm", "git add"))
+_TIDIES = frozenset(
+    ("rm", "rmdir", "mv", "git reset", "git checkout", "git restore", "git clean", "git read-tree", "git rm", "git add")
+)
 SELECTS = re.compile(
     r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|--tag|--exclude|--only)[ =]\s*\S|::\w"
 )
@@ -94,10 +96,10 @@ def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Pie
         return _instead(failed, was, piece)
     if edits:
         return evidence("unclear", worked.input)  # the edit did it, and is told by the finding that it ended
-    return _by_circumstance(failed, worked, was, acts, changed=changed)
+    return _by_circumstance(failed, worked, acts, changed=changed)
 
 
-def _by_circumstance(failed: Call, worked: Call, was: Piece, acts: Sequence[Piece], *, changed: bool) -> Remedy:
+def _by_circumstance(failed: Call, worked: Call, acts: Sequence[Piece], *, changed: bool) -> Remedy:
     """Where neither the command nor the code changed for a reason that shows: what had run before it, its folder, or
     time."""
     related = [act for act in acts if likely(failed, act)]
@@ -130,7 +132,10 @@ def _acts(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> 
     return [
         each
         for each in unique.values()
-        if each.noise == 0 and each.head != piece.head and each.head not in TEST_RUNNERS and not _ASKS.match(each.head)
+        if each.noise == 0
+        and each.head != piece.head
+        and each.head not in TEST_RUNNERS
+        and not _ASKS.match(each.head)
         and each.head not in _TIDIES
     ]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
 from ratchet.lessons.mining.calls import Call, Piece, same_path
 from ratchet.lessons.mining.causes import missing_program
-from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
 
 _WORDS = re.compile(r"\w{2,}")
 # Two writings of one thing share this much of their words. Measured on the real histories: what was meant as the same

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, Verdict
+from ratchet.records import LessonState
 
 _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where the error does not name it
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
@@ -53,8 +55,8 @@ def judged_step(form: str, seen: Iterable[StepSeen], plain: Plain, *, held_back:
     told = _newest_or_usual(worked)
     reason = next((each.reason for each in own if each.reason), "")
     right, wrong, unknown = _walked(form, sessions)
-    verdict = _state(form, sessions, own, plain, held_back=held_back, right=right, wrong=wrong)
-    state, why = ("quarantined", reason) if reason else verdict
+    verdict = _state(sessions, own, plain, held_back=held_back, right=right, wrong=wrong)
+    state, why = verdict if not reason else ("quarantined", reason)
     return Verdict(
         state=state,
         forms=(),
@@ -79,13 +81,12 @@ def _by_session(seen: Iterable[StepSeen]) -> list[list[StepSeen]]:
 
 
 def _newest_or_usual(worked: Sequence[StepSeen]) -> StepSeen:
-    """The wording that most sessions gave, of equals the newest; of values of one slot the newest at once."""
+    """The wording that most sessions gave, of equals the shortest; of values of one slot the newest at once."""
     newest = worked[-1]
     if newest.rule in _ONE_SLOT:
         return newest
     counts = Counter(text for text, _ in {(each.text, each.session) for each in worked})
-    best = max(counts.values())
-    return next(each for each in reversed(worked) if counts[each.text] == best)
+    return min(worked, key=lambda each: (-counts[each.text], len(each.text), each.text))
 
 
 def _walked(form: str, sessions: Sequence[Sequence[StepSeen]]) -> tuple[int, int, int]:
@@ -102,7 +103,6 @@ def _walked(form: str, sessions: Sequence[Sequence[StepSeen]]) -> tuple[int, int
 
 
 def _state(
-    form: str,
     sessions: Sequence[Sequence[StepSeen]],
     own: Sequence[StepSeen],
     plain: Plain,
@@ -110,7 +110,7 @@ def _state(
     held_back: str,
     right: int,
     wrong: int,
-) -> tuple[str, str]:  # type: ignore[return]
+) -> tuple[LessonState, str]:
     rule = own[-1].rule
     fits = {each.session for each in own if each.worked or _shown(each)}
     vain = {each.session for each in own if not each.worked and not _shown(each)} - fits
@@ -147,8 +147,17 @@ def _shown(each: StepSeen) -> bool:
 
 def _says_itself(worked: Sequence[StepSeen]) -> bool:
     """Whether the tools' own messages hold every word of the advice that the failed step had not."""
-    said = sum(bool(each.message) and _told(each.text) <= _words(each.message) for each in worked)
+    said = sum(bool(each.message) and _told(each.text) <= _words(_above_usage(each.message)) for each in worked)
     return 2 * said > len(worked)
+
+
+_USAGE = re.compile(r"^\s*usage\b", re.IGNORECASE | re.MULTILINE)
+
+
+def _above_usage(message: str) -> str:
+    """An output without its usage text, which lists all that there is and so says nothing."""
+    usage = _USAGE.search(message)
+    return message[: usage.start()] if usage is not None else message
 
 
 def _told(text: str) -> set[str]:
@@ -158,7 +167,3 @@ def _told(text: str) -> set[str]:
 
 def _words(text: str) -> set[str]:
     return {word.strip(".,:;()'\"`<>[]") for word in text.split()} - {""}
-
-
-def texts(seen: Collection[StepSeen]) -> set[str]:
-    return {each.text for each in seen}

@@ -1,4 +1,4 @@
-"""The time and the tokens between a failure and its resolution, without the time in which a tool waited for a person."""
+"""Time and tokens between a failure and its resolution, without the time in which a tool waited for a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from ratchet.lessons.mining.calls import Call
 GAP_S = 120.0  # a longer pause between two calls is a person away
 CALL_S = 600.0  # a longer call was stopped, or slept
 _ASKING_S = 1.0  # a tool that waits for a person's leave takes none of its own
-_ASKING = frozenset("read edit write multiedit notebookedit askuserquestion exitplanmode enterplanmode todowrite".split())  # noqa: SIM905
+_ASKING = frozenset(
+    [
+        "read",
+        "edit",
+        "write",
+        "multiedit",
+        "notebookedit",
+        "askuserquestion",
+        "exitplanmode",
+        "enterplanmode",
+        "todowrite",
+    ]
+)
 
 
 def spent(calls: Sequence[Call], at: int, end: int) -> tuple[float, int]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ratchet import toolcall
+from ratchet.failures import tool_call
 from ratchet.ports import Read
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
@@ -184,9 +184,9 @@ class _History:
         detail = fields.row(record.get("toolUseResult"))
         if not call:  # its call stood in a line that is lost
             call = calls.opened(_tool_of(detail), None, at=None, project=place.project, thread=place.thread)
-        changed = toolcall.patch_text(detail.get("structuredPatch"))
+        changed = tool_call.patch_text(detail.get("structuredPatch"))
         if changed:  # what the edit did, with its lines: better than what it was asked to do
-            call = {**call, "change": toolcall.safe(changed, toolcall.CHANGE_CHARS)}
+            call = {**call, "change": tool_call.safe(changed, tool_call.CHANGE_CHARS)}
         said = fields.blocks_text(block.get("content"))
         failed = block.get("is_error")
         found = _EXIT_CODE.match(said) if failed is True else None

@@ -1,0 +1,275 @@
+"""Keeps what sessions teach: their resolutions and runs as evidence, and the lessons that the evidence makes.
+
+Evidence of a session replaces what was kept of it before; a lesson is computed anew from all of its evidence whenever
+a part of that changed. So the order in which sessions are read, and how often, changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import cast
+
+from ratchet.failures.signature import sign, template_of
+from ratchet.lessons.exposure import project_name
+from ratchet.lessons.lessons import distinct, noted, put
+from ratchet.lessons.mining.calls import calls_of
+from ratchet.lessons.mining.drafts import Draft, draft, group_of
+from ratchet.lessons.mining.habits import Run, Vouched, runs, vouched
+from ratchet.lessons.mining.mining import Resolution, resolved
+from ratchet.lessons.mining.triggers import lesson_id_of
+from ratchet.ports import Store
+from ratchet.records import Json, LessonState, Row
+
+_EVIDENCE = 20  # outcome ids that are named; the rest is counted
+_RUNS = 8_000  # of a project's newest runs that are looked at: some 200 sessions
+_RIVALS = 400  # newest failures of one key that are looked at for what else ended them
+_ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
+_TUPLES = frozenset(("keys", "forms", "removed", "added"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mined:
+    """What mining added: new resolutions, and the lessons whose counts or state it changed."""
+
+    resolutions: int = 0
+    changed: Mapping[str, LessonState] = field(default_factory=dict)
+
+
+def mine_session(store: Store, session: str, *, now: float | None = None) -> Mined:
+    """Keep what a session teaches, and bring the lessons that it speaks for or against up to date.
+
+    All or nothing; joins the caller's transaction. `now` is Unix seconds. Raises StoreError.
+    """
+    with store.transaction():
+        rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
+        new, touched = keep_evidence(store, session, rows)
+        return Mined(resolutions=new, changed=recount(store, touched, now=now))
+
+
+# -- evidence -------------------------------------------------------------------------------------------------------
+
+
+def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> tuple[int, set[str]]:
+    """Put a session's resolutions and runs in the place of those kept of it before; return how many resolutions are
+    new, and the ids of the lessons that this touches."""
+    calls = calls_of(rows)
+    if not calls:
+        return 0, set()
+    root = next((call.project for call in calls if call.project), "")
+    project = project_name(root)
+    found = [_row_of(each, project) for each in resolved(calls, root)]
+    since = calls[0].at  # what is older was forgotten as an outcome, not as evidence
+    held = store.find("resolutions", {"session": session, "at": (">=", since)}).rows
+    touched = {str(row["lesson_id"]) for row in (*held, *found)}
+    known = {str(row["id"]) for row in held}
+    if known != {str(row["id"]) for row in found}:
+        store.delete("resolutions", {"session": session, "at": (">=", since)})
+        store.insert_new("resolutions", found)
+    ran = [_run_row(each, session, project, since) for each in runs(calls)]
+    store.delete("habits", {"session": session})
+    store.insert_new("habits", ran)
+    touched |= _touched_by_keys(store, {str(row["key"]) for row in (*held, *found)})
+    touched |= _touched_by_heads(store, project, {str(row["head"]) for row in ran})
+    return len({str(row["id"]) for row in found} - known), touched - {""}
+
+
+def _row_of(each: Resolution, project: str) -> Row:
+    row = cast(Row, asdict(each))
+    for name in _TUPLES:
+        row[name] = list(getattr(each, name))
+    group = group_of(each)
+    row |= {
+        "folder": each.project,
+        "project": project,
+        "key": each.keys[0] if each.keys else "",
+        "group": group,
+        "lesson_id": lesson_id_of("mined", project, group) if group else "",
+    }
+    if not each.worked:  # it cost nothing that is not counted already, and resolves nothing
+        row["signature"] = ""
+        row["own_signature"] = each.signature
+    return row
+
+
+def _resolution_of(row: Row) -> Resolution:
+    told: dict[str, object] = {}
+    for name in _NAMES:
+        value = row.get(name)
+        told[name] = tuple(map(str, cast("list[Json]", value or []))) if name in _TUPLES else value
+    told["project"] = row.get("folder") or row.get("project") or ""
+    told["signature"] = row.get("signature") or row.get("own_signature") or ""
+    return Resolution(**told)  # type: ignore[arg-type]
+
+
+_NAMES = tuple(each.name for each in fields(Resolution))
+
+
+def _run_row(each: Run, session: str, project: str, at: float) -> Row:
+    return {**cast(Row, asdict(each)), "session": session, "project": project, "at": at}
+
+
+def _run_of(row: Row) -> Run:
+    return Run(**{each.name: row[each.name] for each in fields(Run)})  # type: ignore[arg-type]
+
+
+def _touched_by_keys(store: Store, keys: Iterable[str]) -> set[str]:
+    """Lessons that answer one of these findings: however it ended this time speaks for or against them."""
+    found: set[str] = set()
+    for asked in _batches(sorted(set(keys) - {""})):
+        found |= {str(row["lesson_id"]) for row in store.find("triggers", {"key": ("in", asked)}).rows}
+    return found
+
+
+def _touched_by_heads(store: Store, project: str, heads: Iterable[str]) -> set[str]:
+    """Lessons of the project about commands that ran, since the plain step may have worked, and those that wait for
+    what its runs vouch for."""
+    waiting = store.find("lessons", {"project": project, "state": "candidate"}).rows
+    found = {str(row["id"]) for row in waiting if str(row.get("group")).startswith("step ")}
+    for asked in _batches(sorted(set(heads) - {""})):
+        found |= {str(row["id"]) for row in store.find("lessons", {"project": project, "head": ("in", asked)}).rows}
+    return found
+
+
+def _batches(names: Sequence[str]) -> Iterable[list[Json]]:
+    for start in range(0, len(names), _ASKED_AT_ONCE):
+        yield list(names[start : start + _ASKED_AT_ONCE])
+
+
+# -- lessons --------------------------------------------------------------------------------------------------------
+
+
+def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -> dict[str, LessonState]:
+    """Compute these lessons anew from their evidence; return those that changed, with their state."""
+    at = time.time() if now is None else now
+    ran = _Ran(store)
+    changed: dict[str, LessonState] = {}
+    for lesson_id in sorted(touched):
+        held = store.get("lessons", lesson_id)
+        rows = store.find("resolutions", {"lesson_id": lesson_id}).rows
+        made = _draft(store, rows, ran) if rows else None
+        if made is None:
+            if held is not None and held.get("group") and not held.get("decided"):
+                _forget(store, lesson_id)
+            continue
+        row = _lesson_row(store, held or {}, lesson_id, made, rows, at)
+        if held is not None and all(held.get(name) == value for name, value in row.items() if name != "updated_at"):
+            continue
+        _write(store, row, held)
+        if held is None or held.get("state") != row["state"]:
+            noted(store, lesson_id, str(row["state"]), str(row.get("reason") or ""), at)
+        changed[lesson_id] = cast(LessonState, row["state"])
+    return changed
+
+
+class _Ran:
+    """What the sessions of each project ran, read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held: dict[str, tuple[dict[str, list[Run]], Vouched]] = {}
+
+    def of(self, project: str) -> tuple[dict[str, list[Run]], Vouched]:
+        if project not in self._held:
+            rows = self._store.find("habits", {"project": project}, order=("-at",), limit=_RUNS).rows
+            by_session: dict[str, list[Run]] = {}
+            for row in rows:
+                by_session.setdefault(str(row["session"]), []).append(_run_of(row))
+            self._held[project] = by_session, vouched(by_session.values())
+        return self._held[project]
+
+
+def _draft(store: Store, rows: Sequence[Row], ran: _Ran) -> Draft | None:
+    own = [_resolution_of(row) for row in rows]
+    group, project = str(rows[0]["group"]), str(rows[0]["project"])
+    if group.startswith("edit "):
+        return draft(group, own, (), ran={}, vouched=Vouched())
+    keys: list[Json] = [*sorted({key for each in own for key in each.keys})]
+    asked = store.find("resolutions", {"key": ("in", keys), "project": project}, order=("-at",), limit=_RIVALS)
+    by_session, known = ran.of(project)
+    return draft(group, own, map(_resolution_of, asked.rows), ran=by_session, vouched=known)
+
+
+def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequence[Row], now: float) -> Row:
+    """The lesson's row as its evidence makes it; what persons and credit wrote into it stays."""
+    verdict, seen = made.verdict, made.seen
+    basis = [each for each in seen if each.worked] or list(seen)
+    latest = basis[-1]
+    edit = made.group.startswith("edit ")
+    template = template_of(made.when)
+    signature = sign(latest.kind, template) if edit else _trigger(basis).signature
+    state, reason = _decided(held) or (verdict.state, verdict.reason)
+    row: Row = {
+        "scope": "project",
+        "uses": 0,
+        "wins": 0,
+        "created_at": now,
+        **held,
+        "id": lesson_id,
+        "group": made.group,
+        "keys": list(made.keys),
+        "rule": "edit" if edit else latest.rule,
+        "signature": signature,
+        "pattern": "" if edit else str((store.get("signatures", signature) or {}).get("pattern") or ""),
+        "kind": latest.kind,
+        "tool": latest.tool,
+        "head": latest.head,
+        "target": "" if edit else latest.target,
+        "when_text": template,
+        "text": verdict.text,
+        "example": "" if edit else latest.do,
+        "failed": "" if edit or latest.rule in ("place", "wait", "never") else latest.failed_input,
+        "told": [[*sorted(forms)] for forms in verdict.forms],
+        "needs": _needs(made.group),
+        "tried": verdict.tried,
+        "worked": verdict.worked,
+        "right": verdict.right,
+        "wrong": verdict.wrong,
+        "unknown": verdict.unknown,
+        "says_itself": verdict.says_itself,
+        "updated_at": now,
+        "project": rows[0]["project"],
+        "projects": distinct(row.get("folder") for row in rows),
+        "evidence": _evidence(basis),
+        "provenance": "mined from sessions of " + ", ".join(map(str, distinct(row.get("agent") for row in rows))),
+        "state": state,
+        "reason": reason,
+    }
+    return row
+
+
+def _trigger(basis: Sequence[Resolution]) -> Resolution:
+    """The sighting with the shortest text: it holds what all of them share, and least of the one case."""
+    return min(basis, key=lambda each: (len(each.template), each.template, each.id))
+
+
+def _needs(group: str) -> str:
+    """The word that the failed command must hold for the lesson to be about it, "" for none: the flag."""
+    return group.rpartition(" ")[2] if group.startswith("step flag ") else ""
+
+
+def _decided(held: Row) -> tuple[LessonState, str] | None:
+    """What a person decided about the lesson, None for nothing."""
+    decided = str(held.get("decided") or "")
+    return (cast(LessonState, decided), str(held.get("reason") or "")) if decided else None
+
+
+def _evidence(basis: Sequence[Resolution]) -> list[Json]:
+    """The latest failures with what resolved them."""
+    named: list[Json] = [name for each in basis[-_EVIDENCE // 2 :] for name in (each.failed_id, each.worked_id)]
+    return list(dict.fromkeys(named))
+
+
+def _forget(store: Store, lesson_id: str) -> None:
+    """Delete a lesson whose evidence is gone: its sessions, read to their end, say otherwise."""
+    store.delete("triggers", {"lesson_id": lesson_id})
+    store.delete("lessons", {"id": lesson_id})
+
+
+def _write(store: Store, row: Row, held: Row | None) -> None:
+    put(store, row, held)
+    if held is None or held.get("keys") != row["keys"]:
+        lesson_id, keys = str(row["id"]), cast("list[Json]", row["keys"])
+        store.delete("triggers", {"lesson_id": lesson_id})
+        store.insert_new("triggers", [{"key": key, "lesson_id": lesson_id} for key in keys])

@@ -1,0 +1,60 @@
+"""Each finding of a tool's output is told apart: by its rule or its masked message, with its place and its code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratchet.lessons.mining.diagnostics import diagnostics, keys_of, masked
+
+
+def _read() -> dict[str, tuple[str, list[tuple[str, str, int]]]]:
+    """What the tools print (`tool_outputs.txt`), each with the findings in it: (key, file, line)."""
+    found: dict[str, tuple[str, list[tuple[str, str, int]]]] = {}
+    for part in Path(__file__).with_name("tool_outputs.txt").read_text(encoding="utf-8").split("#### ")[1:]:
+        name, *lines = part.rstrip("\n").split("\n")
+        named = [line.removeprefix("## ").split(" | ") for line in lines if line.startswith("## ")]
+        text = "\n".join(line for line in lines if not line.startswith("## "))
+        found[name] = text, [(key, file, int(line)) for key, file, line in named]
+    return found
+
+
+OUTPUTS = _read()
+
+
+@pytest.mark.parametrize("tool", OUTPUTS)
+def test_the_findings_of_a_tool_are_told_apart(tool: str) -> None:
+    output, expected = OUTPUTS[tool]
+    assert [(each.key, each.name, each.line) for each in diagnostics(output)] == expected
+
+
+def test_the_code_that_a_tool_quotes_is_kept() -> None:
+    output, _ = OUTPUTS["golangci-lint"]
+    assert diagnostics(output)[0].source.strip() == "return err"
+    assert diagnostics(OUTPUTS["rustc"][0])[0].source == "fn main(){ foo }"
+    assert (
+        diagnostics(OUTPUTS["golangci-lint, its head cut off"][0])[0].source == 'gitInit := exec.Command("git", "init")'
+    )
+
+
+def test_what_an_editor_repeats_of_its_input_is_no_finding() -> None:
+    text = "String to replace not found in file.\nString: return fmt.Errorf(\n}"
+    assert keys_of(text) == ["e:String to replace not found in file"]
+
+
+def test_a_message_is_masked_to_what_its_cause_shares() -> None:
+    assert masked("cannot use cp (variable of type strategy.Checkpoint) as string") == masked(
+        "cannot use cp (variable of type store.Row) as string"
+    )
+    assert masked("undefined: strconv") != masked("undefined: errors")
+    assert masked("unknown flag: --stat") != masked("unknown flag: --json")
+
+
+@given(st.text(max_size=400) | st.text(alphabet="ab1:/.-()[]\n E", max_size=400))
+def test_any_text_has_findings_or_none(text: str) -> None:
+    for each in diagnostics(text):
+        assert each.key
+        assert each.line >= 0
