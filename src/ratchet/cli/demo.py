@@ -1,6 +1,6 @@
 """`ratchet demo`: learn from a small shipped history, then meet the same failure again with and without the lesson.
 
-Nothing of it is staged but the world: the history, the scripted agent and its git are made up; reading, mining, the
+Nothing of it is staged but the world: the history, the scripted agent and its tests are made up; reading, mining, the
 hook that answers and what it says are the product's own, run as on your machine.
 """
 
@@ -24,7 +24,7 @@ from ratchet.serving.shapes import core as shapes
 
 HISTORY = Path(__file__).parent.parent / "demo" / "history"
 PROJECT = "/home/dev/shop"
-BRANCH = "gift-cards"
+TEST = "pytest tests/test_gift_cards.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def play(*, quiet: bool = False) -> dict[str, Json]:
         show.row(
             out,
             f"{len(without)} steps without the lesson, {len(with_lesson)} with it. "
-            "(The agent and its git are scripted here; the hook and its answer are the real ones.)",
+            "(The agent and its tests are scripted here; the hook and its answer are the real ones.)",
         )
         out.print(Rule("4. Tests that fail, mended in a sandbox without a model", style="cyan"))
         healed = demo_heal.heal(out, runtime.episodes, Path(scratch))
@@ -82,13 +82,13 @@ def play(*, quiet: bool = False) -> dict[str, Json]:
 
 
 def replay(runtime: Runtime | None) -> list[Tried]:
-    """A scripted agent pushes a new branch. Without advice it tries what it usually tries; advice that names a command
+    """A scripted agent tests a new module. Without advice it tries what it usually tries; advice that names a command
     comes first."""
-    habits = ["git push", "git push origin", "git push origin HEAD:main", f"git push -u origin {BRANCH}"]
+    habits = [f"{TEST} -q", f"python -m {TEST} -q", f"python3 -m {TEST} -q", f"uv run {TEST} -q"]
     tried: list[Tried] = []
     while habits:
         command = habits.pop(0)
-        ok, output = git(command)
+        ok, output = ran(command)
         advice = "" if ok or runtime is None else hook_answer(runtime, command, output, len(tried))
         tried.append(Tried(command, output, ok, advice))
         if ok:
@@ -97,16 +97,14 @@ def replay(runtime: Runtime | None) -> list[Tried]:
     return tried
 
 
-def git(command: str) -> tuple[bool, str]:
-    """A git that knows one branch without an upstream and a protected main."""
-    if "HEAD:main" in command:
-        return False, "remote: error: GH006: Protected branch update failed for refs/heads/main."
-    if re.search(rf"(-u|--set-upstream) origin {BRANCH}$", command):
-        return True, f"branch '{BRANCH}' set up to track 'origin/{BRANCH}'."
+def ran(command: str) -> tuple[bool, str]:
+    """A project whose packages only its own environment has."""
+    if command.startswith("uv run "):
+        return True, "3 passed in 0.21s"
     return False, (
-        f"fatal: The current branch {BRANCH} has no upstream branch.\n"
-        "To push the current branch and set the remote as upstream, use\n\n"
-        f"    git push --set-upstream origin {BRANCH}\n"
+        "ImportError while loading conftest '/home/dev/shop/tests/conftest.py'.\n"
+        "tests/conftest.py:3: in <module>\n    from shop.app import create_app\n"
+        "E   ModuleNotFoundError: No module named 'flask'\n"
     )
 
 
@@ -119,7 +117,7 @@ def hook_answer(runtime: Runtime, command: str, output: str, step: int) -> str:
         "tool_name": "Bash",
         "tool_input": {"command": command},
         "tool_use_id": f"toolu_demo{step:018d}",
-        "error": "Exit code 128\n" + output,
+        "error": "Exit code 4\n" + output,
     }
     answer = run_hook("PostToolUseFailure", json.dumps(event), home=runtime.home)
     if not answer:
@@ -129,7 +127,7 @@ def hook_answer(runtime: Runtime, command: str, output: str, step: int) -> str:
 
 def _commands(advice: str) -> list[str]:
     """Commands that the advice quotes, its placeholder filled in as an agent would."""
-    return [re.sub(r"<[\w-]+>", BRANCH, found) for found in re.findall(r"`(git push[^`]+)`", advice)][:1]
+    return [re.sub(r"<[\w-]+>", TEST.split()[1], found) for found in re.findall(r"`(uv run pytest [^`]+)`", advice)][:1]
 
 
 def _told(out: Console, title: str, tried: list[Tried]) -> None:

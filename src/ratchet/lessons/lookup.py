@@ -10,6 +10,7 @@ import os
 import stat
 
 from ratchet.lessons import exposure
+from ratchet.lessons.restating import restates
 from ratchet.recording import wire
 
 TYPE_CHECKING = False
@@ -47,7 +48,7 @@ SELECT rowid_ FROM lessons WHERE signature IN (SELECT value FROM json_each(?1)) 
 SELECT rowid_ FROM lessons WHERE pattern IN (
 SELECT pattern FROM signatures WHERE pattern <> '' AND signature IN (SELECT value FROM json_each(?1))))"""
 _BY_KEY = """WHERE +l.state = 'active' AND l.id IN (
-SELECT lesson_id FROM triggers WHERE key IN (SELECT value FROM json_each(?1)))"""
+SELECT lesson_id FROM answers WHERE key IN (SELECT value FROM json_each(?1)))"""
 _BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
 ORDER BY w.rank LIMIT ?"""
 _HOW_MANY = "SELECT count(*) FROM (SELECT 1 FROM lessons_words WHERE lessons_words MATCH ? LIMIT ?)"
@@ -68,7 +69,8 @@ def matching(home: str, failure: Row, *, project: str, asked: str = "") -> list[
     known = {str(row["id"]) for row in keyed}
     found = [row for row in _select(home, _BY_SIGNATURE, (signatures,), project) if row["id"] not in known]
     told = keyed + sorted(found, key=_by_evidence)
-    return [row for row in told or _similar(home, template, project) if fits(row, project, asked)]
+    near = told or _similar(home, template, project)
+    return [row for row in near if fits(row, project, asked) and not restates(row, message)]
 
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:
@@ -92,10 +94,8 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
 
 
 def fits(lesson: Row, project: str, asked: str) -> bool:
-    """Whether a lesson that was found has something to say here: not what the message says itself, not about a flag
-    that the command does not have, nor about the folder where the shell stands in the project's own."""
-    if lesson.get("says_itself"):
-        return False
+    """Whether a lesson that was found is about this step: not about a flag that the command does not have, nor about
+    the folder where the shell stands in the project's own."""
     needs = lesson.get("needs")
     if isinstance(needs, str) and needs and asked and needs not in asked:
         return False

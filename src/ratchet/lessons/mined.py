@@ -118,7 +118,7 @@ def _touched_by_keys(store: Store, keys: Iterable[str]) -> set[str]:
     """Lessons that answer one of these findings: however it ended this time speaks for or against them."""
     found: set[str] = set()
     for asked in _batches(sorted(set(keys) - {""})):
-        found |= {str(row["lesson_id"]) for row in store.find("triggers", {"key": ("in", asked)}).rows}
+        found |= {str(row["lesson_id"]) for row in store.find("answers", {"key": ("in", asked)}).rows}
     return found
 
 
@@ -263,7 +263,7 @@ def _evidence(basis: Sequence[Resolution]) -> list[Json]:
 
 def _forget(store: Store, lesson_id: str) -> None:
     """Delete a lesson whose evidence is gone: its sessions, read to their end, say otherwise."""
-    store.delete("triggers", {"lesson_id": lesson_id})
+    store.delete("answers", {"lesson_id": lesson_id})
     store.delete("lessons", {"id": lesson_id})
 
 
@@ -271,5 +271,5 @@ def _write(store: Store, row: Row, held: Row | None) -> None:
     put(store, row, held)
     if held is None or held.get("keys") != row["keys"]:
         lesson_id, keys = str(row["id"]), cast("list[Json]", row["keys"])
-        store.delete("triggers", {"lesson_id": lesson_id})
-        store.insert_new("triggers", [{"key": key, "lesson_id": lesson_id} for key in keys])
+        store.delete("answers", {"lesson_id": lesson_id})
+        store.insert_new("answers", [{"key": key, "lesson_id": lesson_id} for key in keys])

@@ -73,7 +73,7 @@ def _write(store: Store, path: Path) -> None:
             copy.insert_new("lessons", batch)
             named = [row["id"] for row in batch if row.get("keys")]
             if named:
-                copy.insert_new("triggers", store.find("triggers", {"lesson_id": ("in", named)}).rows)
+                copy.insert_new("answers", store.find("answers", {"lesson_id": ("in", named)}).rows)
             patterns.update(row["pattern"] for row in batch if row.get("pattern"))
         known: Json = sorted(patterns, key=str)
         if patterns:

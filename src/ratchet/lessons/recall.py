@@ -20,6 +20,7 @@ from ratchet.failures.signature import TEXT_LIMIT, sign, template_of
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.mining.diagnostics import keys_of
 from ratchet.lessons.ranking import order, rank, words
+from ratchet.lessons.restating import restates
 from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store, Where
 from ratchet.records import Json, Lesson, LessonState, Row
@@ -94,9 +95,9 @@ def recall(
         found |= _new(found, _keyed(store, said, allowed, project))
         found |= _new(found, _exact(store, signature, allowed, project, said))
         if len(found) < wanted:
-            found |= _new(found, _of_pattern(store, signature, allowed, project))
+            found |= _new(found, _of_pattern(store, signature, allowed, project, said))
         if len(found) < wanted:
-            found |= _new(found, _similar(store, template, allowed, project))
+            found |= _new(found, _similar(store, template, allowed, project, said))
     elapsed_ms = (time.perf_counter() - started) * 1000
     return Recalled(lessons=tuple(found.values())[:wanted], searched=searched, elapsed_ms=elapsed_ms)
 
@@ -127,10 +128,10 @@ def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[F
     """Mined lessons for the findings that the text shows, in their order."""
     keys = keys_of(text)
     named: list[Json] = [*keys[:_ASKED_KEYS]]
-    ids: list[Json] = [row["lesson_id"] for row in store.find("triggers", {"key": ("in", named)}).rows] if named else []
+    ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
-    found = _ordered([Found(lesson=each, match="exact", score=1.0) for each in _of_project(rows, project)])
+    found = _ordered([Found(lesson=each, match="exact", score=1.0) for each in _of_project(rows, project, text)])
     return sorted(found, key=lambda each: (each.lesson.state != "active", first[each.id]))
 
 
@@ -140,7 +141,7 @@ def _keys_of(row: Row) -> list[str]:
 
 def _exact(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[Found]:
     rows = store.find("lessons", {**where, "signature": signature}).rows
-    found = _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project)])
+    found = _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project, text)])
     if len(found) > 1:
         # A signature masks quoted names, so lessons for two missing modules share it: those that name others come last.
         asked = set(quoted_names(text))
@@ -149,30 +150,30 @@ def _exact(store: Store, signature: str, where: Where, project: str | None, text
     return found
 
 
-def _of_pattern(store: Store, signature: str, where: Where, project: str | None) -> list[Found]:
+def _of_pattern(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[Found]:
     """Lessons for other signatures that analysis, or a person, holds to be the same failure."""
     held = store.get("signatures", signature)
     pattern = held.get("pattern") if held else None
     if not pattern:
         return []
     rows = store.find("lessons", {**where, "pattern": pattern}).rows
-    return _ordered([Found(lesson=lesson, match="pattern", score=1.0) for lesson in _of_project(rows, project)])
+    return _ordered([Found(lesson=lesson, match="pattern", score=1.0) for lesson in _of_project(rows, project, text)])
 
 
-def _similar(store: Store, template: str, where: Where, project: str | None) -> list[Found]:
+def _similar(store: Store, template: str, where: Where, project: str | None, text: str) -> list[Found]:
     wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS
     rows = store.match("lessons", words(template), where, limit=wanted)
     rows = [row for row in rows if row.get("rule") != "edit"]  # those answer a finding, not a wording
-    lessons = _of_project(rows, project)[:CANDIDATES]
+    lessons = _of_project(rows, project, text)[:CANDIDATES]
     advice = [f"{lesson.head} {lesson.text}" for lesson in lessons]
     hits = rank(template, [lesson.when for lesson in lessons], advice=advice)
     return _ordered([Found(lesson=lessons[position], match="similar", score=score) for score, position in hits])
 
 
-def _of_project(rows: Iterable[Row], project: str | None) -> list[Lesson]:
+def _of_project(rows: Iterable[Row], project: str | None, message: str) -> list[Lesson]:
     """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones;
-    not those that only repeat what the failure's own message says."""
-    told = (row for row in rows if not row.get("says_itself"))
+    not those that only repeat what the failure's own `message` says."""
+    told = (row for row in rows if not restates(row, message))
     return [lesson_of(row) for row in told if project is None or concerns(row, project)]
 
 

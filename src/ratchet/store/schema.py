@@ -161,7 +161,7 @@ _TABLES = (
     ),
     # The findings that a mined lesson answers.
     Table(
-        name="triggers",
+        name="answers",
         key=("key", "lesson_id"),
         columns=(*text("key", "lesson_id"), *_REVISION),
         indexes=(Index(columns=("lesson_id",)),),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ratchet.failures import programs
 from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.generalise import bindings, generalise
 from ratchet.lessons.mining.remedy import PLACE, Remedy
 
 _NOT_THERE = re.compile(
@@ -51,6 +52,7 @@ def named_cause(failed: Call, worked: Call, between: Sequence[Call], piece: Piec
         or _made(failed, worked, between, piece)
         or _blamed(failed, piece)
         or _through(failed, piece)
+        or _wrapped(failed, piece)
         or _waited(failed, worked, between, piece)
     )
 
@@ -240,6 +242,30 @@ def _through(failed: Call, piece: Piece) -> Remedy | None:
         return None
     text = f"`{missing}` is not there as such: run it through `{prefix}`, as in `{' '.join(written)[:120]}`."
     return Remedy(rule="through", text=text, do=piece.exact, reusable=True, form=f"through {missing} {prefix}")
+
+
+def _wrapped(failed: Call, piece: Piece) -> Remedy | None:
+    """The same words behind a runner that brings what was missing: `uv run pytest` for `pytest`."""
+    was = next((each for each in failed.pieces if each.words == piece.words), None)
+    if was is None or was.raw == piece.raw or failed.kind not in _BROUGHT_BY_RUNNERS:
+        return None
+    ran, written = was.raw.split(), piece.raw.split()
+    prefix = written[: -len(ran)]
+    if written[-len(ran) :] != ran or not prefix or prefix[0] in _NO_RUNNERS or "=" in prefix[0]:
+        return None
+    bound = bindings(
+        failed.message, was.raw, failed.target if failed.head in programs.TEST_RUNNERS else "", failed.project
+    )
+    told = " ".join(prefix)
+    text = f"Run it through `{told}`: `{generalise(piece.raw, bound)}` instead of `{generalise(was.raw, bound)}`."
+    return Remedy(rule="through", text=text, do=piece.exact, reusable=True, form=f"through {ran[0]} {told}")
+
+
+# What a runner's environment brings; a test that fails in it, too, is another matter.
+_BROUGHT_BY_RUNNERS = frozenset(
+    ("dependency_missing", "tool_not_found", "resource_missing", "permission", "code_error")
+)
+_NO_RUNNERS = frozenset(("sudo", "doas", "timeout", "time", "nice", "nohup", "env", "xargs"))
 
 
 def _waited(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> Remedy | None:

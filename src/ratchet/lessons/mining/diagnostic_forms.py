@@ -158,6 +158,7 @@ FORMS: tuple[FormRow, ...] = (
         r"<^\s{4,6}(?P<path>\S+_test\.exs):(?P<line>\d+)$",
     ),
     ("python", ": ", r"^(?P<msg>(?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", "py:{said}", _ABOVE_PYTHON),
+    ("pre-commit", "- hook id: ", r"^- hook id: (?P<code>[\w.-]+)(?P<msg>)$", "pre-commit:{code}", ""),
     # -- tools of infrastructure and packages -------------------------------------------------------------------------
     (
         "terraform",

@@ -209,7 +209,9 @@ def _found(
             line = line or int(named.get("line") or named.get("line2") or 0)
         elif form.tool in ("rustc", "mix", "credo", "vitest", "eslint", "ruff", "python"):
             return None
-    if not message and form.tool in ("rspec", "npm", "jest"):
+    if form.tool == "pre-commit":
+        message = lines[at].removeprefix("- ")
+    elif not message and form.tool in ("rspec", "npm", "jest"):
         message = next((text.strip() for text in lines[at + 1 : at + 4] if text.strip()), code)
     if not message and not code:
         return None

@@ -50,7 +50,10 @@ _MAKERS = re.compile(r"\b(?:build|compile|generate|codegen|bundle|setup|init|boo
 _MIGRATES = re.compile(r"\bmigrate\b|\bdb:(?:create|setup)|ecto\.(?:create|setup)|\bcreatedb\b")
 _NO_TABLE = re.compile(r"does not exist|no such table|pending migration|unknown database", re.IGNORECASE)
 _FORMATS = re.compile(r"\b(?:format|fmt|gofmt|rustfmt|prettier|black|isort)\b")
-_UNFORMATTED = re.compile(r"not (?:properly )?formatted|would reformat|formatting|code style issues", re.IGNORECASE)
+_UNFORMATTED = re.compile(
+    r"not (?:properly )?formatted|would reformat|reformatted|formatting|code style issues|modified by this hook",
+    re.IGNORECASE,
+)
 _FREES = re.compile(r"\b(?:stop|kill|pkill|killall|fuser|down|rm)\b")
 _TAKEN = re.compile(r"already (?:allocated|in use|running|bound)|EADDRINUSE|address (?:already )?in use", re.IGNORECASE)
 _PORT = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
@@ -253,7 +256,8 @@ def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
         again = failed.head
     text = f"Run `{steps}` first, then `{again}` again."
     do = " && ".join(act.line for act in acts[-3:])
-    return Remedy(rule="first", text=text, do=do, reusable=not is_code(steps), form=steps)
+    form = "first " + " && ".join(dict.fromkeys(act.head for act in acts[-3:]))
+    return Remedy(rule="first", text=text, do=do, reusable=not is_code(steps), form=form)
 
 
 def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:

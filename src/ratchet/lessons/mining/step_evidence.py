@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, Verdict
+from ratchet.lessons.restating import says
 from ratchet.records import LessonState
 
 _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where the error does not name it
@@ -146,24 +146,5 @@ def _shown(each: StepSeen) -> bool:
 
 
 def _says_itself(worked: Sequence[StepSeen]) -> bool:
-    """Whether the tools' own messages hold every word of the advice that the failed step had not."""
-    said = sum(bool(each.message) and _told(each.text) <= _words(_above_usage(each.message)) for each in worked)
-    return 2 * said > len(worked)
-
-
-_USAGE = re.compile(r"^\s*usage\b", re.IGNORECASE | re.MULTILINE)
-
-
-def _above_usage(message: str) -> str:
-    """An output without its usage text, which lists all that there is and so says nothing."""
-    usage = _USAGE.search(message)
-    return message[: usage.start()] if usage is not None else message
-
-
-def _told(text: str) -> set[str]:
-    """The words that an advice quotes."""
-    return _words(" ".join(text.split("`")[1::2]))
-
-
-def _words(text: str) -> set[str]:
-    return {word.strip(".,:;()'\"`<>[]") for word in text.split()} - {""}
+    """Whether the tools' own messages say the remedy, most times that it was met."""
+    return 2 * sum(says(each.text, each.message) for each in worked) > len(worked)
