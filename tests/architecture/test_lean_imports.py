@@ -19,6 +19,8 @@ SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
     "errors",
     "failures",
+    "failures.diagnostic_forms",
+    "failures.diagnostics",
     "failures.excerpt",
     "failures.intent",
     "failures.kinds",
@@ -51,9 +53,6 @@ LEAN = {
     "lessons.exposure",
     "lessons.fence",
     "lessons.lookup",
-    "lessons.mining",
-    "lessons.mining.diagnostic_forms",
-    "lessons.mining.diagnostics",
     "lessons.ranking",
     "lessons.ranking_containment",
     "lessons.ranking_words",

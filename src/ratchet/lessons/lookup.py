@@ -75,7 +75,7 @@ def matching(home: str, failure: Row, *, project: str, asked: str = "") -> list[
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:
     """Lessons for the findings of an output, in the order in which it shows them."""
-    from ratchet.lessons.mining.diagnostics import keys_of
+    from ratchet.failures.diagnostics import keys_of
 
     keys = keys_of(message)
     try:

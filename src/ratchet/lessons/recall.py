@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from ratchet.failures.diagnostics import keys_of
 from ratchet.failures.excerpt import error_lines
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign, template_of
 from ratchet.lessons.exposure import concerns
-from ratchet.lessons.mining.diagnostics import keys_of
 from ratchet.lessons.ranking import order, rank, words
 from ratchet.lessons.restating import restates
 from ratchet.lessons.rows import lesson_of

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ratchet.failures.diagnostics import Diagnostic, diagnostics
 from ratchet.lessons.mining.calls import Call
-from ratchet.lessons.mining.diagnostics import Diagnostic, diagnostics
 from ratchet.lessons.mining.hunks import Hunk, defined, features, hunks_of, points, words_of
 
 WINDOW_CALLS = 40  # later is another matter

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
+from ratchet.failures.diagnostics import Diagnostic
 from ratchet.lessons.mining.calls import Call
-from ratchet.lessons.mining.diagnostics import Diagnostic
 
 NEAR_LINES = 3  # a finding's line and the hunk that mends it: edits above it move it by a few
 _DIFFED_LINES = 80  # longer texts without line numbers are one hunk: comparing them line by line is quadratic

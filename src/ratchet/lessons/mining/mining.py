@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ratchet.failures.diagnostics import diagnostics
 from ratchet.lessons.mining.calls import Call, Piece, calls_of
 from ratchet.lessons.mining.causes import unresolved
-from ratchet.lessons.mining.diagnostics import diagnostics
 from ratchet.lessons.mining.findings import Ended, ended
 from ratchet.lessons.mining.habits import form_of
 from ratchet.lessons.mining.remedies import Remedy, Rule, remedy

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.lessons.mining.diagnostics import diagnostics, keys_of, masked
+from ratchet.failures.diagnostics import diagnostics, keys_of, masked
 
 
 def _read() -> dict[str, tuple[str, list[tuple[str, str, int]]]]:

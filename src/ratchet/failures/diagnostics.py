@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
+from ratchet.failures.diagnostic_forms import FORMS
 from ratchet.failures.excerpt import error_lines as excerpt
 from ratchet.failures.excerpt import plain
-from ratchet.lessons.mining.diagnostic_forms import FORMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
