@@ -24,12 +24,16 @@ _SWAP_WAIT_S = 5.0  # whoever holds a folder's lock as `swap` does has it for mi
 _LOOK_S = 0.01
 
 
-def read(path: FilePath) -> bytes | None:
-    """The content of a file; None if there is none. Raises BackendError, Refused for what is no regular file."""
+def read(path: FilePath, *, folder: int | None = None) -> bytes | None:
+    """The content of a file; None if there is none. With an open `folder`, the path is a name in it and no link is
+    followed. Raises BackendError, Refused for what is no regular file."""
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
+    flags |= 0 if folder is None else os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):  # a pipe may have no end
+        mode = os.stat(path, dir_fd=folder, follow_symlinks=folder is None).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe may have no end
             raise Refused(f"{path} is no regular file; it is left as it is: put a file in its place, then try again")
-        with open(path, "rb") as file:
+        with open(os.open(path, flags, dir_fd=folder), "rb") as file:
             return file.read()
     except FileNotFoundError:
         return None
@@ -55,57 +59,60 @@ def version_of(content: bytes | None) -> str:
     return ABSENT if content is None else hashlib.sha256(content).hexdigest()
 
 
-def swap(path: FilePath, version: str, content: bytes | None, *, mode: int | None = None, follow: bool = True) -> None:
+def swap(
+    path: FilePath, version: str, content: bytes | None, *, mode: int | None = None, folder: int | None = None
+) -> None:
     """Replace a file (None: delete it) if it is still at `version`, with the guarantee of `replace`.
 
     Two of us never overwrite each other: a lock on the folder, which leaves nothing behind. An editor takes no lock;
     what it saves in the microseconds between the last look and the replacement is lost, as between any two editors.
     Raises Conflict, BackendError, and Refused for what is no regular file; nothing is then written.
     """
-    real = os.path.realpath(path) if follow else os.fspath(path)
-    folder = os.path.dirname(os.path.abspath(real))
-    busy = Conflict(f"another process keeps {folder} locked; nothing was written: try again")
+    real = os.path.realpath(path) if folder is None else os.fspath(path)
+    place = os.path.dirname(os.path.abspath(real)) if folder is None else folder
+    busy = Conflict(f"another process keeps the folder of {path} locked; nothing was written: try again")
     try:
-        with Locked(folder, busy, wait_s=_SWAP_WAIT_S):
-            if version_of(read(real)) != version:
+        with Locked(place, busy, wait_s=_SWAP_WAIT_S):
+            if version_of(read(real, folder=folder)) != version:
                 raise Conflict(
                     f"{path} was changed by somebody else meanwhile; nothing was written: look and try again"
                 )
             if content is not None:
-                replace(real, content, mode=mode, follow=follow)
+                replace(real, content, mode=mode, folder=folder)
             elif version != ABSENT:
-                os.unlink(real)
+                os.unlink(real, dir_fd=folder)
     except OSError as error:
         raise BackendError(
             f"{real} cannot be written ({error.strerror}); nothing changed: give write access to it and its folder"
         ) from error
 
 
-def replace(path: FilePath, content: bytes, *, mode: int | None = None, follow: bool = True) -> None:
+def replace(path: FilePath, content: bytes, *, mode: int | None = None, folder: int | None = None) -> None:
     """Write a file whole or not at all: a reader, a crash or a full disk finds the old content or all of the new.
 
-    Links are followed, unless `follow` is off: then a link is replaced. Owner and permissions stay as they are; `mode`
-    sets other permissions. A new file gets those that the umask leaves. Raises OSError.
+    Links are followed. With an open `folder`, the path is a name in it, wherever that folder is moved meanwhile, and a
+    link of that name is replaced. Owner and permissions stay as they are; `mode` sets other permissions. A new file
+    gets those that the umask leaves. Raises OSError.
     """
-    real = os.path.realpath(path) if follow else os.fspath(path)
+    real = os.path.realpath(path) if folder is None else os.fspath(path)
     try:
-        held = os.stat(real, follow_symlinks=follow)
+        held = os.stat(real, dir_fd=folder, follow_symlinks=folder is None)
     except FileNotFoundError:
         held = None
-    scratch = _written(real, content, 0o666 if held is None and mode is None else 0o600, durable=True)
+    scratch = _written(real, content, 0o666 if held is None and mode is None else 0o600, durable=True, folder=folder)
     try:
         if held is not None and sys.platform != "win32" and (held.st_uid, held.st_gid) != (os.geteuid(), os.getegid()):
             try:  # noqa: SIM105  (a hook needs no contextlib)
-                os.chown(scratch, held.st_uid, held.st_gid)
+                os.chown(scratch, held.st_uid, held.st_gid, dir_fd=folder)
             except PermissionError:  # only root may give a file away; then it becomes ours
                 pass
         if mode is None and held is not None:
             mode = stat.S_IMODE(held.st_mode)
         if mode is not None:
-            os.chmod(scratch, mode)
-        os.replace(scratch, real)
+            os.chmod(scratch, mode, dir_fd=folder)
+        os.replace(scratch, real, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        os.unlink(scratch)
+        os.unlink(scratch, dir_fd=folder)
         raise
 
 
@@ -128,10 +135,11 @@ def settled(path: FilePath, content: bytes) -> bytes:
     return content
 
 
-def _written(path: str, content: bytes, mode: int, *, durable: bool) -> str:
+def _written(path: str, content: bytes, mode: int, *, durable: bool, folder: int | None = None) -> str:
     """A new file beside `path` that holds the content."""
     scratch = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.ratchet")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), mode)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(scratch, flags, mode, dir_fd=folder)
     try:
         with open(descriptor, "wb") as file:
             file.write(content)
@@ -139,7 +147,7 @@ def _written(path: str, content: bytes, mode: int, *, durable: bool) -> str:
             if durable:
                 os.fsync(descriptor)
     except BaseException:
-        os.unlink(scratch)
+        os.unlink(scratch, dir_fd=folder)
         raise
     return scratch
 
@@ -162,7 +170,8 @@ def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool |
 
 class Locked:
     """`with Locked(path, busy):` one process, and one thread of it, at a time. A file is made where it is missing, and
-    its folder; a folder leaves nothing behind. Where there are no locks, everybody may go on.
+    its folder; a folder, by its path or an open one, leaves nothing behind. Where there are no locks, everybody may go
+    on.
 
     Raises `busy` when the lock was not had within `wait_s`, or as soon as `stopped()`.
     """
@@ -171,13 +180,14 @@ class Locked:
 
     def __init__(
         self,
-        path: FilePath,
+        path: FilePath | int,
         busy: RatchetError,
         *,
         wait_s: float = 0.0,
         stopped: Callable[[], bool] | None = None,
     ) -> None:
-        self._path, self._busy, self._wait_s, self._stopped = os.fspath(path), busy, wait_s, stopped
+        self._path = path if isinstance(path, int) else os.fspath(path)
+        self._busy, self._wait_s, self._stopped = busy, wait_s, stopped
         self._descriptor = -1
 
     def __enter__(self) -> None:
@@ -197,13 +207,16 @@ class Locked:
         self._descriptor = descriptor
 
     def _opened(self) -> int:
-        if os.path.isdir(self._path):
-            try:
-                return os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-            except PermissionError:  # Windows opens no folder, and some may be written but not read
-                return -1
+        flags = getattr(os, "O_CLOEXEC", 0)
+        try:
+            if isinstance(self._path, int):
+                return os.open(".", os.O_RDONLY | flags, dir_fd=self._path)
+            if os.path.isdir(self._path):
+                return os.open(self._path, os.O_RDONLY | flags)
+        except PermissionError:  # Windows opens no folder, and some may be written but not read
+            return -1
         os.makedirs(os.path.dirname(os.path.abspath(self._path)), mode=0o700, exist_ok=True)
-        return os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | flags, 0o600)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._descriptor >= 0:

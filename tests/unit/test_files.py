@@ -23,11 +23,16 @@ def test_a_replaced_file_keeps_its_mode_and_the_link_that_leads_to_it(tmp_path: 
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "real"]
 
 
-def test_a_link_is_replaced_where_it_is_not_to_be_followed(tmp_path: Path) -> None:
+def test_in_an_open_folder_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_bytes(b"old")
     link.symlink_to(real)
-    files.replace(link, b"new", follow=False)
+    folder = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(Refused):
+        files.read("link", folder=folder)
+    files.replace("link", b"new", folder=folder)
+    files.swap("real", files.version_of(b"old"), b"old", folder=folder)
+    os.close(folder)
     assert (real.read_bytes(), link.read_bytes(), link.is_symlink()) == (b"old", b"new", False)
 
 

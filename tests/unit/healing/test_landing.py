@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 import subprocess
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,6 +79,71 @@ def test_nothing_is_written_outside_the_project(project: Path, path: str) -> Non
     with pytest.raises(Refused):
         apply(project, change(path, None, b"x\n"))
     assert sorted(each.name for each in project.iterdir()) == ["calc.py", "link"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".GIT/hooks/post-checkout", "a/.Git/config", ".git./config", "GIT~1/config", ".g\u200cit/config", ".git::$DATA"],
+)
+def test_what_some_disk_takes_for_a_repository_is_not_written_to(project: Path, path: str) -> None:
+    with pytest.raises(Refused):
+        apply(project, change(path, None, b"x\n"))
+    assert [each.name for each in project.iterdir()] == ["calc.py"]
+
+
+CALLS = ("open", "stat", "lstat", "mkdir", "chmod", "chown", "replace", "rename", "unlink")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(None, AFTER), (BEFORE, AFTER), (BEFORE, None)], ids=["new", "changed", "removed"]
+)
+def test_a_folder_that_becomes_a_link_at_any_moment_leads_nowhere(
+    project: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, after: bytes | None
+) -> None:
+    """Before each call of the system in its turn, somebody puts a link in the place of the folder."""
+    outside = project.parent / "outside"
+    outside.mkdir()
+    real = {name: getattr(os, name) for name in CALLS}
+    turn = left = 0
+
+    def told(name: str, *given: object, **named: object) -> object:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            real["rename"](project / "sub", project / "was")
+            os.symlink(outside, project / "sub")
+        return real[name](*given, **named)
+
+    while left <= 0:
+        turn = left = turn + 1
+        shutil.rmtree(project)
+        for folder in (outside, project / "sub"):
+            folder.mkdir(parents=True, exist_ok=True)
+            if before is not None:
+                (folder / "calc.py").write_bytes(before)
+        with monkeypatch.context() as patch:
+            for name in CALLS:
+                patch.setattr(os, name, partial(told, name))
+            with contextlib.suppress(Refused, Conflict):
+                apply(project, change("sub/calc.py", before, after))
+        assert [(each.name, each.read_bytes()) for each in outside.iterdir()] == [("calc.py", before)] * bool(before)
+    assert turn > 8
+
+
+def test_what_was_written_before_a_link_was_met_is_put_back(project: Path) -> None:
+    (project / "link").symlink_to(project.parent)
+    todo = [(change(), BEFORE, AFTER), (change("link/x.py", None, b"x"), None, b"x")]
+    with pytest.raises(Refused):
+        files._written(project, todo)
+    assert (project / "calc.py").read_bytes() == BEFORE
+
+
+def test_a_pipe_or_a_link_in_place_of_the_file_is_refused(project: Path) -> None:
+    os.mkfifo(project / "pipe.py")
+    (project / "link.py").symlink_to(project / "calc.py")
+    for name in ("pipe.py", "link.py"):
+        with pytest.raises(Refused):
+            apply(project, change(name))
 
 
 def test_two_processes_that_apply_to_one_file_both_count(project: Path) -> None:

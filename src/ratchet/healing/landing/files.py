@@ -6,15 +6,18 @@ lines nothing is written at all.
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ratchet import files
-from ratchet.errors import BackendError, Conflict, Refused
+from ratchet.errors import BackendError, Conflict, RatchetError, Refused
 from ratchet.healing.patches import carried_over
 from ratchet.sandbox.command import FileChange
+from ratchet.sandbox.git import names_repository
 
 _WAIT_S = 60.0  # writing a project's files takes seconds at most
 _TRIES = 3  # an editor that saves at this very moment is done by the second
@@ -67,9 +70,9 @@ def _written(project: Path, todo: Sequence[tuple[FileChange, bytes | None, bytes
         for change, held, new in todo:
             _swap(project, change, held, new)
             done.append((change, held, new))
-    except (Conflict, BackendError, OSError) as error:
+    except (RatchetError, OSError) as error:
         for change, held, new in reversed(done):
-            with suppress(Conflict):  # changed again already: that edit counts
+            with suppress(RatchetError, OSError):  # changed again already: that edit counts
                 _swap(project, change, new, held)
         if isinstance(error, OSError):
             raise BackendError(f"{error.filename}: {error.strerror}; nothing was applied") from error
@@ -79,17 +82,15 @@ def _written(project: Path, todo: Sequence[tuple[FileChange, bytes | None, bytes
 
 def _swap(project: Path, change: FileChange, held: bytes | None, new: bytes | None) -> None:
     """Replace a file's content if it is still what it was."""
-    path = _beneath(project, change.path)
-    if new is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    files.swap(path, files.version_of(held), new, mode=_mode(path, change), follow=False)
+    with _folder(project, change.path, make=new is not None) as (folder, name):
+        files.swap(name, files.version_of(held), new, mode=_mode(folder, name, change), folder=folder)
 
 
-def _mode(path: Path, change: FileChange) -> int | None:
+def _mode(folder: int, name: str, change: FileChange) -> int | None:
     """The permissions to give; None for those that the file has."""
     executable = bool((change.after_mode or change.before_mode) & 0o111)
     try:
-        bits = stat.S_IMODE(path.stat().st_mode)
+        bits = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return 0o755 if executable else 0o644
     if change.before_mode == change.after_mode:
@@ -98,21 +99,43 @@ def _mode(path: Path, change: FileChange) -> int | None:
 
 
 def _content(project: Path, path: str) -> bytes | None:
-    found = _beneath(project, path)
     try:
-        return files.read(found)
-    except (BackendError, Refused) as error:
+        with _folder(project, path) as (folder, name):
+            return files.read(name, folder=folder)
+    except FileNotFoundError:
+        return None
+    except BackendError as error:
         raise Refused(f"{path} is not a plain file ({error}): nothing was applied") from error
 
 
-def _beneath(project: Path, path: str) -> Path:
-    """The place of a path in the project; no link on the way, nor at its end. Raises Refused."""
-    parts = path.split("/")
-    if not path or any(part in ("", ".", "..", ".git") for part in parts):
+@contextmanager
+def _folder(project: Path, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """The open folder of a path in the project, and the path's name in it.
+
+    Each folder on the way is opened by its name in the one before, and never through a link: what is swapped for a link
+    meanwhile leads nowhere. `make`: those that are missing are made. Raises Refused, FileNotFoundError.
+    """
+    *above, name = path.split("/")
+    if any(part in ("", ".", "..") or names_repository(part) for part in (*above, name)):
         raise Refused(f"{path!r} is no path within the project: nothing was applied")
-    at = project
-    for part in parts:
-        at = at / part
-        if at.is_symlink():
-            raise Refused(f"{path} leads through a link: nothing was applied")
-    return at
+    with ExitStack() as closing:
+        held = _opened(closing, project, None)
+        for part in above:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=held)
+            try:
+                held = _opened(closing, part, held)
+            except OSError as error:
+                if error.errno not in (errno.ENOTDIR, errno.ELOOP):
+                    raise
+                raise Refused(f"{path} leads through a link or a file: nothing was applied") from error
+        yield held, name
+
+
+def _opened(closing: ExitStack, place: str | Path, within: int | None) -> int:
+    # A folder that may be searched but not read is good enough where the system can open it as that.
+    flags = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor = os.open(place, flags if within is None else flags | os.O_NOFOLLOW, dir_fd=within)
+    closing.callback(os.close, descriptor)
+    return descriptor
