@@ -136,7 +136,7 @@ class Held:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
     """A change of some keys of a target, complete enough to be undone by another process after a crash: write it down
-    (`edits.edit_row`) before it is applied.
+    (`records.as_row`) before it is applied.
 
     A key that is missing from `before` did not exist; one missing from `after` is taken out. `version` is what the
     edit was planned on, `result` what the target is at once it is applied, `undo` the target's own JSON for an exact

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, TypeVar, cast
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -307,14 +319,13 @@ def to_row(outcome: Outcome) -> Row:
 
 def outcome_of(row: Row) -> Outcome:
     """The outcome that a row holds. Fields of a newer version are ignored."""
-    known = {name: row[name] for name in _OUTCOME_FIELDS if row.get(name) is not None}
-    for name, kind, names in (("failure", Failure, _FAILURE_FIELDS), ("step", Step, _STEP_FIELDS)):
-        nested = known.get(name)
-        if isinstance(nested, dict):
-            held = {key: nested[key] for key in names if nested.get(key) is not None}
-            known[name] = kind(**{names[0]: "", **held})  # type: ignore[arg-type, assignment]
-    known["ok"] = bool(known["ok"])  # a database's 0 and 1
-    return Outcome(**known)  # type: ignore[arg-type]
+    failure, step = row.get("failure"), row.get("step")
+    return record_of(
+        Outcome,
+        row,
+        failure=record_of(Failure, {"message": "", **failure}) if isinstance(failure, dict) else failure,
+        step=record_of(Step, {"tool": "", **step}) if isinstance(step, dict) else step,
+    )
 
 
 def _present(value: Failure | Step) -> dict[str, Json]:
@@ -323,8 +334,6 @@ def _present(value: Failure | Step) -> dict[str, Json]:
 
 
 _OUTCOME_FIELDS = tuple(f.name for f in fields(Outcome))
-_FAILURE_FIELDS = tuple(f.name for f in fields(Failure))
-_STEP_FIELDS = tuple(f.name for f in fields(Step))
 
 
 @functools.cache
@@ -334,13 +343,49 @@ def names_of(kind: type[DataclassInstance]) -> tuple[str, ...]:
 
 
 def as_row(record: DataclassInstance) -> Row:
-    """A record as a row: tuples become lists."""
-    return cast("Row", {name: [*held] if isinstance(held, tuple) else held for name, held in asdict(record).items()})
+    """A record as a row: records within it become objects, tuples lists."""
+    return {name: _plain(getattr(record, name)) for name in names_of(type(record))}
 
 
 def record_of(kind: type[T], row: Json | Mapping[str, Json], **given: object) -> T:
-    """The record that a row holds: lists become tuples, fields of a newer version are ignored. What is `given` counts
-    instead of what the row says."""
-    assert isinstance(row, Mapping)
-    known = {name: row[name] for name in names_of(cast("type[DataclassInstance]", kind)) if row.get(name) is not None}
-    return kind(**{name: tuple(held) if isinstance(held, list) else held for name, held in known.items()} | given)
+    """The record that a row holds, with the records within it. Fields of a newer version are ignored; None means the
+    default. What is `given` counts instead of what the row says. Raises TypeError where a required field is missing."""
+    if not isinstance(row, Mapping):
+        raise TypeError(f"{kind.__name__} is read from an object, not from {row!r:.40}")
+    held = {
+        name: value if read is None else read(value)
+        for name, read in _readers(cast("Hashable", kind)).items()
+        if name not in given and (value := row.get(name)) is not None
+    }
+    return kind(**held | given)
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, tuple | list):
+        return [*map(_plain, value)]
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return as_row(value) if is_dataclass(value) and not isinstance(value, type) else cast("Json", value)
+
+
+@functools.cache
+def _readers(kind: Hashable) -> dict[str, Callable[[Json], object] | None]:
+    hints = get_type_hints(kind)
+    return {name: _reader(hints[name]) for name in names_of(cast("type[DataclassInstance]", kind))}
+
+
+def _reader(hint: object) -> Callable[[Json], object] | None:
+    """From the JSON of a field's type to its value; None where they are the same."""
+    within = [each for each in get_args(hint) if each not in (type(None), Ellipsis)]
+    if get_origin(hint) is tuple:
+        read = _reader(within[0]) if len(set(within)) == 1 else None
+        return (lambda value: tuple(map(read, cast("list[Json]", value)))) if read else _tuple
+    if get_origin(hint) in (Union, UnionType) and len(within) == 1:
+        return _reader(within[0])
+    if isinstance(hint, type) and is_dataclass(hint):
+        return functools.partial(record_of, hint)
+    return bool if hint is bool else None  # a database has 0 and 1
+
+
+def _tuple(value: Json) -> object:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value

@@ -19,7 +19,7 @@ from ratchet.improving.targets.file import FileTarget
 from ratchet.improving.targets.functions import FunctionTarget
 from ratchet.improving.targets.mapping import MappingTarget
 from ratchet.ports import Target
-from ratchet.records import Json
+from ratchet.records import Json, as_row
 from ratchet.store.sqlite import SqliteStore
 
 Person = Callable[[dict[str, Json]], None]
@@ -187,7 +187,7 @@ def test_restoring_twice_or_what_was_never_applied_is_nothing_more(built: Built)
 def test_an_edit_survives_being_written_down(built: Built) -> None:
     target, _ = built
     edit = target.plan({"timeout": "40", "extra": "60"})
-    written = edits.edit_of(json.loads(json.dumps(edits.edit_row(edit))))
+    written = edits.edit_of(json.loads(json.dumps(as_row(edit))))
     assert written == edit
     target.apply(written)
     target.restore(written)

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from ratchet import ids
 from ratchet.errors import Conflict, NotFound
-from ratchet.evolving.bench.benchmark import Agent, Evaluation
-from ratchet.evolving.candidate import Candidate, Evolution, Report
+from ratchet.evolving.bench.benchmark import Evaluation
+from ratchet.evolving.candidate import Candidate, Evolution
 from ratchet.ports import Store
-from ratchet.records import Json, Row, as_row, names_of, record_of
+from ratchet.records import Json, Row, as_row, record_of
 from ratchet.store.paging import rows_of
 from ratchet.store.timeline import note
 
@@ -32,7 +32,7 @@ def begin(store: Store, made: Evolution, baseline: Candidate) -> Evolution:
     now = time.time()
     held = replace(made, started_at=now, incumbent=baseline.id, revision=1)
     with store.transaction():
-        store.insert_new("evolutions", [_evolution_row(held)])
+        store.insert_new("evolutions", [as_row(held)])
         store.insert_new("candidates", [as_row(replace(baseline, run=held.id, created_at=now, revision=1))])
         note(store, "evolution", held.id, "started", now, benchmark=held.benchmark, proposer=held.proposer)
     return held
@@ -46,7 +46,7 @@ def write(store: Store, held: Evolution, verb: str = "", **changes: object) -> E
     """Store a run with these changes, and `verb` as an event of it. Raises Conflict."""
     moved = replace(held, **changes)  # type: ignore[arg-type]
     with store.transaction():
-        if not store.swap("evolutions", held.id, held.revision, _evolution_row(moved)):
+        if not store.swap("evolutions", held.id, held.revision, as_row(moved)):
             raise Conflict(f"evolve run {held.id} is moved by another process; wait for it to end")
         if verb:
             note(store, "evolution", held.id, verb, time.time(), state=moved.state, reason=moved.reason)
@@ -58,12 +58,12 @@ def evolution(store: Store, run: str) -> Evolution:
     row = store.get("evolutions", run)
     if row is None:
         raise NotFound(f"no evolve run {run}; `ratchet evolve list` names those that there are")
-    return _evolution_of(row)
+    return record_of(Evolution, row)
 
 
 def listed(store: Store, *, limit: int | None = None) -> list[Evolution]:
     """Runs, newest first."""
-    return [_evolution_of(row) for row in store.find("evolutions", order=("-started_at",), limit=limit).rows]
+    return [record_of(Evolution, row) for row in store.find("evolutions", order=("-started_at",), limit=limit).rows]
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
@@ -115,26 +115,8 @@ def evaluations(store: Store, run: str, *, limit: int | None = None) -> Iterator
 
 
 def evaluation_row(made: Evaluation) -> Row:
-    row: Row = {}
-    for name in names_of(Evaluation):
-        value = getattr(made, name)
-        if value not in ("", ()):
-            row[name] = [*value] if isinstance(value, tuple) else value
-    return row
+    return {name: value for name, value in as_row(made).items() if value not in ("", [])}
 
 
 def evaluation_of(row: Row) -> Evaluation:
     return record_of(Evaluation, row)
-
-
-# -- as they are stored ------------------------------------------------------------------------------------------------
-
-
-def _evolution_row(held: Evolution) -> Row:
-    return {**as_row(held), "agent": as_row(held.agent), "report": None if held.report is None else as_row(held.report)}
-
-
-def _evolution_of(row: Row) -> Evolution:
-    report = row.get("report")
-    made = record_of(Report, report) if isinstance(report, dict) else None
-    return record_of(Evolution, row, agent=record_of(Agent, row["agent"]), report=made)

@@ -12,9 +12,9 @@ from typing import cast
 
 from ratchet import ids
 from ratchet.errors import Conflict, NotFound
-from ratchet.healing.episode import Attempt, Budget, Counts, Episode, Memo, Task, Verdict
+from ratchet.healing.episode import Attempt, Budget, Episode, Memo, Task
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, Row, as_row, names_of, record_of
+from ratchet.records import Json, Row, as_row, record_of
 from ratchet.sandbox.command import FileChange
 from ratchet.store.timeline import note
 
@@ -91,7 +91,7 @@ def keep(store: Store, attempt: Attempt, verb: str, **about: Json) -> Attempt:
     with store.transaction():
         key = (attempt.episode, str(attempt.n))
         held = store.get("attempts", key) or {}
-        _swap(store, "attempts", key, held, {**held, **_attempt_row(attempt), **about})
+        _swap(store, "attempts", key, held, {**held, **as_row(attempt), **about})
         note(store, "attempt", f"{attempt.episode}/{attempt.n}", verb, time.time(), reason=attempt.reason)
     return attempt
 
@@ -124,7 +124,7 @@ def _episodes_of(store: Store, rows: Iterable[Row]) -> list[Episode]:
 def attempts(store: Store, episode_id: str, *, dropped: bool = False) -> list[Attempt]:
     """Attempts in order; those that a person went back behind only when asked for."""
     rows = store.find("attempts", {"episode": episode_id}, order=("n",)).rows
-    return [each for each in map(_attempt_of, rows) if dropped or each.status != "dropped"]
+    return [each for each in (record_of(Attempt, row) for row in rows) if dropped or each.status != "dropped"]
 
 
 def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
@@ -253,51 +253,12 @@ def _swap(store: Store, table: str, key: str | tuple[str, ...], held: Row, row: 
 
 
 def _episode_row(held: Episode) -> Row:
-    row = cast("Row", {name: getattr(held, name) for name in names_of(Episode) if name not in _NESTED})
-    return {
-        **row,
-        "task": held.task.id,
-        "folder": held.task.folder,
-        "signature": held.first.signature if held.first else "",
-        "work": as_row(held.task),
-        "budget": as_row(held.budget),
-        "first": None if held.first is None else _verdict_row(held.first),
-        "lessons": [as_row(each) for each in held.lessons],
-        "learnt": [*held.learnt],
-    }
-
-
-_NESTED = ("attempts", "task", "budget", "first", "lessons", "learnt")
+    first = held.first and replace(held.first, output=held.first.output[-_OUTPUT_CHARS:])
+    row = as_row(replace(held, attempts=(), first=first))
+    del row["attempts"]
+    signature = first.signature if first else ""
+    return {**row, "task": held.task.id, "folder": held.task.folder, "signature": signature, "work": row["task"]}
 
 
 def _episode_of(row: Row) -> Episode:
-    plain = {name: row[name] for name in names_of(Episode) if name not in _NESTED and row.get(name) is not None}
-    first = row.get("first")
-    return Episode(
-        **plain,  # type: ignore[arg-type]
-        task=record_of(Task, row["work"]),
-        budget=record_of(Budget, row["budget"]),
-        first=_verdict_of(first) if isinstance(first, dict) else None,
-        lessons=tuple(record_of(Lesson, each) for each in cast("list[Json]", row.get("lessons") or [])),
-        learnt=tuple(map(str, cast("list[Json]", row.get("learnt") or []))),
-    )
-
-
-def _attempt_row(held: Attempt) -> Row:
-    return cast("Row", {**as_row(held), "memo": dict(held.memo)})
-
-
-def _attempt_of(row: Row) -> Attempt:
-    return record_of(Attempt, row)
-
-
-def _verdict_row(held: Verdict) -> Row:
-    row = as_row(held)
-    row["output"] = held.output[-_OUTPUT_CHARS:]
-    row["tests"] = None if held.tests is None else as_row(held.tests)
-    return row
-
-
-def _verdict_of(row: Row) -> Verdict:
-    tests = row.get("tests")
-    return record_of(Verdict, row, tests=record_of(Counts, tests) if tests else None)
+    return record_of(Episode, row, task=record_of(Task, row["work"]))

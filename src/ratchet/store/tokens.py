@@ -13,7 +13,7 @@ from typing import Literal, cast, get_args
 
 from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.ports import Store
-from ratchet.records import Json, Row
+from ratchet.records import Row, record_of
 
 Scope = Literal["read", "write", "run"]
 """`read` sees, `write` records and decides, `run` starts tasks. None of them includes another."""
@@ -82,25 +82,15 @@ class TokenBook:
             held = {**held, "revoked_at": time.time()}
             if not store.swap("access_tokens", name, _revision(held), held):
                 raise Conflict(f"token {name} was changed by another process; try again")
-        return _token_of(held)
+        return record_of(Token, held)
 
     def counting(self) -> list[Token]:
         """The tokens that open something now."""
-        return [_token_of(row) for row in self._store().find("access_tokens", {"revoked_at": 0.0}).rows]
+        return [record_of(Token, row) for row in self._store().find("access_tokens", {"revoked_at": 0.0}).rows]
 
     def list(self) -> list[Token]:
         """All tokens, by name, revoked ones included."""
-        return [_token_of(row) for row in self._store().find("access_tokens", order=("name",)).rows]
-
-
-def _token_of(row: Row) -> Token:
-    return Token(
-        name=str(row["name"]),
-        scopes=cast("tuple[Scope, ...]", tuple(cast("list[Json]", row.get("scopes") or []))),
-        hash=str(row.get("hash") or ""),
-        created_at=float(cast(float, row.get("created_at") or 0.0)),
-        revoked_at=float(cast(float, row.get("revoked_at") or 0.0)),
-    )
+        return [record_of(Token, row) for row in self._store().find("access_tokens", order=("name",)).rows]
 
 
 def _revision(row: Row) -> int:

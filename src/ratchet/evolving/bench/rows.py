@@ -112,5 +112,4 @@ def _row(held: BenchRun) -> Row:
 
 
 def _of(row: Row) -> BenchRun:
-    agent = record_of(Agent, row["under_test"])
-    return record_of(BenchRun, row, agent=agent, agent_name=str(row["agent"]))
+    return record_of(BenchRun, row, agent=record_of(Agent, row["under_test"]), agent_name=str(row["agent"]))

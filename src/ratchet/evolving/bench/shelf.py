@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 from ratchet import files
 from ratchet.errors import Conflict, NotFound, StoreError
 from ratchet.evolving.bench import shipped
-from ratchet.evolving.bench.benchmark import Benchmark, BenchTask
+from ratchet.evolving.bench.benchmark import Benchmark
 from ratchet.evolving.bench.importing import checked_name
-from ratchet.records import Json
+from ratchet.records import Json, record_of
 
 FORMAT = 1
 
@@ -77,11 +76,4 @@ class BenchShelf:
 def _benchmark(held: Mapping[str, Json]) -> Benchmark:
     if held.get("format") != FORMAT:
         raise ValueError(f"it has format {held.get('format')!r}, this Ratchet reads {FORMAT}")
-    tasks = cast("list[Mapping[str, Json]]", held["tasks"])
-    return Benchmark(name=str(held["name"]), title=str(held["title"]), tasks=tuple(map(_task, tasks)))
-
-
-def _task(held: Mapping[str, Json]) -> BenchTask:
-    known = {each.name for each in fields(BenchTask)}
-    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in held.items() if name in known}
-    return BenchTask(**plain)  # type: ignore[arg-type]
+    return record_of(Benchmark, held)

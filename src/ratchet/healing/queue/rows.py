@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast, get_args
 
 from ratchet import ids
@@ -17,7 +17,7 @@ from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Budget, EpisodeStatus
 from ratchet.ports import Page, Store
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, as_row, record_of
 from ratchet.store.timeline import note
 
 TaskKind = Literal["heal", "compare"]
@@ -93,7 +93,7 @@ def show(store: Store, task_id: str) -> QueuedTask:
     row = store.get("queue", task_id)
     if row is None:
         raise NotFound(f"no task {task_id}; GET /v1/tasks lists those that there are")
-    return _task(row)
+    return record_of(QueuedTask, row)
 
 
 def page(
@@ -102,7 +102,7 @@ def page(
     """Tasks, newest first, and the cursor of what follows."""
     where: dict[str, Json | tuple[str, Json]] = {} if state is None else {"state": state}
     found: Page = store.find("queue", where, order=("-created_at",), limit=limit, cursor=cursor)
-    return [_task(row) for row in found.rows], found.cursor
+    return [record_of(QueuedTask, row) for row in found.rows], found.cursor
 
 
 def claim(store: Store, server: str, *, lease_s: float = LEASE_S) -> QueuedTask | None:
@@ -111,7 +111,7 @@ def claim(store: Store, server: str, *, lease_s: float = LEASE_S) -> QueuedTask 
     free: dict[str, Json | tuple[str, Json]] = {"lease_until": ("<=", now)}
     for state in ("running", "queued"):  # who has begun comes first
         for row in store.find("queue", {**free, "state": state}, order=("created_at",), limit=_LOOK).rows:
-            task = _task(row)
+            task = record_of(QueuedTask, row)
             if task.cancelled:
                 _moved(store, task, "cancelled", state="cancelled", ended_at=now, server="")
                 continue
@@ -243,26 +243,6 @@ def _moved(store: Store, task: QueuedTask, verb: str, **changes: object) -> Queu
 
 
 def _row(task: QueuedTask) -> Row:
-    row = {each.name: getattr(task, each.name) for each in fields(QueuedTask) if each.name != "revision"}
-    budget = {each.name: getattr(task.work.budget, each.name) for each in fields(Budget)}
-    work = {each.name: getattr(task.work, each.name) for each in fields(Work)}
-    lists = {"check": [*task.work.check], "protected": [*task.work.protected]}
-    return cast(
-        "Row",
-        {**row, "work": {**work, **lists, "budget": budget}, "earlier": [*task.earlier], "result": dict(task.result)},
-    )
-
-
-def _task(row: Row) -> QueuedTask:
-    """The task that a row holds; fields of a newer version are ignored."""
-    known: dict[str, object] = {f.name: row[f.name] for f in fields(QueuedTask) if row.get(f.name) is not None}
-    told = cast("Row", row["work"])
-    work: dict[str, object] = {f.name: told[f.name] for f in fields(Work) if told.get(f.name) is not None}
-    budget = cast("Row", told.get("budget") or {})
-    work["budget"] = Budget(**{f.name: budget[f.name] for f in fields(Budget) if f.name in budget})  # type: ignore[arg-type]
-    for name in ("check", "protected"):
-        work[name] = tuple(cast("list[str]", told.get(name) or []))
-    known["earlier"] = tuple(cast("list[str]", row.get("earlier") or []))
-    known["cancelled"] = bool(row.get("cancelled"))
-    known["work"] = Work(**work)  # type: ignore[arg-type]
-    return QueuedTask(**known)  # type: ignore[arg-type]
+    row = as_row(task)
+    del row["revision"]
+    return row

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.failures.redaction.text import clean
 from ratchet.ids import hex_of
 from ratchet.improving.trials.guard import Guard
-from ratchet.improving.trials.trials import OPEN, change_of, change_row, trial, trials
+from ratchet.improving.trials.trials import OPEN, trial, trials
 from ratchet.ports import Fix, Problem, Store, Where
-from ratchet.records import Change, Json, Proposal, ProposalState, Row, Trial
+from ratchet.records import Change, Json, Proposal, ProposalState, Row, Trial, as_row, record_of
 from ratchet.store.timeline import note
 
 PREFIX = "settings:"
 STATES: tuple[ProposalState, ...] = ("open", "trial", "kept", "reverted", "undecided", "rejected", "closed")
-_NAMES = tuple(field.name for field in fields(Proposal))
 
 
 def proposals(store: Store, *, states: Sequence[ProposalState] = STATES, agent: str | None = None) -> list[Proposal]:
@@ -27,7 +26,7 @@ def proposals(store: Store, *, states: Sequence[ProposalState] = STATES, agent: 
     if agent is not None:
         where["agent"] = agent
     said: Where = where
-    return [proposal_of(row) for row in store.find("proposals", said, order=("-created_at",)).rows]
+    return [record_of(Proposal, row) for row in store.find("proposals", said, order=("-created_at",)).rows]
 
 
 def proposal(store: Store, proposal_id: str) -> Proposal:
@@ -35,7 +34,7 @@ def proposal(store: Store, proposal_id: str) -> Proposal:
     row = store.get("proposals", proposal_id)
     if row is None:
         raise NotFound(f"no proposal {proposal_id}; `ratchet proposals list` names those that there are")
-    return proposal_of(row)
+    return record_of(Proposal, row)
 
 
 def put_forward(store: Store, problem: Problem, suggested: Sequence[Fix], *, now: float) -> Proposal | None:
@@ -94,7 +93,7 @@ def catch_up(store: Store, *, now: float) -> int:
     for going in trials(store, states=OPEN):
         row = store.get("proposals", going.change.origin) if going.change.origin else None
         if row is not None and row.get("trial") != going.id:
-            begun(store, proposal_of(row), going, now)
+            begun(store, record_of(Proposal, row), going, now)
             moved += 1
     for held in proposals(store, states=("trial",)):
         found = trial(store, held.trial)
@@ -122,7 +121,7 @@ def _opened(
         updated_at=now,
     )
     revision = 0 if held is None else int(str(held.get("revision")))
-    if not store.swap("proposals", named, revision, row_of(new)):
+    if not store.swap("proposals", named, revision, as_row(new)):
         raise Conflict(f"proposal {named} was made by somebody else at this moment")
     note(store, "proposal", named, "opened", now, title=fix.title, agent=problem.agent, pattern=problem.pattern)
     return replace(new, revision=revision + 1)
@@ -157,20 +156,7 @@ def _same_edit(one: Change, other: Change) -> bool:
 def _move(store: Store, held: Proposal, state: ProposalState, verb: str, now: float, **changes: str) -> Proposal:
     moved = replace(held, state=state, updated_at=now, **changes)  # type: ignore[arg-type]
     with store.transaction():
-        if not store.swap("proposals", held.id, held.revision, row_of(moved)):
+        if not store.swap("proposals", held.id, held.revision, as_row(moved)):
             raise Conflict(f"proposal {held.id} was changed by somebody else meanwhile; look again")
         note(store, "proposal", held.id, verb, now, reason=moved.reason, trial=moved.trial)
     return replace(moved, revision=held.revision + 1)
-
-
-def row_of(each: Proposal) -> Row:
-    """The proposal as it is stored."""
-    return {**cast("Row", asdict(each)), "change": change_row(each.change) if each.change else None}
-
-
-def proposal_of(row: Row) -> Proposal:
-    """The proposal that a row holds. Fields of a newer version are ignored."""
-    known: dict[str, object] = {name: row[name] for name in _NAMES if row.get(name) is not None}
-    change = row.get("change")
-    known["change"] = change_of(cast("Mapping[str, Json]", change)) if isinstance(change, dict) else None
-    return Proposal(**known)  # type: ignore[arg-type]

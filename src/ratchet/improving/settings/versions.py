@@ -11,7 +11,7 @@ from ratchet.ids import uuid7
 from ratchet.improving.settings.knob import Knob, described_knob
 from ratchet.improving.targets import edit as edits
 from ratchet.ports import Edit, Held, Restored, Store
-from ratchet.records import Json, Row, Version
+from ratchet.records import Json, Row, Version, as_row, record_of
 
 PREFIX = "settings:"
 _LABEL, _REASON = 200, 1000  # characters kept of who and why
@@ -58,11 +58,14 @@ class StoredSettings:
         row = self._store.get("versions", f"{self.name}@{number}")
         if row is None:
             raise NotFound(f"{self._agent} has no version {number}; see `ratchet settings history {self._agent}`")
-        return version_of(row)
+        return record_of(Version, row)
 
     def history(self) -> list[Version]:
         """All versions, newest first."""
-        return [version_of(row) for row in self._store.find("versions", {"target": self.name}, order=("-number",)).rows]
+        return [
+            record_of(Version, row)
+            for row in self._store.find("versions", {"target": self.name}, order=("-number",)).rows
+        ]
 
     def knobs(self) -> dict[str, Knob]:
         """The declared knobs. Raises NotFound where the agent never declared any."""
@@ -252,34 +255,8 @@ def agents(store: Store) -> Iterator[str]:
         yield str(row.get("agent", ""))
 
 
-def version_of(row: Row) -> Version:
-    """The version that a row holds."""
-    values, at, applied = row.get("values"), row.get("at"), row.get("applied_at")
-    return Version(
-        target=str(row.get("target", "")),
-        number=_number(row, "number"),
-        values=values if isinstance(values, dict) else {},
-        parent=_number(row, "parent"),
-        who=str(row.get("who", "")),
-        why=str(row.get("why", "")),
-        at=float(at) if isinstance(at, int | float) else 0.0,
-        applied_at=float(applied) if isinstance(applied, int | float) else None,
-    )
-
-
 def _row_of(version: Version) -> Row:
-    row: Row = {
-        "id": f"{version.target}@{version.number}",
-        "target": version.target,
-        "number": version.number,
-        "parent": version.parent,
-        "who": version.who,
-        "why": version.why,
-        "at": version.at,
-        "values": dict(version.values),
-        "revision": 1,
-    }
-    return row if version.applied_at is None else {**row, "applied_at": version.applied_at}
+    return {**as_row(version), "id": f"{version.target}@{version.number}", "revision": 1}
 
 
 def _revision(row: Row | None) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ratchet.errors import UsageError
 from ratchet.ports import Edit
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +77,11 @@ def plain_values(values: Mapping[str, object], what: str) -> dict[str, Json]:
     return plain
 
 
-def edit_row(edit: Edit) -> Row:
-    """The edit as it is written down."""
-    row: Row = {
-        "target": edit.target,
-        "before": dict(edit.before),
-        "after": dict(edit.after),
-        "version": edit.version,
-        "result": edit.result,
-    }
-    return row if edit.undo is None else {**row, "undo": edit.undo}
-
-
 def edit_of(row: Row) -> Edit:
     """The edit that a row holds. Raises UsageError when it holds none."""
-    before, after = row.get("before"), row.get("after")
-    if not isinstance(before, dict) or not isinstance(after, dict):
+    if not isinstance(row.get("before"), dict) or not isinstance(row.get("after"), dict):
         raise UsageError(f"not an edit: it lacks before or after; its fields are {', '.join(sorted(row)) or 'none'}")
-    return Edit(
-        target=str(row.get("target", "")),
-        before=before,
-        after=after,
-        version=str(row.get("version", "")),
-        result=str(row.get("result", "")),
-        undo=row.get("undo"),
-    )
+    return record_of(Edit, {"target": "", "version": "", "result": "", **row})
 
 
 def _alike(key: str, one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:

@@ -23,7 +23,7 @@ from ratchet.improving.trials.planning import ALPHA, Asked, plan, release, take_
 from ratchet.improving.trials.publishing import publish
 from ratchet.improving.trials.trials import OPEN, row_of, trial, trials, write
 from ratchet.ports import Store, Target
-from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, UnitKind
+from ratchet.records import Change, Json, Row, Trial, TrialMode, TrialState, UnitKind, as_row
 from ratchet.store.timeline import note
 
 log = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ class Guard:
             return held
         if not edits.same(own, dict(edit.before)):
             return None
-        anew = edits.edit_row(target.plan(held.change.new))
+        anew = as_row(target.plan(held.change.new))
         with self._store.transaction():
             held = write(self._store, held, edit=anew, base=dict(found.values))
             note(self._store, "trial", held.id, "rebased", now, target=held.change.target)

@@ -17,7 +17,7 @@ from ratchet.improving.trials.evidence import plan_of
 from ratchet.improving.trials.history import history
 from ratchet.improving.trials.trials import trials
 from ratchet.ports import Store, Target
-from ratchet.records import Change, Json, Metric, Trial, TrialMode, UnitKind
+from ratchet.records import Change, Json, Metric, Trial, TrialMode, UnitKind, as_row
 
 ALPHA = 0.05
 _SETTINGS = "settings:"
@@ -52,7 +52,7 @@ def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], 
         id=new_id(),
         change=change,
         state="planned",
-        edit=edits.edit_row(edit),
+        edit=as_row(edit),
         base=dict(base.values),
         mode=mode,
         unit=unit,

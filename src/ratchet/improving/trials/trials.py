@@ -2,56 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
-from typing import cast
+from dataclasses import replace
 
 from ratchet.errors import Conflict, NotFound
 from ratchet.ports import Store, Where
-from ratchet.records import Change, Json, Row, Trial, TrialState
+from ratchet.records import Json, Row, Trial, TrialState, as_row, record_of
 
 OPEN: tuple[TrialState, ...] = ("planned", "open", "paused")
 """States in which a trial holds its target."""
 STATES: tuple[TrialState, ...] = (*OPEN, "kept", "reverted", "undecided")
 
-_NAMES = tuple(field.name for field in fields(Trial))
-_CHANGE_NAMES = tuple(field.name for field in fields(Change))
-
 
 def row_of(trial: Trial) -> Row:
     """The trial as it is stored; its columns repeat what lists filter by."""
-    row = cast("Row", asdict(trial))
-    row["ramp"] = [list(stage) for stage in trial.ramp]
-    row["before"] = list(trial.before)
-    row["metrics"] = list(trial.metrics)
     change = trial.change
-    return {
-        **row,
-        "change": change_row(change),
-        "target": change.target,
-        "agent": change.agent,
-        "pattern": change.pattern,
-    }
-
-
-def trial_of(row: Row) -> Trial:
-    """The trial that a row holds. Fields of a newer version are ignored."""
-    known: dict[str, object] = {name: row[name] for name in _NAMES if row.get(name) is not None}
-    known["change"] = change_of(cast("Row", row["change"]))
-    for name in ("before", "metrics"):
-        known[name] = tuple(cast("list[Json]", row.get(name) or ()))
-    known["ramp"] = tuple(
-        (int(stage[0]), float(stage[1])) for stage in cast("list[list[float]]", row.get("ramp") or [])
-    )
-    return Trial(**known)  # type: ignore[arg-type]
-
-
-def change_row(change: Change) -> Row:
-    return {**cast("Row", asdict(change)), "new": dict(change.new), "trade": dict(change.trade)}
-
-
-def change_of(row: Mapping[str, Json]) -> Change:
-    return Change(**{name: row[name] for name in _CHANGE_NAMES if row.get(name) is not None})  # type: ignore[arg-type]
+    return {**as_row(trial), "target": change.target, "agent": change.agent, "pattern": change.pattern}
 
 
 def trial(store: Store, trial_id: str) -> Trial:
@@ -59,7 +24,7 @@ def trial(store: Store, trial_id: str) -> Trial:
     row = store.get("trials", trial_id)
     if row is None:
         raise NotFound(f"no trial {trial_id}; `ratchet trials list` names those that there are")
-    return trial_of(row)
+    return record_of(Trial, row)
 
 
 def trials(
@@ -77,7 +42,7 @@ def trials(
     if agent is not None:
         where["agent"] = agent
     said: Where = where
-    return [trial_of(row) for row in store.find("trials", said, order=("-created_at",), limit=limit).rows]
+    return [record_of(Trial, row) for row in store.find("trials", said, order=("-created_at",), limit=limit).rows]
 
 
 def write(store: Store, held: Trial, **changes: object) -> Trial:
