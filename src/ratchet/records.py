@@ -336,6 +336,24 @@ def _present(value: Failure | Step) -> dict[str, Json]:
 _OUTCOME_FIELDS = tuple(f.name for f in fields(Outcome))
 
 
+def text_in(row: Json | Mapping[str, Json], name: str) -> str:
+    """The text under a name; "" where there is none, or nothing to look in."""
+    value = row.get(name) if isinstance(row, (dict, Mapping)) else None
+    return value if isinstance(value, str) else ""
+
+
+def number_in(row: Json | Mapping[str, Json], name: str, default: float = 0.0) -> float:
+    """The number under a name; `default` where there is none, or nothing to look in."""
+    value = row.get(name) if isinstance(row, (dict, Mapping)) else None
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+
+
+def whole_in(row: Json | Mapping[str, Json], name: str) -> int:
+    """The number under a name without its fraction; 0 where there is none, or nothing to look in."""
+    value = row.get(name) if isinstance(row, (dict, Mapping)) else None
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+
+
 @functools.cache
 def names_of(kind: type[DataclassInstance]) -> tuple[str, ...]:
     """The names of a record's fields, in order."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import NotFound
 from ratchet.home import Foundation
+from ratchet.records import whole_in
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -397,7 +398,7 @@ class Runtime(Foundation):
             now=time.time(),
             days=days,
             patterns=self.patterns(drained=False),
-            lessons=int(str(active[0]["count:*"])) if active else 0,
+            lessons=whole_in(active[0], "count:*") if active else 0,
             effect=report.pooled,
         )
 

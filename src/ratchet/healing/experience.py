@@ -19,7 +19,7 @@ from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.recall import quoted_names, recall
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, Row
+from ratchet.records import Json, Lesson, Row, whole_in
 from ratchet.store.timeline import note
 
 LESSONS = 5
@@ -80,7 +80,7 @@ class Experience:
             row["updated_at"] = time.time()
             if held.get("state", row["state"]) == "candidate" and works and len(tasks) >= PROVEN_SESSIONS:
                 row["state"] = "active"
-            if not self._store.swap("lessons", lesson_id, int(cast("int | None", held.get("revision")) or 0), row):
+            if not self._store.swap("lessons", lesson_id, whole_in(held, "revision"), row):
                 raise Conflict(f"lesson {lesson_id} was changed by another process; resume the episode")
             note(self._store, "lesson", lesson_id, "distilled", time.time(), episode=episode.id)
         return lesson_id

@@ -8,13 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import cast
 
 from ratchet import ids
 from ratchet.errors import Refused
 from ratchet.healing.episode import Budget
 from ratchet.ports import Store
-from ratchet.records import Row
+from ratchet.records import Row, number_in, whole_in
 
 _CENT_FRACTION = 1e-9  # rounding of sums of prices is no overdraft
 
@@ -43,7 +42,7 @@ class EpisodePurse:
         self._lock = threading.Lock()
         self._open: dict[str, float] = {}
         rows = store.find("charges", {"episode": episode}).rows
-        self._spent = sum(_number(row, "usd" if row.get("settled") else "reserved_usd") for row in rows)
+        self._spent = sum(number_in(row, "usd" if row.get("settled") else "reserved_usd") for row in rows)
         self._refused = False
         self.attempt = 0
         """The attempt that charges belong to."""
@@ -118,14 +117,10 @@ class EpisodePurse:
             row = self._store.get("charges", reservation) or {}
             self._spent += usd
             settled: Row = {**row, "usd": usd, "tokens": tokens, "settled": True}
-            self._store.swap("charges", reservation, int(_number(row, "revision")), settled)
+            self._store.swap("charges", reservation, whole_in(row, "revision"), settled)
 
     def charged(self, attempt: int) -> tuple[float, int]:
         """USD and tokens of one attempt, what is still reserved included."""
         rows = self._store.find("charges", {"episode": self._episode, "attempt": attempt}).rows
-        usd = sum(_number(row, "usd" if row.get("settled") else "reserved_usd") for row in rows)
-        return usd, int(sum(_number(row, "tokens") for row in rows))
-
-
-def _number(row: Row, name: str) -> float:
-    return float(cast("float | None", row.get(name)) or 0.0)
+        usd = sum(number_in(row, "usd" if row.get("settled") else "reserved_usd") for row in rows)
+        return usd, int(sum(number_in(row, "tokens") for row in rows))

@@ -14,7 +14,7 @@ from ratchet import ids
 from ratchet.errors import Conflict, NotFound
 from ratchet.healing.episode import Attempt, Budget, Episode, Memo, Task
 from ratchet.ports import Store
-from ratchet.records import Json, Row, as_row, record_of
+from ratchet.records import Json, Row, as_row, number_in, record_of, whole_in
 from ratchet.sandbox.command import FileChange
 from ratchet.store.timeline import note
 
@@ -46,7 +46,7 @@ def begin(
     now = time.time()
     with store.transaction():
         held = store.get("tasks", task.id) or {}
-        number = int(cast("int | None", held.get("episodes")) or 0) + 1
+        number = whole_in(held, "episodes") + 1
         row: Row = {
             "created_at": now,
             **held,
@@ -151,7 +151,7 @@ def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
                 task=str(row.get("task") or ""),
                 project=str(row.get("folder") or ""),
                 note=said,
-                at=float(cast("float | None", row.get("started_at")) or 0.0),
+                at=number_in(row, "started_at"),
             )
         )
     found.sort(key=lambda each: (each.signature != signature, -each.at))
@@ -231,8 +231,8 @@ def _change_of(row: Row) -> FileChange:
         path=str(row["path"]),
         before=_unpacked(row.get("before")),
         after=_unpacked(row.get("after")),
-        before_mode=int(cast(int, row["before_mode"])),
-        after_mode=int(cast(int, row["after_mode"])),
+        before_mode=whole_in(row, "before_mode"),
+        after_mode=whole_in(row, "after_mode"),
     )
 
 
@@ -248,7 +248,7 @@ def _unpacked(text: Json) -> bytes | None:
 
 
 def _swap(store: Store, table: str, key: str | tuple[str, ...], held: Row, row: Row) -> None:
-    if not store.swap(table, key, int(cast("int | None", held.get("revision")) or 0), row):
+    if not store.swap(table, key, whole_in(held, "revision"), row):
         raise Conflict(f"{table} {key} was changed by another process; wait for it to end")
 
 

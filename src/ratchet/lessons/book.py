@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from ratchet.arguments import need_text, need_text_or_none
 from ratchet.errors import UsageError
 from ratchet.lessons import lessons
+from ratchet.records import whole_in
 
 if TYPE_CHECKING:
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.ports import Store
-    from ratchet.records import Json, Lesson, LessonState, Scope
+    from ratchet.records import Lesson, LessonState, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +38,6 @@ class MemoryStats:
 
 
 _COUNTED = ("tried", "worked", "uses", "wins")
-
-
-def _int(value: Json) -> int:
-    return value if isinstance(value, int) else 0
 
 
 class LessonBook:
@@ -156,17 +153,17 @@ class LessonBook:
         by: Counter[tuple[str, str]] = Counter()
         sums: Counter[str] = Counter()
         for row in store.sum_by("lessons", ("state", "kind", "scope"), ("count:*", *_COUNTED)):
-            n = _int(row["count:*"])
+            n = whole_in(row, "count:*")
             for name in ("state", "kind", "scope"):
                 by[name, str(row[name])] += n
-            sums.update({name: _int(row[name]) for name in _COUNTED})
+            sums.update({name: whole_in(row, name) for name in _COUNTED})
         resolutions = store.sum_by("resolutions", (), ("count:*",))
         return MemoryStats(
             lessons=sum(n for (name, _), n in by.items() if name == "state"),
             by_state={state: by["state", state] for state in lessons.STATES},
             by_kind={kind: n for (name, kind), n in sorted(by.items()) if name == "kind"},
             by_scope={scope: by["scope", scope] for scope in ("project", "global")},
-            resolutions=sum(_int(row["count:*"]) for row in resolutions),
+            resolutions=sum(whole_in(row, "count:*") for row in resolutions),
             **{name: sums[name] for name in _COUNTED},
         )
 

@@ -14,7 +14,7 @@ from typing import cast
 
 from ratchet.gate.effects import Counts
 from ratchet.ports import Store, Where
-from ratchet.records import Row
+from ratchet.records import Row, number_in, text_in, whole_in
 
 PATIENCE = 8
 """Tool results after the first attempt within which the step must be achieved."""
@@ -43,13 +43,13 @@ def settle(store: Store, *, now: float, ended: Collection[str] = (), deadline_s:
     Each session is one transaction; a unit is settled once and for all. Raises StoreError.
     """
     open_ = store.find("exposures", {**_LESSONS, "settled": False}, order=("at",)).rows
-    due = [row for row in open_ if row.get("session") in ended or _number(row, "at") <= now - deadline_s]
+    due = [row for row in open_ if row.get("session") in ended or number_in(row, "at") <= now - deadline_s]
     counted = missed = 0
-    for session in dict.fromkeys(_text(row, "session") for row in due):
+    for session in dict.fromkeys(text_in(row, "session") for row in due):
         with store.transaction():
             units: dict[str, list[Row]] = {}
             for row in store.find("exposures", {**_LESSONS, "session": session}, order=("at",)).rows:
-                units.setdefault(_text(row, "unit"), []).append(row)
+                units.setdefault(text_in(row, "unit"), []).append(row)
             results = store.find("outcomes", {"session": session}, order=("started_at",)).rows
             for exposures in units.values():
                 if not all(row.get("settled") for row in exposures):
@@ -65,7 +65,7 @@ def _settle_unit(store: Store, exposures: list[Row], results: list[Row], now: fl
     if known:
         verdict = cast("bool | None", known[0].get("ok"))
     else:
-        lesson = store.get("lessons", _text(exposures[0], "trial")) or {}
+        lesson = store.get("lessons", text_in(exposures[0], "trial")) or {}
         verdict = judged(
             exposures[0],
             results,
@@ -75,9 +75,9 @@ def _settle_unit(store: Store, exposures: list[Row], results: list[Row], now: fl
     for row in exposures:
         if not row.get("settled"):
             done: Row = {**row, "settled": True, "ok": verdict, "settled_at": now}
-            store.swap("exposures", (_text(row, "trial"), _text(row, "unit")), int(_number(row, "revision")), done)
+            store.swap("exposures", (text_in(row, "trial"), text_in(row, "unit")), whole_in(row, "revision"), done)
             if verdict is not None and row.get("arm") == "new":
-                _score(store, _text(row, "trial"), won=verdict)
+                _score(store, text_in(row, "trial"), won=verdict)
     return verdict
 
 
@@ -90,7 +90,7 @@ def judged(
     tells the pattern's failures. Pure.
     """
     calls = [row for row in results if isinstance(row.get("step"), dict)]
-    at = _number(exposure, "at")
+    at = number_in(exposure, "at")
     trigger = _trigger(exposure, calls, recurs)
     if trigger is not None:
         first = trigger
@@ -98,11 +98,11 @@ def judged(
         return None
     else:
         attempts = [i for i, row in enumerate(calls) if _is_about(row, step)]
-        later = [i for i in attempts if _number(calls[i], "started_at") >= at]
+        later = [i for i in attempts if number_in(calls[i], "started_at") >= at]
         if not later:
             return False if attempts else None  # attempted before, and given up on
         first = later[0]
-    came_back = any(recurs(row) for i, row in enumerate(calls) if _number(row, "started_at") >= at and i != trigger)
+    came_back = any(recurs(row) for i, row in enumerate(calls) if number_in(row, "started_at") >= at and i != trigger)
     return not came_back and _achieved(calls, first)
 
 
@@ -113,8 +113,8 @@ def _trigger(exposure: Row, calls: Sequence[Row], recurs: Callable[[Row], bool])
         return None
     found = [i for i, row in enumerate(calls) if row.get("id") == named]
     if not found:  # its record is lost: the last such failure before the exposure
-        at = _number(exposure, "at")
-        found = [i for i, row in enumerate(calls) if _number(row, "started_at") <= at and recurs(row)]
+        at = number_in(exposure, "at")
+        found = [i for i, row in enumerate(calls) if number_in(row, "started_at") <= at and recurs(row)]
     return found[-1] if found else None
 
 
@@ -143,16 +143,16 @@ def _step_of(row: Row) -> StepKey:
     step = row.get("step")
     if not isinstance(step, dict):
         return "", "", ""
-    return _text(step, "tool"), _text(step, "head"), _text(step, "target")
+    return text_in(step, "tool"), text_in(step, "head"), text_in(step, "target")
 
 
 def _step_about(store: Store, lesson: Row) -> StepKey | None:
     """The step that a lesson names, else the one that most of its signature's failures had. A placeholder is any
     target."""
     if lesson.get("tool"):
-        target = _text(lesson, "target")
-        return _text(lesson, "tool"), _text(lesson, "head"), "" if "<" in target else target
-    signature = _text(lesson, "signature")
+        target = text_in(lesson, "target")
+        return text_in(lesson, "tool"), text_in(lesson, "head"), "" if "<" in target else target
+    signature = text_in(lesson, "signature")
     if not signature:
         return None
     rows = store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=_STEP_SAMPLE).rows
@@ -163,11 +163,11 @@ def _step_about(store: Store, lesson: Row) -> StepKey | None:
 def _recurrence(store: Store, exposure: Row, lesson: Row) -> Callable[[Row], bool]:
     """Tells failures of the unit's pattern: by the lesson's own signature, by the pattern that a signature belongs to,
     or by the signature of the very failure that asked (it may be similar only)."""
-    own = {_text(lesson, "signature")}
-    trigger = store.get("outcomes", _text(exposure, "trigger")) if exposure.get("trigger") else None
+    own = {text_in(lesson, "signature")}
+    trigger = store.get("outcomes", text_in(exposure, "trigger")) if exposure.get("trigger") else None
     if trigger is not None:
         own.add(_signature_of(trigger))
-    pattern = _text(exposure, "pattern")
+    pattern = text_in(exposure, "pattern")
     known: dict[str, bool] = dict.fromkeys(own, True)
     known[""] = False
 
@@ -185,15 +185,15 @@ def _recurrence(store: Store, exposure: Row, lesson: Row) -> Callable[[Row], boo
 
 def _signature_of(row: Row) -> str:
     failure = row.get("failure")
-    return _text(failure, "signature") if isinstance(failure, dict) else ""
+    return text_in(failure, "signature")
 
 
 def _score(store: Store, lesson_id: str, *, won: bool) -> None:
     """Count one use of a lesson, inside the settling's transaction, which nobody else's write can come between."""
     row = store.get("lessons", lesson_id)
     if row is not None:  # deleted meanwhile: its exposures still count for the pool
-        uses, wins = int(_number(row, "uses")) + 1, int(_number(row, "wins")) + won
-        store.swap("lessons", lesson_id, int(_number(row, "revision")), {**row, "uses": uses, "wins": wins})
+        uses, wins = whole_in(row, "uses") + 1, whole_in(row, "wins") + won
+        store.swap("lessons", lesson_id, whole_in(row, "revision"), {**row, "uses": uses, "wins": wins})
 
 
 # --- counting ------------------------------------------------------------------------------------------------------
@@ -230,22 +230,12 @@ def _tallies(store: Store, by: tuple[str, ...]) -> dict[str, dict[float, Counts]
     for row in store.sum_by("exposures", (*by, "share", "arm", "ok"), ("distinct:unit",), where):
         cell = (0 if row["arm"] == "new" else 2) + (0 if row["ok"] else 1)
         tallies = found.setdefault(str(row.get("trial", "")), {})
-        counts = list(tallies.get(_number(row, "share"), Counts()))
-        counts[cell] += int(_number(row, "distinct:unit"))
-        tallies[_number(row, "share")] = Counts(*counts)
+        counts = list(tallies.get(number_in(row, "share"), Counts()))
+        counts[cell] += whole_in(row, "distinct:unit")
+        tallies[number_in(row, "share")] = Counts(*counts)
     return found
 
 
 def _distinct_units(store: Store, where: Where) -> int:
     rows = store.sum_by("exposures", (), ("distinct:unit",), where)
-    return int(_number(rows[0], "distinct:unit")) if rows else 0
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _number(row: Row, name: str) -> float:
-    value = row.get(name)
-    return value if isinstance(value, int | float) else 0.0
+    return whole_in(rows[0], "distinct:unit") if rows else 0

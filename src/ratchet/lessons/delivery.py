@@ -9,7 +9,7 @@ from pathlib import Path
 from ratchet.gate import effects
 from ratchet.lessons import credit, exposure
 from ratchet.ports import Store
-from ratchet.records import Row
+from ratchet.records import Row, whole_in
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
     try:
         exposure.publish(
             str(home),
-            active=int(str(active[0]["count:*"])) if active else 0,
+            active=whole_in(active[0], "count:*") if active else 0,
             withheld=withheld,
             effects={"": usual[0] if usual else 0.0, **measured},
         )

@@ -22,7 +22,7 @@ from ratchet.failures.patterns.loops import loops
 from ratchet.lessons.mined import keep_evidence, recount
 from ratchet.ports import Progress, Source, Store
 from ratchet.recording.rows import row_of
-from ratchet.records import Json, LessonState, Outcome, Quarantined, Row
+from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, whole_in
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
@@ -130,7 +130,7 @@ def _size(path: str) -> int:
 def read_file(store: Store, path: str, source: Source, tally: Tally, settle: Settle, at: Callable[[int], None]) -> None:
     """Store one file from where it stood, a batch a transaction; `at` is told the offset reached."""
     cursor = store.get("cursors", _key(path)) or {}
-    offset = int(str(cursor.get("offset") or 0))
+    offset = whole_in(cursor, "offset")
     carry_held = cursor.get("carry")
     carry: Row = dict(carry_held) if isinstance(carry_held, dict) else {}
     batch: list[Outcome | Quarantined] = []
@@ -164,7 +164,7 @@ def _keep(
         cursor = store.get("cursors", _key(path)) or {}
         moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
         # Another process that reads the same file may move the cursor too: the rows are idempotent either way.
-        store.swap("cursors", _key(path), int(str(cursor.get("revision") or 0)), moved)
+        store.swap("cursors", _key(path), whole_in(cursor, "revision"), moved)
         _quarantine(store, tally, bad, source.name)
     tally.count(found)
     tally.sessions.update(str(row["session"]) for row in rows if row.get("session"))
@@ -183,7 +183,7 @@ def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
         grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
         for session in sorted(grown):
             held = store.get("sessions", session) or {}
-            revision = int(str(held.get("revision") or 0))
+            revision = whole_in(held, "revision")
             store.swap("sessions", session, revision, {"pending": True, "at": time.time()})
     return found
 
@@ -232,6 +232,6 @@ def mine_pending(store: Store, progress: Progress) -> Counter[LessonState]:
         for held in waiting:
             # Fails when the session grew meanwhile: then it stays pending, and mining is idempotent.
             store.swap(
-                "sessions", str(held["session"]), int(str(held["revision"])), {"pending": False, "at": held["at"]}
+                "sessions", str(held["session"]), whole_in(held, "revision"), {"pending": False, "at": held["at"]}
             )
     return Counter(changed.values())

@@ -11,7 +11,7 @@ from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Lesson, LessonState, Row, Scope
+from ratchet.records import Json, Lesson, LessonState, Row, Scope, whole_in
 
 PROVEN_SESSIONS = 2  # a remedy that worked once may have worked by chance
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
@@ -199,7 +199,7 @@ def _decide(store: Store, held: Row, change: Row, verb: str, reason: str, now: f
 
 def put(store: Store, row: Row, held: Row | None) -> None:
     """Write a lesson that was read as `held` (None: that was not there). Raises Conflict."""
-    revision = cast(int, (held or {}).get("revision") or 0)
+    revision = whole_in((held or {}), "revision")
     if not store.swap("lessons", str(row["id"]), revision, row):
         raise Conflict(f"lesson {row['id']} was changed by another process; read it again and repeat")
 

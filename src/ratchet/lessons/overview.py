@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from ratchet.failures.patterns.health import Health, health
 from ratchet.gate.effects import Effect
 from ratchet.ports import Store
-from ratchet.records import Json, Pattern, Row
+from ratchet.records import Json, Pattern, Row, number_in, whole_in
 
 T = TypeVar("T")
 KEPT_S = 60.0
@@ -67,9 +67,9 @@ def spans(store: Store, *, since: float, step_hours: int) -> tuple[Span, ...]:
     start = int(since // _HOUR_S)
     found: dict[int, list[int]] = {}
     for row in store.sum_by("activity", ("hour",), ("calls", "failures"), {"hour": (">=", start)}):
-        held = found.setdefault((_int(row, "hour") - start) // step_hours, [0, 0])
-        held[0] += _int(row, "calls")
-        held[1] += _int(row, "failures")
+        held = found.setdefault((whole_in(row, "hour") - start) // step_hours, [0, 0])
+        held[0] += whole_in(row, "calls")
+        held[1] += whole_in(row, "failures")
     return tuple(
         Span(at=float((start + place * step_hours) * _HOUR_S), calls=calls, failures=failures)
         for place, (calls, failures) in sorted(found.items())
@@ -82,14 +82,14 @@ def saved(store: Store, effect: Effect) -> Saved | None:
         return None
     totals = store.sum_by("tallies", (), ("n", "duration_s", "cost_usd"))
     row: Row = totals[0] if totals else {}
-    failures = _float(row.get("n"))
+    failures = number_in(row, "n")
     recurrences = effect.estimate * effect.shown
     return Saved(
         recurrences=recurrences,
         low=effect.low * effect.shown,
         high=effect.high * effect.shown,
-        seconds=recurrences * _float(row.get("duration_s")) / failures if failures else 0.0,
-        usd=recurrences * _float(row.get("cost_usd")) / failures if failures else 0.0,
+        seconds=recurrences * number_in(row, "duration_s") / failures if failures else 0.0,
+        usd=recurrences * number_in(row, "cost_usd") / failures if failures else 0.0,
     )
 
 
@@ -104,13 +104,13 @@ def look(
     rising = sorted((each for each in patterns if each.trend == "rising"), key=lambda each: -each.impact)
     return Overview(
         health=health(store),
-        outcomes=_int(row, "calls"),
-        failures=_int(row, "failures"),
+        outcomes=whole_in(row, "calls"),
+        failures=whole_in(row, "failures"),
         spans=spans(store, since=now - days * 24 * _HOUR_S, step_hours=step_hours),
         rising=tuple(rising[:8]),
         patterns=len(patterns),
         lessons=lessons,
-        trials=_int(open_trials[0], "count:*") if open_trials else 0,
+        trials=whole_in(open_trials[0], "count:*") if open_trials else 0,
         effect=effect,
         saved=saved(store, effect),
     )
@@ -147,11 +147,3 @@ def _mark(store: Store) -> tuple[Json, ...]:
     newest = store.find("events", order=("-at", "-id"), limit=1).rows
     counted = totals[0] if totals else {}
     return (*(counted.get(name) for name in ("calls", "failures", "excused")), newest[0]["id"] if newest else None)
-
-
-def _int(row: Row, name: str) -> int:
-    return int(_float(row.get(name)))
-
-
-def _float(value: Json) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

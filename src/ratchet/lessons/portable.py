@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from ratchet import files
 from ratchet.errors import BackendError, NotFound, Refused, UsageError
@@ -22,7 +22,7 @@ from ratchet.lessons.lessons import listed
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, LessonState, Quarantined, Row
+from ratchet.records import Json, Lesson, LessonState, Quarantined, Row, whole_in
 
 FORMAT = 1
 REVIEWED = Path(".ratchet", "lessons.jsonl")
@@ -241,7 +241,7 @@ def _put(store: Store, row: Row, origin: Origin) -> bool:
         return store.swap("lessons", str(row["id"]), 0, row)
     if origin == "reviewed" and held.get("removed"):
         back: Row = {**held, "state": "active", "approved": True, "reason": "", "removed": False}
-        store.swap("lessons", str(row["id"]), _revision(held), {**back, "updated_at": row["updated_at"]})
+        store.swap("lessons", str(row["id"]), whole_in(held, "revision"), {**back, "updated_at": row["updated_at"]})
     return False
 
 
@@ -249,11 +249,9 @@ def _retire_removed(store: Store, path: Path, ids: set[str], now: float) -> None
     for held in store.find("lessons", {"state": "active"}).rows:
         if held.get("origin") == str(path) and held["id"] not in ids:
             gone: Row = {**held, "state": "retired", "removed": True, "reason": f"taken out of {REVIEWED}"}
-            store.swap("lessons", str(held["id"]), _revision(held), {**gone, "approved": False, "updated_at": now})
-
-
-def _revision(row: Row) -> int:
-    return cast(int, row.get("revision") or 0)
+            store.swap(
+                "lessons", str(held["id"]), whole_in(held, "revision"), {**gone, "approved": False, "updated_at": now}
+            )
 
 
 # -- a block in an agent's notes ------------------------------------------------------------------------------------

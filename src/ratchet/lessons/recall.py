@@ -23,7 +23,7 @@ from ratchet.lessons.ranking import order, rank, words
 from ratchet.lessons.restating import restates
 from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Lesson, LessonState, Row
+from ratchet.records import Json, Lesson, LessonState, Row, whole_in
 
 CANDIDATES = 64  # eight held all that was found among 10,000 lessons; many lessons of one wording need more
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
@@ -117,7 +117,7 @@ def _ends(text: str) -> str:
 
 def _count(store: Store, where: Where) -> int:
     counted = store.sum_by("lessons", [], ["count:*"], where)
-    return int(cast(int, counted[0]["count:*"])) if counted else 0
+    return whole_in(counted[0], "count:*") if counted else 0
 
 
 def _new(found: Collection[str], more: Iterable[Found]) -> dict[str, Found]:

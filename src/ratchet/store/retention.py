@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ratchet.errors import UsageError
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, number_in, whole_in
 from ratchet.store.paging import rows_of
 
 DAY_S = 86_400.0
@@ -49,7 +49,7 @@ class Retention:
         now = time.time() if now is None else now
         if not self._days or now < self._due_at:
             return None
-        self._due_at = _number(self._store().get("meta", RETENTION) or {}, "at") + DAY_S
+        self._due_at = number_in(self._store().get("meta", RETENTION) or {}, "at") + DAY_S
         return self.compact(now=now) if now >= self._due_at else None
 
     def compact(
@@ -134,7 +134,7 @@ def _shed_episodes(store: Store, before: float, *, dry_run: bool) -> dict[str, i
                 if not dry_run:
                     key = (str(row["episode"]), str(row["n"]))
                     light: Row = {name: value for name, value in row.items() if name not in _SHED}
-                    store.swap("attempts", key, int(_number(row, "revision")), light)
+                    store.swap("attempts", key, whole_in(row, "revision"), light)
         shed["checkpoints"] += _count(store, "checkpoints", [whose], dry_run=dry_run)
     return shed
 
@@ -142,10 +142,5 @@ def _shed_episodes(store: Store, before: float, *, dry_run: bool) -> dict[str, i
 def _remember(store: Store, before: float, now: float) -> None:
     with store.transaction():
         held = store.get("meta", RETENTION) or {}
-        row: Row = {"before": max(before, _number(held, "before")), "at": now}
-        store.swap("meta", RETENTION, int(_number(held, "revision")), row)
-
-
-def _number(row: Row, name: str) -> float:
-    value = row.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
+        row: Row = {"before": max(before, number_in(held, "before")), "at": now}
+        store.swap("meta", RETENTION, whole_in(held, "revision"), row)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ratchet.errors import StoreError, UsageError
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, whole_in
 from ratchet.store.declaring import Table
 
 Value: TypeAlias = "str | int | float | bytes | None"
@@ -114,7 +114,7 @@ def key_of(table: Table, row: Row) -> tuple[str, ...]:
 
 def revision_of(row: Row) -> int:
     """The revision that a row was read at; 0 for a new one."""
-    return int(str(row.get("revision", 0)))
+    return whole_in(row, "revision")
 
 
 def swapped(table: Table, key: str | tuple[str, ...], revision: int, row: Row) -> Row:

@@ -9,11 +9,11 @@ import secrets
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.ports import Store
-from ratchet.records import Row, record_of
+from ratchet.records import Row, record_of, whole_in
 
 Scope = Literal["read", "write", "run"]
 """`read` sees, `write` records and decides, `run` starts tasks. None of them includes another."""
@@ -68,7 +68,9 @@ class TokenBook:
         store = self._store()
         held = store.get("access_tokens", name) or {}
         row: Row = {"hash": hash_of(secret), "scopes": [*given], "created_at": time.time(), "revoked_at": 0.0}
-        if (held and not held.get("revoked_at")) or not store.swap("access_tokens", name, _revision(held), row):
+        if (held and not held.get("revoked_at")) or not store.swap(
+            "access_tokens", name, whole_in(held, "revision"), row
+        ):
             raise Conflict(f"there is a token {name} already; revoke it first: ratchet token revoke {name}")
         return secret
 
@@ -80,7 +82,7 @@ class TokenBook:
             raise NotFound(f"no token {name}; `ratchet token list` names those that there are")
         if not held.get("revoked_at"):
             held = {**held, "revoked_at": time.time()}
-            if not store.swap("access_tokens", name, _revision(held), held):
+            if not store.swap("access_tokens", name, whole_in(held, "revision"), held):
                 raise Conflict(f"token {name} was changed by another process; try again")
         return record_of(Token, held)
 
@@ -91,7 +93,3 @@ class TokenBook:
     def list(self) -> list[Token]:
         """All tokens, by name, revoked ones included."""
         return [record_of(Token, row) for row in self._store().find("access_tokens", order=("name",)).rows]
-
-
-def _revision(row: Row) -> int:
-    return int(cast(int, row.get("revision") or 0))

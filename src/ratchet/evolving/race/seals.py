@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from ratchet.evolving.bench.benchmark import Benchmark
 from ratchet.ports import Store
+from ratchet.records import number_in, whole_in
 from ratchet.store.paging import rows_of
 
 
@@ -59,7 +60,7 @@ class Seals:
 
     def _log(self) -> dict[str, tuple[int, float]]:
         rows = self._store.sum_by("evaluations", ["candidate"], ["count:*", "score"], {"run": self._run})
-        return {str(row["candidate"]): (_whole(row["count:*"]), _real(row["score"])) for row in rows}
+        return {str(row["candidate"]): (whole_in(row, "count:*"), number_in(row, "score")) for row in rows}
 
 
 def memory(store: Store) -> dict[tuple[str, int], str]:
@@ -67,7 +68,7 @@ def memory(store: Store) -> dict[tuple[str, int], str]:
     found = {}
     for row in rows_of(store, "lessons", {}, order=("id",)):
         text = json.dumps(row, sort_keys=True, default=str)
-        found[str(row["id"]), _whole(row.get("revision"))] = hashlib.sha256(text.encode()).hexdigest()
+        found[str(row["id"]), whole_in(row, "revision")] = hashlib.sha256(text.encode()).hexdigest()
     return found
 
 
@@ -83,11 +84,3 @@ def _agree(one: Mapping[str, tuple[int, float]], other: Mapping[str, tuple[int, 
     return {name: said[0] for name, said in one.items()} == {name: said[0] for name, said in other.items()} and all(
         abs(total - other[name][1]) <= 1e-6 for name, (_, total) in one.items()
     )
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _real(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

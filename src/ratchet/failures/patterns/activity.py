@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from ratchet.ports import Store
+from ratchet.records import number_in, whole_in
 
 _HOUR_S = 3600
 
@@ -21,7 +22,7 @@ class Activity:
         self._window_s = window_s
         # (first, last) call of each agent; a clock ahead of ours must not push everybody's window into the future.
         self._spans = {
-            str(row["agent"]): (_number(row["min:min_at"]), min(now, _number(row["max:max_at"])))
+            str(row["agent"]): (number_in(row, "min:min_at"), min(now, number_in(row, "max:max_at")))
             for row in store.sum_by("activity", ("agent",), ("min:min_at", "max:max_at"))
         }
         self.last = max((last for _, last in self._spans.values()), default=now)
@@ -58,7 +59,7 @@ class Activity:
         # Two windows: another agent of the pattern may have run longer ago.
         first = (span[1] - 2 * self._window_s) // _HOUR_S
         rows = self._store.sum_by("activity", ("hour",), ("calls",), {"agent": agent, "hour": (">=", first)})
-        held = sorted((int(_number(row["hour"])), _number(row["calls"])) for row in rows)
+        held = sorted((whole_in(row, "hour"), number_in(row, "calls")) for row in rows)
         return [hour for hour, _ in held], _running(calls for _, calls in held)
 
 
@@ -67,7 +68,3 @@ def _running(values: Iterable[float]) -> list[int]:
     for value in values:
         totals.append(totals[-1] + int(value))
     return totals
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0

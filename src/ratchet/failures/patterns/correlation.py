@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from ratchet.failures.patterns.tallied import tallied
 from ratchet.ports import Store
-from ratchet.records import Json
+from ratchet.records import Json, whole_in
 
 STATISTIC = "Fisher's exact test (one-sided), Benjamini-Hochberg adjusted"
 
@@ -114,7 +114,7 @@ def _largest(store: Store) -> dict[tuple[str, str], str]:
     for row in rows:
         pattern = pattern_of.get(str(row["signature"]))
         if pattern is not None:
-            counts[pattern, str(row["agent"])] += int(str(row["n"]))
+            counts[pattern, str(row["agent"])] += whole_in(row, "n")
     kept = {side for side, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:LARGEST]}
     return {
         (str(row["signature"]), str(row["agent"])): pattern

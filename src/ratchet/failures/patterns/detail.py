@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ratchet.failures.patterns import patterns as patterned
 from ratchet.failures.patterns.correlation import Correlation, correlations
 from ratchet.ports import Store, Where
-from ratchet.records import Outcome, Pattern, outcome_of
+from ratchet.records import Outcome, Pattern, outcome_of, whole_in
 
 EXAMPLES = 3
 RECENT = 20
@@ -45,8 +45,8 @@ def detail(store: Store, pattern_id: str, *, now: float, window_s: float) -> Pat
 def _days(store: Store, signatures: Sequence[str]) -> Iterator[tuple[float, int]]:
     tallied: dict[int, int] = {}
     for row in store.sum_by("tallies", ("hour",), ("n",), {"signature": ("in", [*signatures])}):
-        day = int(str(row["hour"])) // 24
-        tallied[day] = tallied.get(day, 0) + int(str(row["n"]))
+        day = whole_in(row, "hour") // 24
+        tallied[day] = tallied.get(day, 0) + whole_in(row, "n")
     for day, count in sorted(tallied.items()):
         yield day * 86_400.0, count
 

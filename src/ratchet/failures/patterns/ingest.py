@@ -19,7 +19,7 @@ from ratchet.failures.patterns.health import Ran, keep_recent
 from ratchet.failures.patterns.merging import assign
 from ratchet.failures.signature import mask, sign, template_of
 from ratchet.ports import Store
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, text_in
 
 DERIVED = "ratchet-loop"
 """Source of outcomes that analysis itself adds: counted as patterns, but no calls of an agent."""
@@ -78,7 +78,7 @@ def _signed(row: Row) -> Row:
     if failure.get("signature") and failure.get("template") and failure.get("kind") in KINDS:
         return row
     step = row.get("step")
-    message, kind = _text(failure.get("message")), _text(failure.get("kind"))
+    message, kind = text_in(failure, "message"), text_in(failure, "kind")
     classes = _classes(failure)
     if not message:
         return {**row, "failure": {**failure, **_silent(row, failure, kind, classes)}}
@@ -86,10 +86,10 @@ def _signed(row: Row) -> Row:
         message,
         kind if kind in KINDS else "",
         classes,
-        _text(failure.get("code")),
+        text_in(failure, "code"),
         _whole(failure.get("status")),
         _whole(failure.get("exit_code")),
-        _text(step.get("tool")) if isinstance(step, dict) else "",
+        text_in(step, "tool"),
     )
     return {**row, "failure": {**failure, "kind": kind, "template": template, "signature": signature}}
 
@@ -106,11 +106,11 @@ def _silent(row: Row, failure: Row, kind: str, classes: tuple[str, ...]) -> Row:
     score was judged wrong, though nothing raised."""
     status, exit_code = _whole(failure.get("status")), _whole(failure.get("exit_code"))
     if kind not in KINDS and (classes or status or exit_code):
-        kind = kind_of("", exception=classes, code=_text(failure.get("code")), status=status, exit_code=exit_code)
+        kind = kind_of("", exception=classes, code=text_in(failure, "code"), status=status, exit_code=exit_code)
     elif kind not in KINDS:
         kind = "other" if row.get("score") is None else "wrong_output"
     what = classes[0] if classes else str(status or exit_code or "")
-    template = " ".join(filter(None, ("no error text:", what, mask(_text(row.get("task")))))).rstrip(": ")
+    template = " ".join(filter(None, ("no error text:", what, mask(text_in(row, "task"))))).rstrip(": ")
     return {"message": "", "kind": kind, "template": template, "signature": sign(kind, template)}
 
 
@@ -219,10 +219,6 @@ _ACTIVITY = (
 
 def _rows(sums: Iterable[tuple[tuple[str | int, ...], Sums]], names: Sequence[str]) -> list[Row]:
     return [dict(zip(names, [*key, *held], strict=True)) for key, held in sums]
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _whole(value: Json) -> int | None:

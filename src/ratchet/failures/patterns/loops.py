@@ -22,7 +22,7 @@ from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.failures.programs import NOISE, SHELL_TOOLS
 from ratchet.failures.tool_call import result_mark
 from ratchet.ids import outcome_id
-from ratchet.records import Json, Row
+from ratchet.records import Row, text_in
 
 SAME_RESULT = 3
 """Calls that make a loop when each is known to have brought the same as the one before."""
@@ -99,7 +99,7 @@ def loops(rows: Iterable[Row]) -> list[Row]:
     threads: dict[str, list[Row]] = {}
     for row in sorted(rows, key=_when):
         if isinstance(row.get("step"), dict):
-            threads.setdefault(_text(row.get("thread")), []).append(row)
+            threads.setdefault(text_in(row, "thread"), []).append(row)
     return [_derived(run) for thread in threads.values() for run in _runs(thread) if run.is_loop]
 
 
@@ -110,8 +110,8 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Run]:
     for row in rows:
         if _kind(row) in EXCUSED:
             continue  # was not carried out
-        tool = _plain(_step(row, "tool"))
-        if tool in _NOTES or tool in _WAITS or _step(row, "head") in _WAITS:
+        tool = _plain(text_in(row["step"], "tool"))
+        if tool in _NOTES or tool in _WAITS or text_in(row["step"], "head") in _WAITS:
             continue
         call = _call(row, tool)
         run = next((run for run in open_runs if _is_same(run.call, call)), None)
@@ -161,7 +161,7 @@ def _words(text: str) -> Counter[str]:
 def _changes(row: Row, tool: str, *, again: bool) -> bool:
     """Whether a successful step may have made later calls answer otherwise. What is done again and brought nothing new
     changes nothing, unless it is an edit."""
-    head, command = _step(row, "head"), _step(row, "input")
+    head, command = text_in(row["step"], "head"), text_in(row["step"], "input")
     if _edits(row, tool):
         return True
     if again or tool in _LOOKS or _plain(head) in _LOOKS:
@@ -174,23 +174,23 @@ def _changes(row: Row, tool: str, *, again: bool) -> bool:
 
 
 def _edits(row: Row, tool: str) -> bool:
-    return bool(_step(row, "change")) or tool in _EDITS or _plain(_step(row, "head")) in _EDITS
+    return bool(text_in(row["step"], "change")) or tool in _EDITS or _plain(text_in(row["step"], "head")) in _EDITS
 
 
 def _call(row: Row, tool: str) -> _Call:
-    asked = _step(row, "input")[:_INPUT_CHARS]
+    asked = text_in(row["step"], "input")[:_INPUT_CHARS]
     asked = _TRIMS.sub("", asked) if tool in SHELL_TOOLS else _without_remarks(asked)
     failed = not row.get("ok")
     context = row.get("context")
-    result = _text(context.get("result")) if isinstance(context, dict) else ""
+    result = text_in(context, "result")
     if failed and not result:
-        result = result_mark(_failure(row, "message"))
+        result = result_mark(text_in(row.get("failure"), "message"))
     return _Call(
         tool=tool,
-        intent=(_step(row, "head"), _step(row, "target")),
+        intent=(text_in(row["step"], "head"), text_in(row["step"], "target")),
         input=" ".join(asked.split()),
         result=result,
-        transient=_kind(row) in KINDS and is_transient(_kind(row), _failure(row, "message")),
+        transient=_kind(row) in KINDS and is_transient(_kind(row), text_in(row.get("failure"), "message")),
     )
 
 
@@ -206,10 +206,10 @@ def _without_remarks(asked: str) -> str:
 
 def _derived(run: _Run) -> Row:
     first, last = run.rows[0], run.rows[-1]
-    session, tool = _text(first.get("session")), _step(first, "tool")
-    shown = " ".join(_step(first, "input").split())[:_SHOWN_CHARS]
+    session, tool = text_in(first, "session"), text_in(first["step"], "tool")
+    shown = " ".join(text_in(first["step"], "input").split())[:_SHOWN_CHARS]
     row: Row = {
-        "id": outcome_id(DERIVED, session, _text(first.get("id"))),
+        "id": outcome_id(DERIVED, session, text_in(first, "id")),
         "agent": first["agent"],
         "task": tool,
         "ok": False,
@@ -232,18 +232,8 @@ def _derived(run: _Run) -> Row:
     return row
 
 
-def _step(row: Row, name: str) -> str:
-    step = row["step"]
-    return _text(step.get(name)) if isinstance(step, dict) else ""
-
-
-def _failure(row: Row, name: str) -> str:
-    failure = row.get("failure")
-    return _text(failure.get(name)) if isinstance(failure, dict) else ""
-
-
 def _kind(row: Row) -> str:
-    return _failure(row, "kind")
+    return text_in(row.get("failure"), "kind")
 
 
 def _plain(tool: str) -> str:
@@ -253,8 +243,4 @@ def _plain(tool: str) -> str:
 
 def _when(row: Row) -> tuple[float, str]:
     at = row.get("started_at")
-    return (float(at) if isinstance(at, (int, float)) else 0.0, _text(row.get("id")))
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
+    return (float(at) if isinstance(at, (int, float)) else 0.0, text_in(row, "id"))

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.ids import uuid7
 from ratchet.ports import Store
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, whole_in
 
 if TYPE_CHECKING:
     from ratchet.failures.grouping import Grouper
@@ -110,7 +110,7 @@ def _remembered(row: Row) -> Row:
 def _found_pattern(store: Store, pattern: str, signature: str, kind: str, template: str, now: float) -> None:
     held = store.get("patterns", pattern) or {}
     row: Row = {"signature": signature, "kind": kind, "template": template, "created_at": now}
-    if not store.swap("patterns", pattern, int(str(held.get("revision", 0))), row):
+    if not store.swap("patterns", pattern, whole_in(held, "revision"), row):
         raise Conflict(f"pattern {pattern} changed meanwhile; try again")
 
 
@@ -121,14 +121,14 @@ def _absorb(store: Store, former: str, pattern: str, now: float) -> None:
         _record(store, pattern, str(row["signature"]), "merged", now)
     held = store.get("patterns", former)
     if held is not None:
-        store.swap("patterns", former, int(str(held["revision"])), {**held, "merged_into": pattern})
+        store.swap("patterns", former, whole_in(held, "revision"), {**held, "merged_into": pattern})
 
 
 def _move(store: Store, row: Row, pattern: str, *, pinned: bool) -> None:
     moved: Row = {**row, "pattern": pattern}
     if pinned:
         moved["pinned"] = True
-    if not store.swap("signatures", str(row["signature"]), int(str(row["revision"])), moved):
+    if not store.swap("signatures", str(row["signature"]), whole_in(row, "revision"), moved):
         raise Conflict(f"signature {row['signature']} changed meanwhile; try again")
 
 
@@ -137,7 +137,7 @@ def _record(store: Store, pattern: str, signature: str, verb: str, now: float) -
     merge = f"{pattern}+{signature}"
     held = store.get("merges", merge) or {}
     row: Row = {"pattern": pattern, "signature": signature, "undone": verb == "split", "at": now}
-    store.swap("merges", merge, int(str(held.get("revision", 0))), row)
+    store.swap("merges", merge, whole_in(held, "revision"), row)
     event: Row = {"id": uuid7(), "noun": "pattern", "record": pattern, "verb": verb, "at": now, "signature": signature}
     store.insert_new("events", [event])
 

@@ -15,7 +15,7 @@ from ratchet.failures.patterns.merging import current, members, split
 from ratchet.failures.patterns.tallied import Tallied, tallied
 from ratchet.failures.patterns.trend import Halves, trend
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Pattern, Row, Trend
+from ratchet.records import Json, Pattern, Row, Trend, whole_in
 
 WINDOW_S = 14 * 86_400.0
 """Two weeks: long enough to hold three sightings of what happens weekly, short enough that last month is over."""
@@ -92,7 +92,7 @@ def pattern(store: Store, pattern_id: str, *, now: float, window_s: float = WIND
 def pattern_count(store: Store) -> int:
     """How many patterns the agents' own failures form."""
     rows = store.sum_by("signatures", ("kind",), ("distinct:pattern",))
-    return sum(int(str(row["distinct:pattern"])) for row in rows if row["kind"] not in EXCUSED)
+    return sum(whole_in(row, "distinct:pattern") for row in rows if row["kind"] not in EXCUSED)
 
 
 class _Counted:
@@ -130,7 +130,7 @@ class _Counted:
             "hour": (">=", hour),
         }
         rows = self._store.sum_by("tallies", ("signature",), ("n",), said)
-        return {row["signature"]: int(str(row["n"])) for row in rows}
+        return {row["signature"]: whole_in(row, "n") for row in rows}
 
 
 def _known(sums: Tallied, start: float, end: float) -> int | None:

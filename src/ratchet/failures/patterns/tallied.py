@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ratchet.failures.health import EXCUSED
 from ratchet.ports import Store, Where
-from ratchet.records import Json
+from ratchet.records import Json, number_in, whole_in
 
 
 @dataclass(slots=True)
@@ -74,11 +74,11 @@ def _add_tallies(
             held.signatures.append(signature)
             last = signature
         held.agents.add(str(row["agent"]))
-        held.count += int(_number(row["n"]))
-        held.tokens += _number(row["tokens"])
-        held.duration_s += _number(row["duration_s"])
-        held.first_seen = min(held.first_seen, _number(row["min:min_at"]))
-        held.last_seen = max(held.last_seen, _number(row["max:max_at"]))
+        held.count += whole_in(row, "n")
+        held.tokens += number_in(row, "tokens")
+        held.duration_s += number_in(row, "duration_s")
+        held.first_seen = min(held.first_seen, number_in(row, "min:min_at"))
+        held.last_seen = max(held.last_seen, number_in(row, "max:max_at"))
 
 
 def _add_sessions(
@@ -88,13 +88,13 @@ def _add_sessions(
     for row in store.sum_by("sightings", ("signature",), ("distinct:session",), of_agent):
         held = found.get(pattern_of.get(str(row["signature"]), ""))
         if held is not None and len(held.signatures) == 1:
-            held.sessions = int(_number(row["distinct:session"]))
+            held.sessions = whole_in(row, "distinct:session")
     for held in found.values():
         if len(held.signatures) > 1:
             several: list[Json] = [*held.signatures]
             where: Where = {**of_agent, "signature": ("in", several)}
             held.sessions = int(
-                _number(store.sum_by("sightings", (), ("distinct:session",), where)[0]["distinct:session"])
+                number_in(store.sum_by("sightings", (), ("distinct:session",), where)[0], "distinct:session")
             )
 
 
@@ -102,10 +102,6 @@ def _add_resolutions(store: Store, found: dict[str, Tallied], pattern_of: Mappin
     for row in store.sum_by("resolutions", ("signature",), ("distinct:failed_id", "wasted_s", "wasted_tokens")):
         held = found.get(pattern_of.get(str(row["signature"]), ""))
         if held is not None:
-            held.resolved += int(_number(row["distinct:failed_id"]))
-            held.resolved_s += _number(row["wasted_s"])
-            held.resolved_tokens += _number(row["wasted_tokens"])
-
-
-def _number(value: Json) -> float:
-    return float(value) if isinstance(value, (int, float)) else 0.0
+            held.resolved += whole_in(row, "distinct:failed_id")
+            held.resolved_s += number_in(row, "wasted_s")
+            held.resolved_tokens += number_in(row, "wasted_tokens")

@@ -10,14 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Budget, EpisodeStatus
 from ratchet.ports import Page, Store
-from ratchet.records import Json, Row, as_row, record_of
+from ratchet.records import Json, Row, as_row, record_of, whole_in
 from ratchet.store.timeline import note
 
 TaskKind = Literal["heal", "compare"]
@@ -215,9 +215,7 @@ def taken_back(store: Store, task_id: str, *, to: int) -> QueuedTask:
 
 def counts(store: Store) -> dict[str, int]:
     """Count the tasks in each state."""
-    return {
-        str(row["state"]): int(cast(int, row["count:*"])) for row in store.sum_by("queue", ("state",), ("count:*",))
-    }
+    return {str(row["state"]): whole_in(row, "count:*") for row in store.sum_by("queue", ("state",), ("count:*",))}
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from ratchet.failures.health import EXCUSED
 from ratchet.improving.loop.pulse import HOUR_S, Pulse, pulse
 from ratchet.improving.settings.versions import StoredSettings, target_of
-from ratchet.improving.trials.history import number
 from ratchet.improving.trials.trials import trials
 from ratchet.ports import Problem, Store, Where
-from ratchet.records import Json, Proposal, Row
+from ratchet.records import Json, Proposal, Row, number_in, whole_in
 
 MOST_PROBLEMS = 5  # of one agent in one look, the most frequent first
 _RECURS = 2  # failures that make a pattern; one where one is enough to look
@@ -47,8 +46,8 @@ def _agents(store: Store) -> list[str]:
 def _activity(store: Store, agent: str, since: float, now: float) -> tuple[int, int]:
     """(calls, own failures) of an agent by whole hours; what a clock ahead of ours recorded is left out."""
     rows = store.find("activity", {"agent": agent, "hour": (">=", int(since // HOUR_S))}, order=("agent", "hour")).rows
-    seen = [row for row in rows if number(row, "hour") <= now // HOUR_S]
-    return int(sum(number(row, "calls") for row in seen)), int(sum(number(row, "failures") for row in seen))
+    seen = [row for row in rows if number_in(row, "hour") <= now // HOUR_S]
+    return int(sum(number_in(row, "calls") for row in seen)), int(sum(number_in(row, "failures") for row in seen))
 
 
 def _begin_look(store: Store, agent: str, held: Pulse, now: float) -> bool:
@@ -56,9 +55,9 @@ def _begin_look(store: Store, agent: str, held: Pulse, now: float) -> bool:
     name = f"look/{agent}"
     last: Row = store.get("meta", name) or {}
     # A look from the future is one before the clock was set back.
-    if last.get("at") is not None and number(last, "at") <= now < number(last, "at") + held.cooldown_s:
+    if last.get("at") is not None and number_in(last, "at") <= now < number_in(last, "at") + held.cooldown_s:
         return False
-    return store.swap("meta", name, int(number(last, "revision")), {"at": now})
+    return store.swap("meta", name, whole_in(last, "revision"), {"at": now})
 
 
 def _problems(store: Store, agent: str, held: Pulse, calls: int, now: float) -> Iterator[Problem]:
@@ -91,7 +90,7 @@ def _patterns(store: Store, agent: str, since: float) -> list[tuple[str, str, st
         signature = store.get("signatures", str(row["signature"])) or {}
         if signature and signature.get("kind") not in EXCUSED:
             pattern = str(signature["pattern"])
-            counts[pattern] += int(number(row, "n"))
+            counts[pattern] += whole_in(row, "n")
             about.setdefault(pattern, signature)
     return [
         (pattern, str(about[pattern]["kind"]), str(about[pattern].get("template") or ""), count)

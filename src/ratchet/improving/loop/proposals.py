@@ -13,7 +13,7 @@ from ratchet.ids import hex_of
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import OPEN, trial, trials
 from ratchet.ports import Fix, Problem, Store, Where
-from ratchet.records import Change, Json, Proposal, ProposalState, Row, Trial, as_row, record_of
+from ratchet.records import Change, Json, Proposal, ProposalState, Row, Trial, as_row, record_of, whole_in
 from ratchet.store.timeline import note
 
 PREFIX = "settings:"
@@ -120,7 +120,7 @@ def _opened(
         created_at=now,
         updated_at=now,
     )
-    revision = 0 if held is None else int(str(held.get("revision")))
+    revision = whole_in(held, "revision")
     if not store.swap("proposals", named, revision, as_row(new)):
         raise Conflict(f"proposal {named} was made by somebody else at this moment")
     note(store, "proposal", named, "opened", now, title=fix.title, agent=problem.agent, pattern=problem.pattern)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ratchet.errors import Conflict, UsageError
-from ratchet.improving.trials.history import calls_per_day, number
+from ratchet.improving.trials.history import calls_per_day
 from ratchet.ports import Store
-from ratchet.records import Row
+from ratchet.records import Row, number_in, whole_in
 
 HOUR_S = 3_600.0
 BUSY_CALLS_A_DAY = 100
@@ -39,9 +39,9 @@ def pulse(store: Store, agent: str, *, now: float) -> Pulse:
     if not own:
         return base
     return Pulse(
-        failures=int(number(marked, "failures")) if "failures" in own else base.failures,
-        window_s=number(marked, "window_s") if "window_s" in own else base.window_s,
-        cooldown_s=number(marked, "cooldown_s") if "cooldown_s" in own else base.cooldown_s,
+        failures=whole_in(marked, "failures") if "failures" in own else base.failures,
+        window_s=number_in(marked, "window_s") if "window_s" in own else base.window_s,
+        cooldown_s=number_in(marked, "cooldown_s") if "cooldown_s" in own else base.cooldown_s,
         why="set by a person",
     )
 
@@ -64,14 +64,14 @@ def mark(
     held = store.get("meta", _name(agent)) or {}
     given: Row = {"critical": critical, "failures": failures, "window_s": window_s, "cooldown_s": cooldown_s}
     row: Row = {**held, **{name: value for name, value in given.items() if value is not None}}
-    if not store.swap("meta", _name(agent), int(number(held, "revision")), row):
+    if not store.swap("meta", _name(agent), whole_in(held, "revision"), row):
         raise Conflict(f"the thresholds of {agent} were changed by somebody else meanwhile; try again")
 
 
 def unmark(store: Store, agent: str) -> None:
     """Go back to the thresholds by measured calls. Raises Conflict."""
     held = store.get("meta", _name(agent))
-    if held is not None and not store.swap("meta", _name(agent), int(number(held, "revision")), {}):
+    if held is not None and not store.swap("meta", _name(agent), whole_in(held, "revision"), {}):
         raise Conflict(f"the thresholds of {agent} were changed by somebody else meanwhile; try again")
 
 

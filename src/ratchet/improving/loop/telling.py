@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ratchet.improving.trials.history import number
 from ratchet.ports import Notice, Store
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, number_in, whole_in
 
 _CURSOR = "told"
 _MOST = 50  # notices at once: after a long silence nobody reads hundreds
@@ -38,15 +37,15 @@ def tell(store: Store, send: Callable[[Notice], object], *, now: float) -> int:
     if cursor is None:
         store.swap("meta", _CURSOR, 0, {"at": now, "since": now, "ids": []})
         return 0
-    since, at, known = number(cursor, "since"), number(cursor, "at"), cursor.get("ids")
+    since, at, known = number_in(cursor, "since"), number_in(cursor, "at"), cursor.get("ids")
     rows = store.find("events", {"at": (">=", max(since, min(at, now) - LATE_S))}, order=("at", "id")).rows
     told = set(known) if isinstance(known, list) else set()
     fresh = [row for row in rows if row["id"] not in told]
     if not fresh:
         return 0
-    newest = number(rows[-1], "at")
-    late: list[Json] = [row["id"] for row in rows if number(row, "at") >= min(newest, now) - LATE_S]
-    if not store.swap("meta", _CURSOR, int(number(cursor, "revision")), {"at": newest, "since": since, "ids": late}):
+    newest = number_in(rows[-1], "at")
+    late: list[Json] = [row["id"] for row in rows if number_in(row, "at") >= min(newest, now) - LATE_S]
+    if not store.swap("meta", _CURSOR, whole_in(cursor, "revision"), {"at": newest, "since": since, "ids": late}):
         return 0
     notices = [found for row in fresh if (found := notice_of(row)) is not None][-_MOST:]
     for notice in notices:
@@ -66,5 +65,5 @@ def notice_of(event: Row) -> Notice | None:
         text="; ".join(about),
         level=level,
         record=str(event.get("record") or ""),
-        at=number(event, "at"),
+        at=number_in(event, "at"),
     )

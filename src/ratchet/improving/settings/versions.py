@@ -11,7 +11,7 @@ from ratchet.ids import uuid7
 from ratchet.improving.settings.knob import Knob, described_knob
 from ratchet.improving.targets import edit as edits
 from ratchet.ports import Edit, Held, Restored, Store
-from ratchet.records import Json, Row, Version, as_row, record_of
+from ratchet.records import Json, Row, Version, as_row, record_of, whole_in
 
 PREFIX = "settings:"
 _LABEL, _REASON = 200, 1000  # characters kept of who and why
@@ -49,7 +49,7 @@ class StoredSettings:
     def current(self) -> Version:
         """The version in force (number 0: nothing was ever set)."""
         head = self._store.get("settings", self.name)
-        return self.version(_number(head)) if head is not None else Version(target=self.name, number=0)
+        return self.version(whole_in(head, "version")) if head is not None else Version(target=self.name, number=0)
 
     def version(self, number: int) -> Version:
         """One version, drafts included. Raises NotFound."""
@@ -97,7 +97,7 @@ class StoredSettings:
             if head is not None and head.get("knobs") == knobs:
                 return
             row: Row = {"version": 0, **(head or {}), "target": self.name, "agent": self._agent, "knobs": knobs}
-            if self._store.swap("settings", self.name, _revision(head), {**row, "at": self._clock()}):
+            if self._store.swap("settings", self.name, whole_in(head, "revision"), {**row, "at": self._clock()}):
                 return
 
     def change(
@@ -198,7 +198,7 @@ class StoredSettings:
     def _drafted(self, values: Mapping[str, Json], parent: int, *, who: str, why: str) -> Version:
         """A new version, written and not in force. Runs inside a transaction, which makes its number its own."""
         newest = self._store.find("versions", {"target": self.name}, order=("-number",), limit=1).rows
-        number = 1 + (_number(newest[0], "number") if newest else 0)
+        number = 1 + (whole_in(newest[0], "number") if newest else 0)
         draft = Version(
             target=self.name,
             number=number,
@@ -226,8 +226,10 @@ class StoredSettings:
         stored = self._store.get("versions", f"{self.name}@{version.number}")
         head = self._store.get("settings", self.name)
         row: Row = {**(head or {"target": self.name, "agent": self._agent, "knobs": {}}), "version": version.number}
-        moved = self._store.swap("settings", self.name, _revision(head), {**row, "at": now})
-        written = self._store.swap("versions", f"{self.name}@{version.number}", _revision(stored), _row_of(applied))
+        moved = self._store.swap("settings", self.name, whole_in(head, "revision"), {**row, "at": now})
+        written = self._store.swap(
+            "versions", f"{self.name}@{version.number}", whole_in(stored, "revision"), _row_of(applied)
+        )
         if not (moved and written):  # a store whose transactions are weaker than ours
             raise self._moved(parent, "another")
         event: Row = {
@@ -257,12 +259,3 @@ def agents(store: Store) -> Iterator[str]:
 
 def _row_of(version: Version) -> Row:
     return {**as_row(version), "id": f"{version.target}@{version.number}", "revision": 1}
-
-
-def _revision(row: Row | None) -> int:
-    return 0 if row is None else _number(row, "revision")
-
-
-def _number(row: Row, name: str = "version") -> int:
-    value = row.get(name)
-    return value if isinstance(value, int) else 0

@@ -22,9 +22,8 @@ from ratchet.improving.targets import edit as edits
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.improving.trials.deadline import CALL_DEADLINE_S
 from ratchet.improving.trials.evidence import Arm, Evidence
-from ratchet.improving.trials.history import number
 from ratchet.ports import Store, Target, Where
-from ratchet.records import Json, Row, Trial
+from ratchet.records import Json, Row, Trial, number_in, whole_in
 
 Looked = tuple[Literal["wait", "keep", "revert", "undecided"], str]
 SHARE = 0.5
@@ -59,7 +58,7 @@ def look(store: Store, trial: Trial, *, now: float) -> Looked:
 
 
 def _begun(store: Store, trial: Trial, now: float) -> Row:
-    unit = f"block-{int(number(store.sum_by('exposures', (), ('count:*',), {'trial': trial.id})[0], 'count:*')):06d}"
+    unit = f"block-{whole_in(store.sum_by('exposures', (), ('count:*',), {'trial': trial.id})[0], 'count:*'):06d}"
     new = ids.toss(trial.salt, trial.id, unit, share=SHARE)
     row: Row = {
         "trial": trial.id,
@@ -78,13 +77,13 @@ def _begun(store: Store, trial: Trial, now: float) -> Row:
 
 def _closed(store: Store, trial: Trial, block: Row, now: float) -> Row:
     """The block, closed if it is over."""
-    began = number(block, "at")
+    began = number_in(block, "at")
     if now - began < BLOCK_S and len(_calls(store, trial, began, now)) < BLOCK_CALLS:
         return block
     due_at = now + min(trial.deadline_s, CALL_DEADLINE_S)
     told: Row = {**block, "settled": True, "settled_at": now, "due_at": due_at}
-    store.swap("exposures", (trial.id, str(block["unit"])), int(number(block, "revision")), told)
-    return {**told, "revision": number(block, "revision") + 1}
+    store.swap("exposures", (trial.id, str(block["unit"])), whole_in(block, "revision"), told)
+    return {**told, "revision": number_in(block, "revision") + 1}
 
 
 def _score_closed(store: Store, trial: Trial, now: float) -> None:
@@ -92,11 +91,11 @@ def _score_closed(store: Store, trial: Trial, now: float) -> None:
     where: Where = {"trial": trial.id, "settled": True, "due_at": ("<=", now)}
     for block in store.find("exposures", where, order=("at",)).rows:
         if block.get("calls") is None:
-            calls = _calls(store, trial, number(block, "at"), number(block, "settled_at"))
+            calls = _calls(store, trial, number_in(block, "at"), number_in(block, "settled_at"))
             told: Row = {**block, "calls": len(calls)}
             if calls:
                 told["score"] = sum(1 for call in calls if call.get("ok")) / len(calls)
-            store.swap("exposures", (trial.id, str(block["unit"])), int(number(block, "revision")), told)
+            store.swap("exposures", (trial.id, str(block["unit"])), whole_in(block, "revision"), told)
 
 
 def _calls(store: Store, trial: Trial, since: float, until: float, limit: int = BLOCK_CALLS) -> list[Row]:
@@ -106,7 +105,7 @@ def _calls(store: Store, trial: Trial, since: float, until: float, limit: int = 
         where["agent"] = trial.change.agent
     said: Where = where
     rows = store.find("outcomes", said, order=("started_at",), limit=limit).rows
-    return [row for row in rows if number(row, "started_at") <= until]
+    return [row for row in rows if number_in(row, "started_at") <= until]
 
 
 def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
@@ -121,7 +120,7 @@ def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
         (SHARE, row.get("arm") == "new", ids.toss(trial.salt, trial.id, str(row["unit"]), "score", share=_score(row)))
         for row in bets.blocks
     )
-    exposures = int(number(store.sum_by("exposures", (), ("count:*",), {"trial": trial.id})[0], "count:*"))
+    exposures = whole_in(store.sum_by("exposures", (), ("count:*",), {"trial": trial.id})[0], "count:*")
     return Evidence(
         trial=trial.id,
         new=_arm(new),
@@ -153,12 +152,12 @@ class _Bets:
 
 
 def _score(row: Row) -> float:
-    return number(row, "score")
+    return number_in(row, "score")
 
 
 def _arm(rows: list[Row]) -> Arm:
-    calls = sum(int(number(row, "calls")) for row in rows)
-    return Arm(units=calls, ok=round(sum(_score(row) * number(row, "calls") for row in rows)))
+    calls = sum(whole_in(row, "calls") for row in rows)
+    return Arm(units=calls, ok=round(sum(_score(row) * number_in(row, "calls") for row in rows)))
 
 
 def _verdict(bets: _Bets, trial: Trial, now: float) -> Looked:

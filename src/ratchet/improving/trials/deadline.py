@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ratchet.improving.trials.arms import LASTING_DEADLINE_S
-from ratchet.records import Json, UnitKind
+from ratchet.records import Json, UnitKind, number_in
 
 CALL_DEADLINE_S = 600.0
 _WAITS_S = 300.0  # what all waits of a guarded call may come to, unless set
@@ -23,18 +23,13 @@ def deadline_of(
 
 
 def _longest_call_s(values: Mapping[str, Json]) -> float | None:
-    timeout_s = _number(values, "timeout_s", 0.0)
+    timeout_s = number_in(values, "timeout_s", 0.0)
     if timeout_s <= 0:
         return None
-    retries = _number(values, "max_retries", 0.0)
+    retries = number_in(values, "max_retries", 0.0)
     models = values.get("fallback_models")
-    tries = (1 + retries) * (1 + (len(models) if isinstance(models, list) else 0)) + _number(
+    tries = (1 + retries) * (1 + (len(models) if isinstance(models, list) else 0)) + number_in(
         values, "empty_retries", 0.0
     )
-    waits_s = _number(values, "wait_budget_s", _WAITS_S) if retries else 0.0
+    waits_s = number_in(values, "wait_budget_s", _WAITS_S) if retries else 0.0
     return timeout_s * tries + waits_s
-
-
-def _number(values: Mapping[str, Json], name: str, default: float) -> float:
-    value = values.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ratchet.failures.patterns.health import NAMED, recent
 from ratchet.ids import CALL
 from ratchet.ports import Store
-from ratchet.records import Json, Metric, Row, UnitKind
+from ratchet.records import Metric, Row, UnitKind, number_in, whole_in
 
 DAY_S = 86_400.0
 WEEK_DAYS = 7
@@ -43,7 +43,7 @@ def calls_per_day(store: Store, agent: str, *, now: float) -> float:
     hour = int(now // _HOUR_S)
     since = hour - WEEK_DAYS * 24
     rows = store.find("activity", {"agent": agent, "hour": (">", since)}, order=("agent", "hour")).rows
-    counted = [(int(number(row, "hour")), int(number(row, "calls"))) for row in rows if number(row, "hour") <= hour]
+    counted = [(whole_in(row, "hour"), whole_in(row, "calls")) for row in rows if number_in(row, "hour") <= hour]
     if not counted:
         return 0.0
     day = sum(calls for at, calls in counted if at > hour - 24)
@@ -65,11 +65,6 @@ def _metrics(sample: list[Row]) -> tuple[Metric, ...]:
     found: list[Metric] = ["success"]
     fields: tuple[tuple[Metric, str], ...] = (("latency", "duration_s"), ("cost", "cost_usd"), ("score", "score"))
     for metric, field in fields:
-        if sample and 2 * sum(1 for row in sample if number(row, field) > 0) > len(sample):
+        if sample and 2 * sum(1 for row in sample if number_in(row, field) > 0) > len(sample):
             found.append(metric)
     return tuple(found)
-
-
-def number(row: Row, name: str) -> float:
-    value: Json = row.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0

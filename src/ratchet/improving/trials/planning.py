@@ -17,7 +17,7 @@ from ratchet.improving.trials.evidence import plan_of
 from ratchet.improving.trials.history import history
 from ratchet.improving.trials.trials import trials
 from ratchet.ports import Store, Target
-from ratchet.records import Change, Json, Metric, Trial, TrialMode, UnitKind, as_row
+from ratchet.records import Change, Json, Metric, Trial, TrialMode, UnitKind, as_row, whole_in
 
 ALPHA = 0.05
 _SETTINGS = "settings:"
@@ -86,7 +86,7 @@ def take_lease(store: Store, planned: Trial) -> None:
     """Hold the trial's target, in the transaction that writes the trial. Raises Refused, Conflict."""
     target = planned.change.target
     lease = store.get("leases", target) or {}
-    revision = int(str(lease.get("revision") or 0))
+    revision = whole_in(lease, "revision")
     if lease.get("trial") or not store.swap("leases", target, revision, {"trial": planned.id}):
         refuse_second(store, target)
         raise Conflict(f"somebody else opened a trial on {target} at this moment; look: ratchet trials list")
@@ -96,7 +96,7 @@ def release(store: Store, done: Trial) -> None:
     """Let go of the target, in the transaction that settles the trial."""
     lease = store.get("leases", done.change.target) or {}
     if lease.get("trial") == done.id:
-        store.swap("leases", done.change.target, int(str(lease.get("revision"))), {"trial": ""})
+        store.swap("leases", done.change.target, whole_in(lease, "revision"), {"trial": ""})
 
 
 def refuse_second(store: Store, target: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.ports import Store
-from ratchet.records import Json, Row
+from ratchet.records import Row, number_in, whole_in
 
 
 def settle_units(store: Store, outcomes: Sequence[Row]) -> int:
@@ -29,20 +29,15 @@ def _tell(store: Store, trial: str, unit: str, outcome: Row) -> bool:
     exposure = store.get("exposures", (trial, unit))
     if exposure is None or exposure.get("channel") != CHANNEL:
         return False
-    ended_at = _number(outcome, "started_at") + _number(outcome, "duration_s")
-    if ended_at > _number(exposure, "due_at"):
+    ended_at = number_in(outcome, "started_at") + number_in(outcome, "duration_s")
+    if ended_at > number_in(exposure, "due_at"):
         return False
-    told: Row = {**exposure, "settled": True, "settled_at": ended_at, "calls": int(_number(exposure, "calls")) + 1}
+    told: Row = {**exposure, "settled": True, "settled_at": ended_at, "calls": whole_in(exposure, "calls") + 1}
     for name in ("duration_s", "cost_usd"):
         if outcome.get(name) is not None:
-            told[name] = _number(exposure, name) + _number(outcome, name)
-    if ended_at >= _number(exposure, "settled_at"):
+            told[name] = number_in(exposure, name) + number_in(outcome, name)
+    if ended_at >= number_in(exposure, "settled_at"):
         told["ok"] = bool(outcome.get("ok"))
         if outcome.get("score") is not None:
             told["score"] = outcome["score"]
-    return store.swap("exposures", (trial, unit), int(_number(exposure, "revision")), told)
-
-
-def _number(row: Row, name: str) -> float:
-    value: Json = row.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
+    return store.swap("exposures", (trial, unit), whole_in(exposure, "revision"), told)
