@@ -1,4 +1,7 @@
-"""The facts Ratchet keeps, as frozen values. `Row` is their form on disk and between layers."""
+"""The facts that Ratchet keeps, as frozen values, and their rows: in one file, since every layer speaks in them.
+
+`Row` is their form on disk and between layers.
+"""
 
 from __future__ import annotations
 
