@@ -149,9 +149,10 @@ def test_a_batch_that_cannot_be_written_is_said_to_be_lost(tmp_path: Path) -> No
 
 
 def test_threads_that_record_their_first_batches_at_once_all_hide_their_secrets() -> None:
-    from ratchet.failures.redaction import named as credentials
+    from ratchet.failures.redaction import patterns, providers
 
-    credentials._compiled.clear()
+    patterns._cache.clear()
+    providers._made.clear()
     found: list[str] = []
 
     def work() -> None:

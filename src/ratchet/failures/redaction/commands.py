@@ -30,7 +30,7 @@ _SET, _MAYBE = r"[\s=]{1,4}", r"[\s=]{0,4}"
 _OWNER = rf"(?:\s-[ua]|\s--?(?:user|proxy-user|auth|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}[^\s:\"'\\]{{1,100}}+:"
 # A command that is told a user is told the password by -p or -P; what begins with digits there is a port.
 _BESIDE_USER = _option(
-    rf"\s-{{1,2}}(?:[uU]|user(?:name)?){_SET}{_QUOTE}(?!-)[^\s-][^\s]{{0,80}}(?:\s{{1,4}}[^\s]{{1,100}}){{0,8}}?\s-[pP]{_SET}",
+    rf"\s-{{1,2}}(?:[uU]|user(?:name)?){_SET}{_QUOTE}(?!-)[^\s-][^\s]{{0,80}}(?:\s{{1,4}}[^\s]{{1,100}}){{0,8}}?\s-(?:[pP]{_SET}|P(?=\S))",
     r"(?![0-9]{1,5}(?:[:\s]|$)|[0-9.]+:|[./~-])[^\s\"'\\]+",
 )
 _HTTP = r"(?:curl|(?<![\w.-])(?:https?|wget|xhs?)(?=\s))"
@@ -44,13 +44,18 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("sshpass",), "sshpass", _option(r"\s-p\s{1,4}")),
     (("redis-cli",), "redis-cli", _option(r"\s-a\s{1,4}")),
     (("openssl",), "openssl", _option(r"\s-[kK]\s{1,4}")),
-    (("zip ", "rar ", "7z"), r"\b(?:un)?zip(?=\s)", _option(r"\s-P\s{0,4}")),
-    (("rar ", "7z"), r"\b(?:7z[a-z]{0,2}|(?:un)?rar)(?=\s)", _option(r"\s-h?p")),
+    (("zip ", "rar ", "7z"), r"\b(?:un)?zip(?=\s)", _option(r"\s-\w{0,6}P\s{0,4}")),
+    (("rar ", "7z"), r"\b(?:7z[a-z]{0,2}|(?:un)?rar)(?=\s)", _option(r"\s[\"']?-h?p")),
+    (("keytool",), "keytool", _option(r"\s-new\s{1,4}")),
     (("ldap",), r"\bldap[a-z]{3,10}(?=\s)", _option(r"\s-w\s{0,4}")),
     (("security ",), r"\bsecurity(?=\s[a-z-]{6,30}\s)", _option(r"\s-[wpP]\s{1,4}")),
     (("snmp",), r"\bsnmp[a-z]{3,10}(?=\s)", _option(r"\s-[AXc]\s{1,4}")),
     (("htpasswd ",), r"\bhtpasswd(?=\s)", _option(r"(?:\s-\w*){0,4}\s-\w*n\w*b?\w*\s[^\s-]\S{0,60}\s")),
-    (("htpasswd ",), r"\bhtpasswd(?=\s)", _option(r"(?:\s-\w*){0,4}\s-\w*b\w*\s[^\s-]\S{0,200}\s\S{1,60}\s")),
+    (
+        ("htpasswd ",),
+        r"\bhtpasswd(?=\s)",
+        _option(r"(?:\s-\w*){0,4}\s-\w*b\w*(?:\s\d{1,2}(?=\s))?\s[^\s-]\S{0,200}\s\S{1,60}\s"),
+    ),
     (("wpa_passphrase ",), "wpa_passphrase", _option(r"^\s{1,4}\S{1,40}\s{1,4}")),
     (
         (" login ", " auth "),

@@ -103,7 +103,7 @@ def _hide_jwt(text: str) -> str:
 
 # What separates the name of a header from its value, in texts, mappings, tuples and HAR files.
 _SAYS = (
-    r"[\\\"'\])]{0,20}\s{0,4}(?:,\s{0,4}[\\\"']{1,16}value[\\\"']{1,16}\s{0,4}:|=>|->|[:=]|,(?=\s{0,4}[\\\"']))"
+    r"[\\\"'\])]{0,20}\s{0,4}(?:,\s{0,40}[\\\"']{1,16}value[\\\"']{1,16}\s{0,4}:|=>|->|[:=]|,(?=\s{0,4}[\\\"']))"
     r"\s{0,4}\[?[\\\"']{0,20}"
 )
 _HEADER = rf"(authorization{_SAYS})"
@@ -340,20 +340,24 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
 # fmt: off
 _COMMANDS = (
     (" -", (
-        "mysql", "mariadb", "sshpass", "redis-cli", "openssl", "ldap", "smb", "htpasswd ", "zip ", "rar ", "7z", "snmp",
+        "mysql", "mariadb", "sshpass", "redis-cli", "openssl", "ldap", "smb", "htpasswd ", "zip ", "rar ", "7z",
         " -u", "--user", "curl", "http ", "https ", "wget ", "xh ", "xhs ", "creds", "security ", "etcdctl", "-stdin",
-        "from-literal", "--with-token", "--passphrase-fd", "sudo -", "secret set", "secrets set", "secret put",
+        "from-literal", "--with-token", "--passphrase-fd", "sudo -", "secret set", "secrets set", "secret put", "snmp",
+        "keytool",
     )),
-    ("@", ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "rman ", "conn", "exp ", "imp ")),
-    ("/", ("sqlplus", "/p:", "/pass:", "net use", "net user", "smbclient ")),
-    ("|", ("chpasswd",)),
-    ("<<<", ("chpasswd",)),
-    ("_p", ("wpa_passphrase ", "_pw ")),
-    ("login", (" login ",)),
-    ("auth", (" auth ",)),
+    ("@", ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "conn", "exec", "dump", "mssql")),
+    ("pass", ("chpasswd", "wpa_passphrase ", "/pass:")),
+    ("/user:", ("net use",)),
+    ("freerdp", ("/p:",)),
+    ("sqlplus", ("/",)),
+    ("smbclient ", ("/", "\\")),
+    ("_pw ", ("pdftk",)),
+    (" login ", ("",)),
+    (" auth ", ("",)),
+    ("net user ", ("",)),
+    ("http-basic.", ("",)),
+    ("expect ", ("send ",)),
     ("secret", (" secret set ", " secrets set ", "user-secrets set ")),
-    (":", ("impacket", "psexec", "wmiexec", "smbexec", "secretsdump", "mssqlclient", "http-basic.", "expect ")),
-    (".", ("http-basic.",)),
 )
 # fmt: on
 COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,3}(?:[,;|\t\\\r\n]|\Z)"

@@ -8,14 +8,29 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-import re
-
 from ratchet.failures.redaction.drawn import is_drawn
 from ratchet.failures.redaction.patterns import compiled
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
 NEEDLES = (
     *("pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn"),
-    *("_pat", "code=", "login=", "psk", "kennwort", "contraseña", "парол", "密码", "密碼", "パスワード"),
+    *(
+        "_pat",
+        "code=",
+        "login=",
+        "psk",
+        "contraseña",
+        "парол",
+        "密",
+        "パスワード",
+        "hasło",
+        "lösenord",
+        "heslo",
+        "şifre",
+    ),
 )
 """A text without one of these, in lower case, holds no name that matters here."""
 
@@ -26,7 +41,6 @@ _PASSWORDS = (
     r"|ass(?=[\"'\\\])]{0,20}\s{0,4}(?:=|:\s{0,4}\\{0,15}[\"']))(?<![a-z]pass)"
     r"|ass(?<=[_-]pass)(?![a-z])|ass(?<=(?:ey|re)pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd)"
     r"|w(?<=[_.-]pw)(?![a-z0-9])|w(?<![a-z0-9]pw)(?=[\"'\\\])]{0,20}\s{0,4}[:=]))"
-    r"|kennwort|contraseña|парол[ья]|密[码碼]|パスワード"
     r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
 _TOKENS = (
@@ -38,8 +52,14 @@ _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
     r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|code(?<=[?&]code)(?==)|login(?<![a-z]login)(?==)"
 )
+_FOREIGN = r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lösenord|heslo|şifre"
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
-_NAMES = (("password", _SHORTEST_PASSWORD, _PASSWORDS), ("secret", 8, _TOKENS), ("secret", 20, _WEAK))
+_NAMES = (
+    ("password", _SHORTEST_PASSWORD, _PASSWORDS),
+    ("secret", 8, _TOKENS),
+    ("secret", 20, _WEAK),
+    ("password", 3, _FOREIGN),
+)
 """What replaces it, the shortest value, the names."""
 
 # What may follow the word inside the same name (`secretAccessKey`, `token_v2`), the words of prose before a colon ("API
@@ -56,19 +76,18 @@ _REST = r"""
   |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
 (?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\]))?(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
+_GAP = f"(?xa){_REST}(?=[^\\r\\n]{{{_SHORTEST_PASSWORD}}})"
 _NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)"
-_compiled: list[re.Pattern[str]] = []
-
-
-def _patterns() -> list[re.Pattern[str]]:
-    """Compiled at first use, and put in place whole: another thread may ask meanwhile."""
-    if not _compiled:
-        made = []
-        for _, shortest, names in _NAMES:
-            value = r"(?=[^\r\n]{3})" if shortest == _SHORTEST_PASSWORD else rf"(?=[^\s\"'`<>&]{{{shortest}}})"
-            made.append(re.compile(rf"(?P<name>{names}){_NOT_MARKED}{_REST}{value}", re.VERBOSE | re.ASCII))
-        _compiled[:] = made
-    return _compiled
+_CLASSES = tuple(
+    # what replaces it, the shortest value, the expression of the names, that of a value
+    (
+        label,
+        shortest,
+        f"(?xa)(?:{names}){_NOT_MARKED}",
+        f"[^\\s\"'`<>&]{{{shortest}}}" if shortest > _SHORTEST_PASSWORD else "",
+    )
+    for label, shortest, names in _NAMES
+)
 
 
 _UNQUOTED = r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+"
@@ -125,27 +144,32 @@ def hide_named(text: str, low: str) -> str:
     one in every 80 characters) is cut at the first one too many: that bounds the cost of the worst text.
     """
     most = 100 + len(text) // 80
-    for (label, shortest, _), pattern in zip(_NAMES, _patterns(), strict=True):
+    for label, shortest, names, enough in _CLASSES[:-1] if text.isascii() else _CLASSES:
+        find, gap_at = compiled(names).search, compiled(_GAP).match
         out: list[str] = []
-        done = position = run_end = names = 0
-        while (match := pattern.search(low, position)) is not None:
-            position, start = match.end("name"), match.end()
-            if start < done:
+        done = position = run_end = chained = 0
+        while (name := find(low, position)) is not None:
+            position = name.end()
+            gap = gap_at(low, position)
+            if gap is None:
                 continue
-            repeated = low[match.start() : start]
+            start = gap.end()
+            if start < done or (enough and compiled(enough).match(low, start) is None):
+                continue
+            repeated = low[name.start() : start]
             if low.startswith(repeated, start):
                 position = _last_copy(low, repeated, start)
                 continue
-            names = names + 1 if start < run_end else 0
-            end, run_end, quoted = _value_end(text, match, run_end)
-            if names > _MOST_NAMES:
+            chained = chained + 1 if start < run_end else 0
+            end, run_end, quoted = _value_end(text, gap, run_end)
+            if chained > _MOST_NAMES:
                 end = run_end
             value = text[start : min(end, start + _JUDGED)]
-            least = _SHORTEST_PASSWORD if _is_variable(text, match) else shortest
-            if names > _MOST_NAMES or (
-                end > start and not _goes_on(text, match) and _is_credential(low, match, value, least, quoted, end)
+            least = _SHORTEST_PASSWORD if _is_variable(text, name, gap) else shortest
+            if chained > _MOST_NAMES or (
+                end > start and not _goes_on(text, gap) and _is_credential(low, name, gap, value, least, quoted, end)
             ):
-                out += (text[done:start], f"[redacted:{label if match['name'][0] != 's' else 'secret'}]")
+                out += (text[done:start], f"[redacted:{label if name[0][0] != 's' else 'secret'}]")
                 done = position = end if len(out) < 2 * most else len(text)
         if out:
             text = "".join((*out, text[done:]))
@@ -153,16 +177,18 @@ def hide_named(text: str, low: str) -> str:
     return text
 
 
-def _goes_on(text: str, match: re.Match[str]) -> bool:
+def _goes_on(text: str, gap: re.Match[str]) -> bool:
     """Whether the name is only a part of another word (`secretsmanager:`)."""
-    rest = text[match.end("name") : match.end("rest")]
+    rest = text[gap.start() : gap.end("rest")]
     return rest[:1].islower() and not rest.startswith(("key", "access", "value", "text"))
 
 
-def _is_variable(text: str, match: re.Match[str]) -> bool:
+def _is_variable(text: str, name: re.Match[str], gap: re.Match[str]) -> bool:
     """Whether it is an assignment of the environment's (`API_KEY=...`): its value is meant literally."""
-    name = text[match.start() : match.end("name")]
-    return match["sep"] == "=" and name.isupper() and name not in ("KEY", "KEYS", "TOKENS", "SESSION", "SIG", "AUTH")
+    written = text[name.start() : name.end()]
+    return (
+        gap["sep"] == "=" and written.isupper() and written not in ("KEY", "KEYS", "TOKENS", "SESSION", "SIG", "AUTH")
+    )
 
 
 def _last_copy(low: str, repeated: str, start: int) -> int:
@@ -181,20 +207,21 @@ def lowered(text: str) -> str:
 def is_secret_value(name: str, value: str) -> bool:
     """Whether a value held under this name (a key of a mapping, an option) is a credential."""
     low = lowered(f"{name}={value}")
-    for (_, shortest, _), pattern in zip(_NAMES, _patterns(), strict=True):
-        match = pattern.search(low)
-        if match is not None and match.start("sep") == len(name):
-            return _is_credential(low, match, value[:_JUDGED], shortest, True, len(low))
+    for _, shortest, names, _ in _CLASSES:
+        for found in compiled(names).finditer(low, 0, len(name)):
+            gap = compiled(_GAP).match(low, found.end())
+            if gap is not None and gap.start("sep") == len(name):
+                return _is_credential(low, found, gap, value[:_JUDGED], shortest, True, len(low))
     return False
 
 
-def _value_end(text: str, match: re.Match[str], run_end: int) -> tuple[int, int, bool]:
+def _value_end(text: str, gap: re.Match[str], run_end: int) -> tuple[int, int, bool]:
     """Where the value ends, where the run of characters without a break ends, and whether quotes enclose the value.
 
     `run_end` is what the last call said of the run: within it the end is known, which keeps a long chain linear.
     """
-    start = match.end()
-    opener = match["opener"]
+    start = gap.end()
+    opener = gap["opener"]
     if opener:
         end = _closing_quote(text, start, opener[-1], opener.count("\\"))
         if end >= 0:
@@ -226,24 +253,26 @@ def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
     return -1
 
 
-def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, quoted: bool, end: int) -> bool:
-    sep, spoken = match["sep"], match["spoken"]
-    if sep.isspace() and not _is_option(low, match.start()):  # "with password hunter2", in prose
-        if quoted and low[match.start() - 1 : match.start()].isalpha():  # `keyPassword 'x'`, as build files have it
+def _is_credential(
+    low: str, name: re.Match[str], gap: re.Match[str], value: str, shortest: int, quoted: bool, end: int
+) -> bool:
+    sep, spoken = gap["sep"], gap["spoken"]
+    if sep.isspace() and not _is_option(low, name.start()):  # "with password hunter2", in prose
+        if quoted and low[name.start() - 1 : name.start()].isalpha():  # `keyPassword 'x'`, as build files have it
             return " " not in value
-        if "." in match["rest"] or compiled(_FIELD).match(value):
+        if "." in gap["rest"] or compiled(_FIELD).match(value):
             return False
         spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
-    if _is_harmless(match, value):
+    if _is_harmless(name[0], gap, value) or (sep.isspace() and value[0] == "-" and not quoted):  # the next option
         return False
     if sep[0] == "," and "value" not in sep:
-        return _is_option(low, match.start()) or looks_random(value, max(8, shortest))
+        return _is_option(low, name.start()) or looks_random(value, max(8, shortest))
     if shortest >= _LONG:
         value = value.partition(",")[0]  # of a line of comma-separated values
     if shortest > _SHORTEST_PASSWORD:
         is_fact = shortest >= _LONG and (
             compiled(_UUID).search(value)
-            or (match["name"] in _HASHED and compiled(_HASH).match(value) and not _is_setting(low, match))
+            or (name[0] in _HASHED and compiled(_HASH).match(value) and not _is_setting(low, name, gap))
         )
         if (
             not quoted
@@ -265,10 +294,10 @@ def _is_credential(low: str, match: re.Match[str], value: str, shortest: int, qu
     )
 
 
-def _is_setting(low: str, match: re.Match[str]) -> bool:
+def _is_setting(low: str, name: re.Match[str], gap: re.Match[str]) -> bool:
     """Whether it is set as the environment and queries do: `ADMIN_KEY=`, `&signature=`; a cache's key is a hash."""
-    before = low[max(0, match.start() - 20) : match.start()]
-    is_set = before[-1:] in ("_", "&", "?", "-") if match["sep"] == "=" else before[-1:] == "-" and ":" in match["sep"]
+    before = low[max(0, name.start() - 20) : name.start()]
+    is_set = before[-1:] in ("_", "&", "?", "-") if gap["sep"] == "=" else before[-1:] == "-" and ":" in gap["sep"]
     return is_set and not before[:-1].endswith(("cache", "public", "primary", "sort"))
 
 
@@ -302,14 +331,14 @@ def is_placeholder(value: str) -> bool:
     )
 
 
-def _is_harmless(match: re.Match[str], value: str) -> bool:
+def _is_harmless(name: str, gap: re.Match[str], value: str) -> bool:
     if is_placeholder(value) or not compiled(_ALNUM).search(value):
         return True
-    rest = match["rest"]
+    rest = gap["rest"]
     if rest and (compiled(_ABOUT).search(rest) or (compiled(_IN_FILE).search(rest) and value[0].isdecimal())):
         return True
     low = value.lower()
-    if compiled(_DIGIT).search(low) is None and (match["name"] in low or "your" in low):
+    if compiled(_DIGIT).search(low) is None and (name in low or "your" in low):
         return True
     last = value.rpartition(".")[2]
     return compiled(_REFERENCE).match(value) is not None and not (
@@ -319,7 +348,9 @@ def _is_harmless(match: re.Match[str], value: str) -> bool:
 
 def looks_random(value: str, shortest: int) -> bool:
     """Whether a machine made this: long enough, without spaces, and its characters change class as no word does."""
-    if len(value) < shortest or " " in value or (value.startswith(("/", "./", "~/", "http")) and value[-1] != "="):
+    if len(value) < shortest or " " in value or value.startswith(("./", "~/", "http")):
+        return False
+    if value[0] == "/" and value[-1] != "=" and not is_drawn(value, 0.4):  # a path; base64 begins so at times
         return False
     if compiled(_LETTER).search(value) is None:
         return False

@@ -85,7 +85,8 @@ def hide_provided(text: str, words: str) -> str:
             text = compiled(source).sub(f"[redacted:{kind}]", text)
     for piece in pieces:
         if len(piece) >= _GATE and not piece.isdecimal() and _may_be_key(piece):
-            return compiled(_RUN).sub(_hidden_run, text)
+            text = compiled(_RUN).sub(_hidden_run, text)
+            return compiled(_BESIDE_KIND).sub(_hidden_beside_kind, text)
     return text
 
 
@@ -182,3 +183,16 @@ def _is_assigned(match: re.Match[str]) -> bool:
     """Whether it is the value of an environment variable (`ACME_LIVE=...`) that is no fact about something."""
     found = compiled(_ASSIGNED).search(match.string[max(0, match.start() - 50) : match.start()])
     return found is not None and compiled(_FACT).search(found[1]) is None
+
+
+# A key without a form of its own, beside the name of its provider (`vercel: ...`).
+_BESIDE_KIND = (
+    rf"(?i)(\b(?:{'|'.join(sorted({row.partition(' ')[0] for row in TABLE}))}|netlify|okta|algolia|cohere|mistral)"
+    r"(?:[\s_.-](?:api|access|auth|admin|secret|token|key|pat))*[\"']?[\s:=]{1,4}[\"']?)([A-Za-z0-9_-]{14,}+)(?![./(])"
+)
+
+
+def _hidden_beside_kind(match: re.Match[str]) -> str:
+    value = match[2]
+    is_secret = is_drawn(value, 0.4) and not value.isalpha() and not _HEX.union("-").issuperset(value)
+    return f"{match[1]}[redacted:secret]" if is_secret else match[0]

@@ -66,7 +66,7 @@ def _without_lines(text: str, low: str) -> str:
         from ratchet.failures.redaction.lines import hide_manifests
 
         text = hide_manifests(text)
-    if ":" in low and compiled(forms.BLOCK).search(low) is not None:
+    if (": |" in low or ": >" in low) and compiled(forms.BLOCK).search(low) is not None:
         from ratchet.failures.redaction.lines import hide_blocks
 
         text = hide_blocks(text)
