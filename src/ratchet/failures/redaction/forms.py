@@ -22,10 +22,11 @@ def hide_known(text: str, low: str) -> str:
     words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_KEY])
     if words.strip("0123456789abcdef- "):  # most records hold an id and no other long word
         text = hide_provided(text, words)
-    for needle, rule in _RULES:
+    has_signs = compiled(_SIGN).search(low) is not None
+    for needle, rule in _RULES if has_signs else _RULES[:_WITHOUT_SIGNS]:
         if needle in low:
             text = rule(text)
-    for sign, needles in _COMMANDS:
+    for sign, needles in _COMMANDS if has_signs else _COMMANDS[:_WITHOUT_SIGNS_COMMANDS]:
         if sign in low and any(map(low.__contains__, needles)):
             from ratchet.failures.redaction.commands import hide_in_commands
 
@@ -302,27 +303,30 @@ def _passes_luhn(digits: str) -> bool:
     return sum(map(int, digits[-1::-2] + digits[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
+_SIGN = r"[:=(@$%<'\"/-]"
 _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("private key", _hide_keys),
-    ("private-lines: ", _hide_keys),
+    # Also in a text without such a sign.
+    ("eyj", _hide_jwt),
+    ("bearer", _hide_authorization),
+    ("basic ", _hide_authorization),
+    ("password ", _hide_wrapped),
+    ("machine ", _hide_wrapped),
+    ("snmp-server", _hide_wrapped),
+    ("akia", _hide_aws_secret),
+    ("asia", _hide_aws_secret),
+    # Only where one stands.
+    ("private", _hide_keys),
     ("kty", _hide_keys),
     ("rsakeyvalue", _hide_keys),
     ("://", _hide_url_credentials),
     ("@", _hide_bare_user),
-    ("eyj", _hide_jwt),
     ("cookie", _hide_cookies),
     ("authorization", _hide_authorization),
-    ("bearer", _hide_authorization),
-    ("basic ", _hide_authorization),
-    ("akia", _hide_aws_secret),
-    ("asia", _hide_aws_secret),
     ("$", _hide_crypt),
     (":543", _hide_pgpass),
     (":*:", _hide_pgpass),
     ("identified", _hide_wrapped),
-    ("password ", _hide_wrapped),
     ("password(", _hide_wrapped),
-    ("snmp-server", _hide_wrapped),
     ("mnemonic", _hide_words),
     (" phrase", _hide_words),
     ("login(", _hide_beside_user),
@@ -330,15 +334,19 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("credentials", _hide_beside_user),
     ("connect(", _hide_beside_user),
     ("secretstr(", _hide_wrapped),
-    ("securestring", _hide_wrapped),
-    ("machine ", _hide_wrapped),
     ("secretbytes(", _hide_wrapped),
+    ("securestring", _hide_wrapped),
     ("%3d", _hide_wrapped),
     (" pass:", _hide_wrapped),
 )
+_WITHOUT_SIGNS = 8
 # What a text holds where one of the commands of `commands` stands in it: a sign, and one of some words.
 # fmt: off
 _COMMANDS = (
+    (" login ", ("",)),
+    (" auth ", ("",)),
+    ("net user ", ("",)),
+    ("_p", ("wpa_passphrase ", "_pw ")),
     (" -", (
         "mysql", "mariadb", "sshpass", "redis-cli", "openssl", "ldap", "smb", "htpasswd ", "zip ", "rar ", "7z",
         " -u", "--user", "curl", "http ", "https ", "wget ", "xh ", "xhs ", "creds", "security ", "etcdctl", "-stdin",
@@ -346,20 +354,17 @@ _COMMANDS = (
         "keytool",
     )),
     ("@", ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "conn", "exec", "dump", "mssql")),
-    ("pass", ("chpasswd", "wpa_passphrase ", "/pass:")),
+    ("pass", ("chpasswd", "/pass:")),
     ("/user:", ("net use",)),
     ("freerdp", ("/p:",)),
     ("sqlplus", ("/",)),
     ("smbclient ", ("/", "\\")),
-    ("_pw ", ("pdftk",)),
-    (" login ", ("",)),
-    (" auth ", ("",)),
-    ("net user ", ("",)),
     ("http-basic.", ("",)),
     ("expect ", ("send ",)),
     ("secret", (" secret set ", " secrets set ", "user-secrets set ")),
 )
 # fmt: on
+_WITHOUT_SIGNS_COMMANDS = 4
 COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,3}(?:[,;|\t\\\r\n]|\Z)"
 """What a text in lower case holds where a line of headings names a column of credentials."""
 BLOCK = r":[ \t]{1,8}[|>][-+0-9]{0,2}(?:[\r\n]|\\{1,7}[nr])"

@@ -15,24 +15,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-NEEDLES = (
-    *("pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn"),
-    *(
-        "_pat",
-        "code=",
-        "login=",
-        "psk",
-        "contraseña",
-        "парол",
-        "密",
-        "パスワード",
-        "hasło",
-        "lösenord",
-        "heslo",
-        "şifre",
-    ),
-)
-"""A text without one of these, in lower case, holds no name that matters here."""
+NEEDLES = ("pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn")
+"""A text without one of these, in lower case, holds no name that matters here, but for ASSIGNED and FOREIGN."""
+ASSIGNED = ("_pat", "code=", "login=", "psk")
+"""What matters where it is assigned."""
+FOREIGN = ("contraseña", "парол", "密", "パスワード", "hasło", "lösenord", "şifre")
+"""Passwords in other languages, none of them in ASCII."""
 
 # Alternatives begin with a literal each, which lets the engine skip text that holds none; what must not stand before a
 # word is asserted after it.
@@ -52,7 +40,7 @@ _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
     r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|code(?<=[?&]code)(?==)|login(?<![a-z]login)(?==)"
 )
-_FOREIGN = r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lösenord|heslo|şifre"
+_FOREIGN = r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lösenord|şifre"
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
     ("password", _SHORTEST_PASSWORD, _PASSWORDS),
@@ -135,6 +123,16 @@ _LETTER = r"[^\W\d_]"
 _MASKED = frozenset("*x.•…-_#X?")
 _MOST_NAMES = 16  # in one run without spaces; what follows goes unjudged, which bounds the cost of the worst
 _VARIED = r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]"
+
+
+def may_hold(low: str) -> bool:
+    """Whether a text, in lower case, may hold a name that matters here."""
+    for needle in NEEDLES:  # no generator: this is the hot path
+        if needle in low:
+            return True
+    if ("=" in low or ": " in low) and any(map(low.__contains__, ASSIGNED)):
+        return True
+    return not low.isascii() and any(map(low.__contains__, FOREIGN))
 
 
 def hide_named(text: str, low: str) -> str:

@@ -48,11 +48,9 @@ _TOUCHED = re.compile(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[
 def _redacted_once(text: str) -> str:
     low = named.lowered(text)
     found = forms.hide_known(text, low)
-    for needle in named.NEEDLES:
-        if needle in low:
-            found = _without_lines(found, low)
-            found = named.hide_named(found, low if found is text else named.lowered(found))
-            break
+    if named.may_hold(low):
+        found = _without_lines(found, low)
+        found = named.hide_named(found, low if found is text else named.lowered(found))
     return forms.hide_personal(found)
 
 
