@@ -155,3 +155,8 @@ def test_other_languages_have_their_exits() -> None:
 
 def test_the_search_inside_the_sandbox_leaves_out_the_folders_that_are_tests_here() -> None:
     assert inside.TEST_FOLDER.pattern == TEST_FOLDER.pattern
+
+
+@pytest.mark.parametrize("glob", ["[z-a].py", "a[1].py", "["])
+def test_what_is_protected_by_its_very_name_is_not_searched_for_edits(glob: str) -> None:
+    assert inside._covers(glob, glob)

@@ -126,7 +126,11 @@ def _walk(root: str) -> Iterator[str]:
 
 def _covers(pattern: str, name: str) -> bool:
     pattern = os.path.normpath(pattern)
-    return fnmatch.fnmatchcase(name, pattern) or name.startswith(pattern.rstrip("/*") + "/")
+    try:
+        matched = fnmatch.fnmatchcase(name, pattern)
+    except re.error:  # a range that runs backwards, to an older Python
+        matched = False
+    return matched or name == pattern or name.startswith(pattern.rstrip("/*") + "/")
 
 
 def _stale(sources: Sequence[str]) -> bool:
