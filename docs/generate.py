@@ -5,50 +5,151 @@ usage: python docs/generate.py [--check]
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import NoneType
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 import click
+from fastapi.routing import APIRoute
 
 import ratchet
-from ratchet import classify
 from ratchet.cli.app import EXIT_CODES, cli
 from ratchet.cli.commands import SECTIONS
-from ratchet.cli.demo import HISTORY
 from ratchet.config import NOTIFY, Config
-from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation
-from ratchet.evolving.bench.book import Compared as ComparedRuns
-from ratchet.evolving.bench.figures import figures, paired
-from ratchet.evolving.bench.rows import BenchRun
 from ratchet.failures.kinds.table import KINDS
-from ratchet.gate.effects import Counts, Shrunk
-from ratchet.healing.comparison import Compared, Ratio, Run
-from ratchet.healing.episode import Attempt, Budget, Episode, Task
-from ratchet.improving.book import Watched
-from ratchet.improving.loop.improve import Ticked
-from ratchet.improving.loop.pulse import Pulse
-from ratchet.improving.settings.versions import StoredSettings
-from ratchet.lessons.effect import LessonEffect
-from ratchet.records import Json, Proposal
-from ratchet.runtime import Runtime
-from ratchet.serving.shapes import bench as benchshapes
-from ratchet.serving.shapes import core as shapes
-from ratchet.serving.shapes import healing as healshapes
-
-_ATTEMPT = Attempt(episode="", n=1, status="passed")
-_TASK = Task(id="", check=("",))
-_EPISODE = Episode(id="", task=_TASK, number=1, status="passed", budget=Budget(), attempts=(_ATTEMPT,))
-_RUN = Run(arm="none", seed=0, task="", status="", effort=0, attempts=0, same_mistakes=0, cost_usd=0.0, duration_s=0.0)
-_COMPARED = Compared(
-    tasks=0, seeds=0, runs=(_RUN,), ratios=(Ratio(of="memory", over="none", ratio=1.0, low=1.0, high=1.0),)
+from ratchet.serving import shapes as package
+from ratchet.serving.api.routers import ROUTERS
+from ratchet.serving.mcp.tasktools import TaskTools
+from ratchet.serving.mcp.tools import Tools
+from ratchet.serving.shapes.bench import (
+    BenchComparisonShape,
+    BenchmarkDetailShape,
+    BenchmarkShape,
+    BenchTaskShape,
+    EvaluatedBenchRunShape,
+    ImportedBenchmarkShape,
+    MeasuredBenchRunShape,
+    PastBenchRunShape,
 )
+from ratchet.serving.shapes.comparison import ComparisonShape
+from ratchet.serving.shapes.evolving import (
+    EvolutionDetailShape,
+    EvolutionPatchShape,
+    EvolutionShape,
+    EvolutionTreeShape,
+)
+from ratchet.serving.shapes.failures import (
+    ClassificationShape,
+    HealthShape,
+    OutcomeIdShape,
+    PatternDetailShape,
+    PatternShape,
+    SplitShape,
+)
+from ratchet.serving.shapes.lessons import ImportedShape, LearnedShape, LessonShape, PolledShape, RecalledShape
+from ratchet.serving.shapes.machine import (
+    CheckShape,
+    CompactedShape,
+    DemoShape,
+    HomeShape,
+    InstalledShape,
+    IsolationShape,
+    MadeTokenShape,
+    MigratedShape,
+    RatchetVersionShape,
+    SyncedShape,
+    TokenShape,
+)
+from ratchet.serving.shapes.served import PageShape
+from ratchet.serving.shapes.shape import Shape
+from ratchet.serving.shapes.tasks import EpisodeDetailShape, EpisodeShape, RanShape
+from ratchet.serving.shapes.trials import (
+    ProposalShape,
+    PulseShape,
+    ReportShape,
+    SettingsShape,
+    TickShape,
+    TrialDetailShape,
+    TrialShape,
+    VersionShape,
+)
+
 OUT = Path(__file__).parent / "reference"
-ANY = "any JSON"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
+COMMANDS: dict[str, object] = {
+    "init": HomeShape,
+    "learn": LearnedShape,
+    "watch-dir": PolledShape,
+    "record": OutcomeIdShape,
+    "classify TEXT": ClassificationShape,
+    "patterns": list[PatternShape],
+    "patterns show ID": PatternDetailShape,
+    "patterns split SIGNATURE": SplitShape,
+    "recall TEXT": RecalledShape,
+    "lessons list": list[LessonShape],
+    "lessons show ID": LessonShape,
+    "lessons add": LessonShape,
+    "lessons approve ID": LessonShape,
+    "lessons retire ID": LessonShape,
+    "lessons quarantine ID": LessonShape,
+    "lessons import FILE": ImportedShape,
+    "lessons sync FILE": SyncedShape,
+    "health": HealthShape,
+    "report": ReportShape,
+    "trials list": list[TrialShape],
+    "trials show ID": TrialDetailShape,
+    "trials open TARGET": TrialShape,
+    "trials stop ID": TrialShape,
+    "proposals list": list[ProposalShape],
+    "proposals show ID": ProposalShape,
+    "proposals approve ID": ProposalShape,
+    "proposals reject ID": ProposalShape,
+    "pulse list": list[PulseShape],
+    "loop --once": TickShape,
+    "settings show": list[SettingsShape],
+    "settings history AGENT": list[VersionShape],
+    "settings set AGENT": VersionShape,
+    "settings revert AGENT": VersionShape,
+    "install AGENT": InstalledShape,
+    "uninstall AGENT": InstalledShape,
+    "run": EpisodeShape,
+    "episodes list": list[EpisodeShape],
+    "episodes show ID": EpisodeDetailShape,
+    "episodes rewind ID": EpisodeShape,
+    "ab": ComparisonShape,
+    "sandbox exec": RanShape,
+    "sandbox probe": list[IsolationShape],
+    "bench list": list[BenchmarkShape],
+    "bench show NAME": BenchmarkDetailShape,
+    "bench show NAME TASK": BenchTaskShape,
+    "bench show RUN": MeasuredBenchRunShape,
+    "bench show RUN --evaluations": EvaluatedBenchRunShape,
+    "bench run": MeasuredBenchRunShape,
+    "bench history": list[PastBenchRunShape],
+    "bench compare FIRST SECOND": BenchComparisonShape,
+    "bench import SOURCE": ImportedBenchmarkShape,
+    "evolve": EvolutionShape,
+    "evolve list": list[EvolutionShape],
+    "evolve show RUN": EvolutionDetailShape,
+    "evolve tree RUN": EvolutionTreeShape,
+    "evolve apply RUN": EvolutionPatchShape,
+    "evolve revert RUN": EvolutionShape,
+    "token add NAME": MadeTokenShape,
+    "token list": list[TokenShape],
+    "token revoke NAME": TokenShape,
+    "migrate URL": MigratedShape,
+    "compact": CompactedShape,
+    "demo": DemoShape,
+    "doctor": list[CheckShape],
+    "version": RatchetVersionShape,
+}
+"""Each command that prints JSON, with its answer."""
 
 
 def pages() -> dict[str, str]:
@@ -151,105 +252,76 @@ def settings() -> Iterator[str]:
 
 def json_shapes() -> Iterator[str]:
     yield from (NOTE, "# JSON\n")
-    yield "What `--json` prints on standard output, as types: `[x]` is a list of x, `x?` may be null. Times are Unix"
-    yield "seconds, durations end in `_s`. More fields may come. An error is one line on standard error and an"
-    yield "[exit code](command-line.md#exit-codes).\n"
-    bad: Json = {"path": "", "line": 0, "reason": ""}
-    figures: dict[str, Json] = {"closed_at": 0.0, "estimate": None, "low": None, "high": None}
-    change: Json = {"id": "", "target": "", "state": "", "mode": "", "new": {"KNOB": ANY}, "reason": "", **figures}
-    with tempfile.TemporaryDirectory() as scratch, Runtime.open(home=scratch) as runtime:
-        learned = runtime.learn([HISTORY])
-        patterns = runtime.patterns()
-        lesson = runtime.lessons.add(when="no space left on device", do="Remove the build folder.", state="active")
-        recalled = runtime.recall("no space left on device")
-        stored = StoredSettings(runtime.store, "agent", knobs={"timeout_s": ratchet.Range(1, 60)})
-        stored.declare()
-        changed = stored.change({"timeout_s": 30}, who="who", why="why")
-        shown = runtime.settings.show("agent")
-        trial = runtime.trials.open("settings:agent", {"timeout_s": 40}, reason="why")
-        tried = {**shapes.trial(trial), "new": {"KNOB": 0}, "old": {"KNOB": 0}}
-        cells: Json = {"share": 0.5, "fail_new": 0, "fail_old": 0, "ok_new": 0, "ok_old": 0}
-        runtime.trials.stop(trial.id)
-        proposal = Proposal(id="", agent="", pattern="", kind="", title="", fix="", state="open")
-        pulse = Watched(agent="", pulse=Pulse(failures=1, window_s=0.0, cooldown_s=0.0, why=""))
-        with_lessons = next(each for each in patterns if each.lessons)
-        effect = LessonEffect(
-            id="", text="", state="", counts=Counts(), effect=Shrunk(estimate=0.0, spread=0.0, weight=0.0), enough=False
-        )
-        said: dict[str, Json] = {
-            "learn": {**shapes.learned(learned), "quarantined": [bad], "notes": [bad]},
-            "watch-dir": {"processed": 0, "outcomes": 0, "rejected": [bad]},
-            "record": {"id": ""},
-            "classify TEXT": shapes.classification(classify("429 Too Many Requests")),
-            "patterns": [shapes.pattern(with_lessons)],
-            "patterns show ID": {**shapes.pattern_detail(runtime.pattern(with_lessons.id)), "correlated": []},
-            "recall TEXT": shapes.recalled(recalled),
-            "lessons list": [shapes.lesson(lesson)],
-            "lessons show ID": shapes.lesson(lesson),
-            "health": {**shapes.health(runtime.health()), "agents": {"NAME": 0.0}},
-            "trials list": [tried],
-            "trials show ID": {
-                **shapes.trial_detail(runtime.trials.show(trial.id)),
-                **tried,
-                "counts": [cells],
-                "effect": {"estimate": None, "low": 0.0, "high": 0.0},
-                "events": [{"at": 0.0, "verb": ""}],
-            },
-            "proposals list": [{**shapes.proposal(proposal), "new": {"KNOB": 0}}],
-            "proposals show ID": {**shapes.proposal(proposal), "new": {"KNOB": 0}},
-            "pulse list": [shapes.watched(pulse)],
-            "loop --once": shapes.ticked(Ticked()),
-            "report": {
-                **shapes.report(replace(runtime.report(), lessons=(effect,))),
-                "changes": [change],
-            },
-            "install AGENT": {"path": "", "changed": False, "diff": "", "backup": ""},
-            "settings show": [shapes.settings(shown)],
-            "settings history AGENT": [{**shapes.version(changed), "values": {"KNOB": 0}}],
-            "run": healshapes.episode(_EPISODE),
-            "episodes list": [healshapes.episode(_EPISODE)],
-            "episodes show ID": healshapes.detail(_EPISODE),
-            "ab": healshapes.compared(_COMPARED),
-            **_bench(),
-            "doctor": [{"check": "", "ok": False, "found": "", "remedy": ""}],
-        }
-    for command, value in said.items():
-        yield f"## `ratchet {command} --json`\n"
-        yield f"```\n{_types(value)}\n```\n"
+    yield "The command line (`--json`, on standard output), the HTTP API and the MCP tools answer the same shapes."
+    yield "Times are Unix seconds, durations end in `_s`. More fields may come. An error of the command line is one"
+    yield "line on standard error and an [exit code](command-line.md#exit-codes).\n"
+    yield "## Answers\n"
+    yield "| asked | answer |\n|---|---|"
+    asked = [(f"ratchet {command} --json", hint) for command, hint in COMMANDS.items()]
+    for what, hint in [*asked, *_routes(), *_tools()]:
+        yield f"| `{what}` | {_type(hint)} |"
+    yield ""
+    yield "## Shapes\n"
+    for kind in sorted(shapes(), key=_named):
+        yield f"### {_named(kind)}\n"
+        above = kind.__base__ if kind.__base__ is not Shape else None
+        yield f"{inspect.getdoc(kind)}" + (f" All of {_type(above)}, and:\n" if above else "\n")
+        yield "| field | type | meaning |\n|---|---|---|"
+        hints = get_type_hints(kind)
+        for field in fields(cast("Any", kind)):
+            if field.name in kind.__annotations__:
+                yield f"| `{field.name}` | {_type(hints[field.name])} | {field.metadata['description']} |"
+        yield ""
 
 
-def _bench() -> dict[str, Json]:
-    agent = Agent(how="command", argv=("",))
-    run = BenchRun(id="", name="", benchmark="", agent=agent, agent_name="", state="ended", tasks=("",), tampered=("",))
-    made = Evaluation(run="", candidate="", task="", seed=0, result="passed", tampered=("",))
-    pairs = paired([made], [made])
-    task = BenchTask(id="", kind="code", split="dev", instruction="", scorer="", files={"": ""})
-    benchmark = Benchmark(name="", title="", tasks=(task,))
-    listed: dict[str, Json] = {**benchshapes.listed(benchmark), "kinds": {"KIND": 0}, "splits": {"SPLIT": 0}}
-    past: dict[str, Json] = {**benchshapes.past(replace(run, runs=1))}
-    measured = benchshapes.measured(run, figures([made]), pairs)
-    compared = benchshapes.compared(ComparedRuns(first=run, second=run, paired=pairs, noise=pairs))
-    return {
-        "bench list": [listed],
-        "bench show NAME": {**listed, "task_list": [benchshapes.task(task)]},
-        "bench show NAME TASK": benchshapes.task(task),
-        "bench show RUN --evaluations": {**measured, "evaluations": benchshapes.evaluations([made])},
-        "bench run": measured,
-        "bench history": [past],
-        "bench compare FIRST SECOND": compared,
-        "bench import SOURCE": {**listed, "fresh": False},
-    }
+def shapes() -> set[type[Shape]]:
+    """All shapes that there are."""
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+    found, left = set[type[Shape]](), [Shape]
+    while left:
+        below = left.pop().__subclasses__()
+        found.update(below)
+        left += below
+    return found
 
 
-def _types(value: Json, indent: str = "") -> str:
-    if value is ANY:
-        return ANY
-    if isinstance(value, dict):
-        inner = "".join(f"{indent}  {key}: {_types(held, indent + '  ')}\n" for key, held in value.items())
-        return "{\n" + inner + indent + "}"
-    if isinstance(value, list):
-        return f"[{_types(value[0], indent)}]" if value else "[text]"
-    return {bool: "true or false", str: "text", int: "number", float: "number", type(None): "number?"}[type(value)]
+def _routes() -> Iterator[tuple[str, object]]:
+    """Method and path of each route of the API, with its answer."""
+    for router in ROUTERS:
+        for route in router.routes:
+            if isinstance(route, APIRoute) and route.response_model is not None:
+                yield from ((f"{method} {route.path}", route.response_model) for method in sorted(route.methods))
+
+
+def _tools() -> Iterator[tuple[str, object]]:
+    """Each MCP tool, with its answer."""
+    for kind in (Tools, TaskTools):
+        for name, tool in vars(kind).items():
+            if not name.startswith("_"):
+                answer = get_type_hints(tool, include_extras=True)["return"].__metadata__[0]
+                yield f"{name} (MCP)", answer.model_fields["root"].annotation
+
+
+def _named(kind: type[Shape]) -> str:
+    return kind.__name__.removesuffix("Shape")
+
+
+def _type(hint: Any) -> str:
+    """A type as people read it: `[x]` is a list of x, `x?` may be null."""
+    inner = [_type(each) for each in get_args(hint) if each is not NoneType]
+    origin = get_origin(hint)
+    if origin is PageShape:
+        return f"[Page](#page) of {inner[0]}"
+    if origin in (list, Sequence):
+        return f"list of {inner[0]}"
+    if origin is dict:
+        return f"{inner[1]} by name"
+    if inner:
+        return f"{inner[0]} or null"
+    if isinstance(hint, type) and issubclass(hint, Shape):
+        return f"[{_named(hint)}](#{_named(hint).lower()})"
+    return {bool: "true or false", str: "text", int: "number", float: "number"}.get(hint, "any JSON")
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 import click
 
-from ratchet.cli import show, show_bench
+from ratchet.cli import shapes, show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.numbers import Finite
 from ratchet.cli.reach import Reach, reach_options
@@ -18,7 +18,6 @@ from ratchet.evolving.bench.benchmark import Split
 from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchMeans, ImportFormat
 from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.bench.rows import BenchRun
-from ratchet.serving.shapes import bench as benchshapes
 
 CANCELLED = 130
 
@@ -35,7 +34,9 @@ def list_benchmarks(command_home: Path | None, as_json: bool) -> None:
     """The benchmarks that are here: shipped and imported."""
     book = opened(command_home).benchmarks
     found = [book.benchmark(name) for name in book.names()]
-    show.as_json([benchshapes.listed(each) for each in found]) if as_json else show_bench.benchmarks(found)
+    show.as_json([shapes.bench.BenchmarkShape.built(each) for each in found]) if as_json else show_bench.benchmarks(
+        found
+    )
 
 
 @bench.command("show")
@@ -56,9 +57,9 @@ def show_one(name: str, task_id: str, evaluations: bool, command_home: Path | No
         if not as_json:
             show_bench.measured(held, found, noise=noise, every=True)
             return
-        shape = benchshapes.measured(held, found, noise)
+        shape = shapes.bench.MeasuredBenchRunShape.measured(held, found, noise)
         if evaluations:
-            shape["evaluations"] = benchshapes.evaluations(book.evaluations(name))
+            shape = shapes.bench.EvaluatedBenchRunShape.measured(held, found, noise, evaluations=book.evaluations(name))
         show.as_json(shape)
         return
     benchmark = book.benchmark(name)
@@ -66,9 +67,9 @@ def show_one(name: str, task_id: str, evaluations: bool, command_home: Path | No
         task = next((each for each in benchmark.tasks if each.id == task_id), None)
         if task is None:
             raise NotFound(f"benchmark {name} has no task {task_id!r}; `ratchet bench show {name}` lists them")
-        show.as_json(benchshapes.task(task)) if as_json else show_bench.task(task)
+        show.as_json(shapes.bench.BenchTaskShape.built(task)) if as_json else show_bench.task(task)
     else:
-        show.as_json(benchshapes.benchmark(benchmark)) if as_json else show_bench.benchmark(benchmark)
+        show.as_json(shapes.bench.BenchmarkDetailShape.built(benchmark)) if as_json else show_bench.benchmark(benchmark)
 
 
 @bench.command("run")
@@ -155,7 +156,7 @@ def _tell(book: BenchBook, run: str, *, as_json: bool) -> None:
     noise = book.noise(run) if held.aa else None
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         if as_json:
-            show.as_json(benchshapes.measured(held, found, noise))
+            show.as_json(shapes.bench.MeasuredBenchRunShape.measured(held, found, noise))
         else:
             show_bench.measured(held, found, noise=noise)
     click.get_current_context().exit(_exit_code(held, nothing=found.runs > 0 and found.unmeasured == found.runs))
@@ -177,7 +178,9 @@ def _exit_code(held: BenchRun, *, nothing: bool) -> int:
 def history(name: str | None, limit: int, command_home: Path | None, as_json: bool) -> None:
     """Runs, newest first, with their scores."""
     found = opened(command_home).benchmarks.history(name=name, limit=limit)
-    show.as_json([benchshapes.past(each) for each in found]) if as_json else show_bench.history(found)
+    show.as_json([shapes.bench.PastBenchRunShape.past(each) for each in found]) if as_json else show_bench.history(
+        found
+    )
 
 
 @bench.command("compare")
@@ -188,7 +191,7 @@ def history(name: str | None, limit: int, command_home: Path | None, as_json: bo
 def compare(first: str, second: str, command_home: Path | None, as_json: bool) -> None:
     """How much better the SECOND run is than the FIRST, in pairs, and what so many runs cannot see."""
     found = opened(command_home).benchmarks.compare(first, second)
-    show.as_json(benchshapes.compared(found)) if as_json else show_bench.compared(found)
+    show.as_json(shapes.bench.BenchComparisonShape.compared(found)) if as_json else show_bench.compared(found)
 
 
 @bench.command("import")
@@ -221,13 +224,15 @@ def import_(
     if kind == "inspect" or (kind == "auto" and source.endswith((".eval", ".json"))):
         held = book.import_run(Path(source), name=name, scorer=scorer)
         _, found = book.figures(held.id)
-        show.as_json(benchshapes.measured(held, found)) if as_json else show_bench.measured(held, found)
+        show.as_json(shapes.bench.MeasuredBenchRunShape.measured(held, found)) if as_json else show_bench.measured(
+            held, found
+        )
         return
     made, fresh = book.import_tasks(
         source, kind=cast("ImportFormat", kind), name=name, folder=folder, instruction=instruction
     )
     if as_json:
-        show.as_json({**benchshapes.listed(made), "fresh": fresh})
+        show.as_json(shapes.bench.ImportedBenchmarkShape.built(made, fresh=fresh))
         return
     show_bench.benchmarks([made])
     next_ = f"ratchet bench run --bench {made.name} --agent DIR" if fresh else "it was here already"

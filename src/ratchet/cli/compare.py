@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show, show_heal
+from ratchet.cli import shapes, show, show_heal
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.means import means_options
@@ -16,7 +16,6 @@ from ratchet.healing.book import Means
 from ratchet.healing.comparison import Compare, compare
 from ratchet.healing.episode import Budget
 from ratchet.healing.project_check import argv_of
-from ratchet.serving.shapes import healing as healshapes
 
 
 @click.command()
@@ -61,4 +60,4 @@ def ab(
     book = opened(command_home).episodes
     with show.progress(quiet=as_json) as progress:
         found = compare(asked, book, means(), progress)
-    show.as_json(healshapes.compared(found)) if as_json else show_heal.compared(found)
+    show.as_json(shapes.comparison.ComparisonShape.built(found)) if as_json else show_heal.compared(found)

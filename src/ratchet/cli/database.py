@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show
+from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.records import Json
 
 
 @click.command()
@@ -33,18 +32,7 @@ def migrate(target: str, quiet: bool, command_home: Path | None, as_json: bool) 
     with show.progress(quiet=quiet or as_json) as progress:
         done = runtime.move(target, progress=progress)
     if as_json:
-        tables: list[Json] = [
-            {"table": each.table, "rows": each.rows, "copied": each.copied, "hash": each.hash, "same": each.same}
-            for each in done.tables
-        ]
-        show.as_json(
-            {
-                "from": done.source,
-                "to": done.target,
-                "rows": sum(each.rows for each in done.tables),
-                "tables": tables,
-            }
-        )
+        show.as_json(shapes.machine.MigratedShape.built(done, rows=sum(each.rows for each in done.tables)))
         return
     width = max(len(each.table) for each in done.tables)
     for each in done.tables:
@@ -73,7 +61,7 @@ def compact(days: float | None, dry_run: bool, command_home: Path | None, as_jso
     """
     done = opened(command_home).retention.compact(days, dry_run=dry_run, whole=True)
     if as_json:
-        show.as_json({"before": done.before, "removed": dict(done.removed), "dry_run": dry_run})
+        show.as_json(shapes.machine.CompactedShape.built(done, dry_run=dry_run))
         return
     until = time.strftime("%Y-%m-%d", time.gmtime(done.before))
     show.line(f"{'would remove' if dry_run else 'removed'} what is older than {until}")

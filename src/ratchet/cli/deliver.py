@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show
+from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
 from ratchet.integrations import install as installing
@@ -55,7 +55,7 @@ def install(
     """
     parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
     done = installing.install(opened(command_home), agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
-    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run)
+    show.as_json(shapes.machine.InstalledShape.all(done)) if as_json else show.installed(done, agent, dry_run=dry_run)
 
 
 @click.command()
@@ -83,7 +83,9 @@ def uninstall(
     """
     parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
     done = installing.uninstall(opened(command_home), agent, scope=scope, dry_run=dry_run, parts=parts)
-    show.as_json(show.installed_fields(done)) if as_json else show.installed(done, agent, dry_run=dry_run, removed=True)
+    show.as_json(shapes.machine.InstalledShape.all(done)) if as_json else show.installed(
+        done, agent, dry_run=dry_run, removed=True
+    )
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -16,11 +16,9 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from ratchet.cli import demo_heal, show, show_learned
+from ratchet.cli import demo_heal, shapes, show, show_learned
 from ratchet.integrations.hooks import run_hook
-from ratchet.records import Json
 from ratchet.runtime import Runtime
-from ratchet.serving.shapes import core as shapes
 
 HISTORY = Path(__file__).parent.parent / "demo" / "history"
 PROJECT = "/home/dev/shop"
@@ -37,7 +35,7 @@ class Tried:
     advice: str = ""
 
 
-def play(*, quiet: bool = False) -> dict[str, Json]:
+def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
     """Run the demo in a temporary home; return its figures."""
     out = show.console()
     out.quiet = quiet
@@ -72,13 +70,14 @@ def play(*, quiet: bool = False) -> dict[str, Json]:
     out.print("  ratchet patterns               see what keeps failing")
     out.print("  ratchet install claude-code    hand the agent the fix; first with --dry-run")
     out.print("  ratchet run --patch fix.patch  mend the failing tests of this folder")
-    return {
-        "learned": shapes.learned(learned),
-        "patterns": [shapes.pattern(each) for each in patterns],
-        "steps_without": len(without),
-        "steps_with": len(with_lesson),
-        "healed": healed,
-    }
+    return shapes.machine.DemoShape.built(
+        learned,
+        learned=learned,
+        patterns=patterns,
+        steps_without=len(without),
+        steps_with=len(with_lesson),
+        healed=healed,
+    )
 
 
 def replay(runtime: Runtime | None) -> list[Tried]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show, show_evolve
+from ratchet.cli import shapes, show, show_evolve
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.evolve_options import Shaped, means_options, run_options
 from ratchet.cli.landings import landing_of
@@ -17,7 +17,6 @@ from ratchet.cli.stopping import draining, heard
 from ratchet.errors import UsageError
 from ratchet.evolving.bench.agents import agent_of
 from ratchet.evolving.request import EvolveMeans, resolution
-from ratchet.serving.shapes import evolving as evolveshapes
 
 EXITS = {"ended": 0, "budget": 1, "failed": 6, "cancelled": 130}
 
@@ -74,7 +73,7 @@ def evolve(
             ended = book.run(asked, given)
     candidates = book.candidates(ended.id)
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
-        show.as_json(evolveshapes.evolution(ended)) if as_json else show_evolve.ended(ended, candidates)
+        show.as_json(shapes.evolving.EvolutionShape.built(ended)) if as_json else show_evolve.ended(ended, candidates)
     ctx.exit(EXITS.get(ended.state, 1))
 
 
@@ -85,7 +84,9 @@ def evolve(
 def list_evolutions(limit: int, command_home: Path | None, as_json: bool) -> None:
     """Runs, newest first."""
     found = opened(command_home).evolutions.list(limit=limit)
-    show.as_json([evolveshapes.evolution(each) for each in found]) if as_json else show_evolve.evolutions(found)
+    show.as_json([shapes.evolving.EvolutionShape.built(each) for each in found]) if as_json else show_evolve.evolutions(
+        found
+    )
 
 
 @evolve.command("show")
@@ -98,7 +99,7 @@ def show_evolution(run: str, diffs: bool, command_home: Path | None, as_json: bo
     book = opened(command_home).evolutions
     held, candidates = book.show(run), book.candidates(run)
     if as_json:
-        show.as_json(evolveshapes.detail(held, candidates))
+        show.as_json(shapes.evolving.EvolutionDetailShape.built(held, candidates=candidates))
     else:
         show_evolve.evolution(held, candidates, diffs=diffs)
 
@@ -111,7 +112,9 @@ def show_tree(run: str, command_home: Path | None, as_json: bool) -> None:
     """The archive of a run as a tree: each version below the one that it came from."""
     book = opened(command_home).evolutions
     held, candidates = book.show(run), book.candidates(run)
-    show.as_json(evolveshapes.tree(held, candidates)) if as_json else show_evolve.tree(held, candidates)
+    show.as_json(shapes.evolving.EvolutionTreeShape.grown(held, candidates)) if as_json else show_evolve.tree(
+        held, candidates
+    )
 
 
 @evolve.command("apply")
@@ -131,7 +134,7 @@ def apply(
     landing = landing_of(applies=applies, branch=branch, patch=patch)
     held, text = opened(command_home).evolutions.apply(run, landing)
     if as_json:
-        show.as_json({**evolveshapes.evolution(held), "patch": text})
+        show.as_json(shapes.evolving.EvolutionPatchShape.built(held, patch=text))
     elif landing.to:
         click.echo(f"result: {held.applied}; undo with: ratchet evolve revert {run}" if applies else held.applied)
     else:
@@ -145,4 +148,6 @@ def apply(
 def revert(run: str, command_home: Path | None, as_json: bool) -> None:
     """Take an applied result out of the agent's folder again, and nothing else."""
     held = opened(command_home).evolutions.revert(run)
-    show.as_json(evolveshapes.evolution(held)) if as_json else click.echo(f"the result of {run} is taken out again")
+    show.as_json(shapes.evolving.EvolutionShape.built(held)) if as_json else click.echo(
+        f"the result of {run} is taken out again"
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show, show_heal
+from ratchet.cli import shapes, show, show_heal
 from ratchet.cli.app import explained, home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.landings import landing_of
@@ -23,7 +23,6 @@ from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.loop import Moment
 from ratchet.healing.project_check import argv_of
 from ratchet.sandbox.environments import environments
-from ratchet.serving.shapes import healing as healshapes
 
 EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
 NOT_HEALED = 1
@@ -39,7 +38,7 @@ class _Answering(click.Command):
         except click.UsageError as error:
             if not as_json:
                 raise
-            show.as_json(healshapes.refused(error.format_message(), None))
+            show.as_json(shapes.tasks.refused(error.format_message(), None))
             ctx.exit(error.exit_code)
 
 
@@ -117,10 +116,10 @@ def run(
         if not as_json:
             raise
         known = error if isinstance(error, RatchetError) else BackendError(explained(error))
-        show.as_json(healshapes.refused(str(known), watching.episode))
+        show.as_json(shapes.tasks.refused(str(known), watching.episode))
         click.get_current_context().exit(known.exit_code)
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
-        show.as_json(healshapes.episode(ended)) if as_json else show_heal.ended(ended)
+        show.as_json(shapes.tasks.EpisodeShape.built(ended)) if as_json else show_heal.ended(ended)
     click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
 
 
@@ -171,7 +170,7 @@ def episodes() -> None:
 def list_episodes(folder: Path | None, limit: int, command_home: Path | None, as_json: bool) -> None:
     """Episodes, newest first."""
     found = opened(command_home).episodes.list(folder=folder, limit=limit)
-    show.as_json([healshapes.episode(each) for each in found]) if as_json else show_heal.episodes(found)
+    show.as_json([shapes.tasks.EpisodeShape.built(each) for each in found]) if as_json else show_heal.episodes(found)
 
 
 @episodes.command("show")
@@ -181,7 +180,7 @@ def list_episodes(folder: Path | None, limit: int, command_home: Path | None, as
 def show_episode(episode_id: str, command_home: Path | None, as_json: bool) -> None:
     """One episode: its timeline, cause, fix, cost and diff of each attempt."""
     found = opened(command_home).episodes.show(episode_id)
-    show.as_json(healshapes.detail(found)) if as_json else show_heal.episode(found)
+    show.as_json(shapes.tasks.EpisodeDetailShape.built(found)) if as_json else show_heal.episode(found)
 
 
 @episodes.command("diff")
@@ -202,6 +201,6 @@ def rewind(episode_id: str, to: int, command_home: Path | None, as_json: bool) -
     """Take an episode back to the files after an attempt; `ratchet run --resume ID` goes on from there."""
     found = opened(command_home).episodes.rewind(episode_id, to=to)
     if as_json:
-        show.as_json(healshapes.episode(found))
+        show.as_json(shapes.tasks.EpisodeShape.built(found))
     else:
         click.echo(f"{episode_id} is back at {to}; next: ratchet run --resume {episode_id}")

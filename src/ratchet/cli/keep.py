@@ -19,12 +19,12 @@ def doctor(command_home: Path | None, as_json: bool) -> None:
 
     Exit code 1 if something is wrong.
     """
-    from ratchet.cli import show
+    from ratchet.cli import shapes, show
     from ratchet.cli.doctor import examine
 
     checks = list(examine(opened(command_home).config, os.environ, Path.cwd()))
     if as_json:
-        show.as_json([{"check": c.name, "ok": c.ok, "found": c.found, "remedy": c.remedy} for c in checks])
+        show.as_json([shapes.machine.CheckShape.built(each) for each in checks])
     else:
         show.doctor(checks)
     if not all(check.ok for check in checks):
@@ -36,8 +36,8 @@ def doctor(command_home: Path | None, as_json: bool) -> None:
 def version(as_json: bool) -> None:
     """The version of Ratchet."""
     if as_json:
-        from ratchet.cli import show
+        from ratchet.cli import shapes, show
 
-        show.as_json({"version": __version__})
+        show.as_json(shapes.machine.RatchetVersionShape(version=__version__))
     else:
         click.echo(__version__)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show
+from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.records import Lesson, LessonState, Scope
@@ -28,9 +28,7 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
     """All lessons, those with the best evidence first."""
     found = opened(command_home).lessons.list(state=state, project=project)
     if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json([shapes.lesson(each) for each in found])
+        show.as_json([shapes.lessons.LessonShape.built(each) for each in found])
     else:
         show.lessons(found, narrowed=state is not None or project is not None)
 
@@ -42,12 +40,7 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
 def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> None:
     """One lesson whole: when, do, example, where it counts, evidence."""
     found = opened(command_home).lessons.show(lesson_id)
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.lesson(found))
-    else:
-        show.lesson(found)
+    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show.lesson(found)
 
 
 @lessons.command("add")
@@ -67,12 +60,7 @@ def add(
     """
     state: LessonState = "active" if active else "candidate"
     found = opened(command_home).lessons.add(when=when, do=do, scope=scope, project=project, state=state)
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.lesson(found))
-    else:
-        show.decided(found)
+    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show.decided(found)
 
 
 @lessons.command("approve")
@@ -117,7 +105,7 @@ def sync(file: Path, project: str | None, command_home: Path | None, as_json: bo
     """
     synced = opened(command_home).lessons.sync(file, project=project)
     if as_json:
-        show.as_json({"file": str(file), "lessons": synced.lessons, "changed": synced.changed})
+        show.as_json(shapes.machine.SyncedShape.built(synced, file=str(file)))
     else:
         none = "" if synced.lessons else "; no active lesson counts in its folder: see `ratchet lessons show ID`"
         changed = "" if synced.changed else ", unchanged"
@@ -151,18 +139,8 @@ def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
     FILE holds the JSON lines that `export` wrote. Where each came from is kept.
     """
     found = opened(command_home).lessons.load(file)
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.imported(found))
-    else:
-        show.imported(found)
+    show.as_json(shapes.lessons.ImportedShape.built(found)) if as_json else show.imported(found)
 
 
 def _decided(found: Lesson, as_json: bool) -> None:
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.lesson(found))
-    else:
-        show.decided(found)
+    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show.decided(found)

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show
+from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining
 from ratchet.cli.tamed import Tamed
 from ratchet.errors import UsageError
-from ratchet.records import Json
 from ratchet.sandbox.command import Command, Isolation, Limits, Ran, View
 
 SECONDS = Finite(0, min_open=True)
@@ -38,22 +37,11 @@ def probe(command_home: Path | None, as_json: bool) -> None:
     with opened(command_home) as runtime:
         found = runtime.sandboxes.probe()
         if as_json:
-            show.as_json([shape(each) for each in found])
+            show.as_json([shapes.machine.IsolationShape.built(each) for each in found])
         else:
             for each in found:
                 _isolation(each)
         runtime.sandboxes.chosen()
-
-
-def shape(found: Isolation) -> dict[str, Json]:
-    """What a sandbox holds, as JSON."""
-    return {
-        "name": found.name,
-        "works": found.works,
-        **{name: str(getattr(found, name)) for name in PROPERTIES},
-        "note": found.note,
-        "verified": found.verified,
-    }
 
 
 def _isolation(found: Isolation) -> None:
@@ -175,8 +163,6 @@ def _told(ran: Ran, as_json: bool) -> None:
     for path in ran.removed:
         click.echo(f"ratchet: removed {path}, which would have acted on the host", err=True)
     if as_json:
-        from ratchet.serving.shapes import healing as healshapes
-
-        show.as_json(healshapes.ran(ran))
+        show.as_json(shapes.tasks.RanShape.built(ran))
     elif ran.killed:
         click.echo(f"ratchet: ended by its limit: {ran.killed}", err=True)

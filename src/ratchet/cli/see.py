@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show
+from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.errors import UsageError
@@ -49,9 +49,7 @@ def patterns(
         limit=None if as_json and not given else limit if as_json else limit + 1,
     )
     if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json([shapes.pattern(each) for each in found])
+        show.as_json([shapes.failures.PatternShape.built(each) for each in found])
         return
     narrowed = agent is not None or kind is not None
     total = "more" if narrowed or everything else str(runtime.pattern_count())
@@ -82,7 +80,9 @@ def split(pattern_id: str, signature: str, command_home: Path | None, as_json: b
     SIGNATURE (see `ratchet patterns show`) gets a pattern of its own; later failures follow it there.
     """
     new_id = opened(command_home).split(pattern_id, signature)
-    show.as_json({"pattern": new_id}) if as_json else show.line(f"{signature} is now pattern {new_id}")
+    show.as_json(shapes.failures.SplitShape(pattern=new_id)) if as_json else show.line(
+        f"{signature} is now pattern {new_id}"
+    )
 
 
 @patterns.command("show")
@@ -95,12 +95,7 @@ def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> N
     Its cost, lessons, examples, template and signatures, and what it occurs together with.
     """
     detail = opened(command_home).pattern(pattern_id)
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.pattern_detail(detail))
-    else:
-        show.pattern(detail)
+    show.as_json(shapes.failures.PatternDetailShape.shown(detail)) if as_json else show.pattern(detail)
 
 
 @click.command()
@@ -112,12 +107,7 @@ def health(command_home: Path | None, as_json: bool) -> None:
     0: all fails; 1: all succeeds. The last 20 calls count half.
     """
     found = opened(command_home).health()
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.health(found))
-    else:
-        show.health(found)
+    show.as_json(shapes.failures.HealthShape.built(found)) if as_json else show.health(found)
 
 
 @click.command()
@@ -141,12 +131,7 @@ def recall(
     which agents are not handed yet, are searched too.
     """
     found = opened(command_home).recall(_text(text), limit=limit, project=project, session=session)
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.recalled(found))
-    else:
-        show.recalled(found)
+    show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
 
 
 @click.command()
@@ -162,12 +147,7 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
     from ratchet.failures.classification import classify as decide
 
     found = decide(_text(text), status=status, exit_code=exit_code)
-    if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.classification(found))
-    else:
-        show.classification(found)
+    show.as_json(shapes.failures.ClassificationShape.built(found)) if as_json else show.classification(found)
 
 
 @click.command()
@@ -181,9 +161,7 @@ def report(command_home: Path | None, as_json: bool) -> None:
     """
     found = opened(command_home).report()
     if as_json:
-        from ratchet.serving.shapes import core as shapes
-
-        show.as_json(shapes.report(found))
+        show.as_json(shapes.trials.ReportShape.built(found))
     else:
         from ratchet.cli import show_trials
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli import show
+from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.config import SERVE_TOKEN
 from ratchet.errors import Refused, UsageError
-from ratchet.records import Json
 from ratchet.runtime import Runtime
-from ratchet.store.tokens import SCOPES, Token
+from ratchet.store.tokens import SCOPES
 
 if TYPE_CHECKING:
     from ratchet.serving.api.serving import Serving
@@ -145,7 +144,8 @@ def add(name: str, scopes: tuple[str, ...], command_home: Path | None, as_json: 
     read sees everything; write records outcomes and decides; run starts tasks and follows them.
     """
     made = opened(command_home).tokens.add(name, scopes)
-    show.as_json({"token": made, "name": name, "scopes": [*dict.fromkeys(scopes)]}) if as_json else click.echo(made)
+    shape = shapes.machine.MadeTokenShape(token=made, name=name, scopes=[*dict.fromkeys(scopes)])
+    show.as_json(shape) if as_json else click.echo(made)
 
 
 @token.command("list")
@@ -155,7 +155,7 @@ def list_tokens(command_home: Path | None, as_json: bool) -> None:
     """Tokens by name; never the tokens themselves."""
     found = opened(command_home).tokens.list()
     if as_json:
-        show.as_json([_shape(each) for each in found])
+        show.as_json([shapes.machine.TokenShape.built(each) for each in found])
         return
     for each in found:
         made = time.strftime("%Y-%m-%d", time.gmtime(each.created_at))
@@ -175,13 +175,4 @@ def revoke(name: str, command_home: Path | None, as_json: bool) -> None:
     without any asks for none.
     """
     ended = opened(command_home).tokens.revoke(name)
-    show.as_json(_shape(ended)) if as_json else click.echo(f"{name} is revoked")
-
-
-def _shape(each: Token) -> dict[str, Json]:
-    return {
-        "name": each.name,
-        "scopes": [*each.scopes],
-        "created_at": each.created_at,
-        "revoked_at": each.revoked_at or None,
-    }
+    show.as_json(shapes.machine.TokenShape.built(ended)) if as_json else click.echo(f"{name} is revoked")

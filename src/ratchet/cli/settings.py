@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from ratchet.cli import show
+from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.improving.settings.book import KnobValue, SettingsView
 from ratchet.records import Json, Version
-from ratchet.serving.shapes import core as shapes
 
 
 @click.group()
@@ -30,7 +29,7 @@ def show_settings(agent: str | None, command_home: Path | None, as_json: bool) -
     book = opened(command_home).settings
     found = [book.show(agent)] if agent else book.list()
     if as_json:
-        show.as_json([shapes.settings(each) for each in found])
+        show.as_json([shapes.trials.SettingsShape.built(each) for each in found])
         return
     if not found:
         click.echo("No agent has declared live settings yet; see ratchet.settings in the documentation.")
@@ -71,7 +70,7 @@ def history(agent: str, command_home: Path | None, as_json: bool) -> None:
     """All versions, newest first: what, who, when, why."""
     found = opened(command_home).settings.history(agent)
     if as_json:
-        show.as_json([shapes.version(each) for each in found])
+        show.as_json([shapes.trials.VersionShape.built(each) for each in found])
         return
     out = show.console()
     for each in found:
@@ -119,7 +118,7 @@ def _line(each: Version) -> Text:
 
 def _decided(version: Version, as_json: bool) -> None:
     if as_json:
-        show.as_json(shapes.version(version))
+        show.as_json(shapes.trials.VersionShape.built(version))
     else:
         click.echo(f"{version.target.partition(':')[2]} is at version {version.number}")
 

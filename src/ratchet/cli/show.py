@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from ratchet.cli.doctor import Check
     from ratchet.failures.classification import Classification
     from ratchet.failures.patterns.detail import PatternDetail
+    from ratchet.failures.patterns.health import Health
     from ratchet.improving.report import Report
     from ratchet.integrations.settings_file import Installed
+    from ratchet.lessons.portable import Imported
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Progress
     from ratchet.recording.sources.watch_dir import Polled
-    from ratchet.records import Json, Lesson, Pattern
+    from ratchet.records import Lesson, Pattern
+    from ratchet.serving.shapes.shape import Shape
 
 KIND_STYLE = "cyan"
 _USUAL_COLUMNS = 80
@@ -46,9 +49,11 @@ def console(*, stderr: bool = False) -> Console:
     return out
 
 
-def as_json(value: Json | Sequence[Json]) -> None:
-    """One JSON document on standard output; lone surrogates from foreign tools are escaped."""
-    click.echo(json.dumps(value, ensure_ascii=not _speaks_utf8(), allow_nan=False))
+def as_json(value: Shape | Sequence[Shape]) -> None:
+    """One JSON document of shapes on standard output; lone surrogates from foreign tools are escaped."""
+    from ratchet.serving.shapes.shape import json_of
+
+    click.echo(json.dumps(json_of(value), ensure_ascii=not _speaks_utf8(), allow_nan=False))
 
 
 def _speaks_utf8() -> bool:
@@ -261,20 +266,14 @@ def recalled(found: Recalled) -> None:
         row(out, Text(f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}", "dim"), "  ")
 
 
-def health(found: object) -> None:
-    from ratchet.serving.shapes import core as shapes
-
-    shape = shapes.health(found)  # type: ignore[arg-type]
+def health(found: Health) -> None:
     out = console()
-    if shape["score"] is None:
+    if found.score is None:
         out.print("No outcomes recorded. Next: [b]ratchet learn[/b], or record some.")
         return
-    scale = f"0 all fails, 1 all succeeds; the last {shape['half_life_calls']} calls count half"
-    out.print(f"{shape['score']:.2f} overall  ({scale})")
-    agents = shape["agents"]
-    assert isinstance(agents, dict)
-    for name, score in sorted(agents.items()):
-        assert isinstance(score, float | int)
+    scale = f"0 all fails, 1 all succeeds; the last {found.half_life_calls} calls count half"
+    out.print(f"{found.score:.2f} overall  ({scale})")
+    for name, score in sorted(found.agents.items()):
         out.print(Text(f"  {score:.2f} {'█' * round(score * 20):<20} ").append_text(plain(name, 60)))
 
 
@@ -293,28 +292,12 @@ def polled(found: Polled) -> None:
         click.echo(f"  rejected {plain(f'{bad.path}:{bad.line}: {bad.reason}')}")
 
 
-def imported(found: object) -> None:
-    from ratchet.serving.shapes import core as shapes
-
-    shape = shapes.imported(found)  # type: ignore[arg-type]
-    click.echo(f"imported as candidates: {shape['imported']}; known already: {shape['known']}")
-    rejected = shape["rejected"]
-    assert isinstance(rejected, list)
-    for bad in rejected[:10]:
-        assert isinstance(bad, dict)
-        line(f"  rejected line {bad['line']}: {bad['reason']}")
-    if len(rejected) > 10:
-        line(f"  and {len(rejected) - 10:,} more (ratchet lessons import --json lists all)")
-
-
-def installed_fields(done: Sequence[Installed]) -> dict[str, Json]:
-    """What was done to each file; the first one's (the hooks', where the agent has such) stand on top, too."""
-    files = [_file_fields(each) for each in done]
-    return {**files[0], "changed": any(each.changed for each in done), "files": list(files)}
-
-
-def _file_fields(done: Installed) -> dict[str, Json]:
-    return {"path": done.path, "changed": done.changed, "diff": done.diff, "backup": done.backup}
+def imported(found: Imported) -> None:
+    click.echo(f"imported as candidates: {found.imported}; known already: {found.known}")
+    for bad in found.rejected[:10]:
+        line(f"  rejected line {bad.line}: {bad.reason}")
+    if len(found.rejected) > 10:
+        line(f"  and {len(found.rejected) - 10:,} more (ratchet lessons import --json lists all)")
 
 
 def installed(done: Sequence[Installed], agent: str, *, dry_run: bool, removed: bool = False) -> None:

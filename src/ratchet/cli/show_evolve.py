@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import cast
 
 from rich.console import Console
 from rich.text import Text
 
+from ratchet.cli import shapes
 from ratchet.cli.show import ago, console, number, plain
 from ratchet.evolving.candidate import Candidate, Evolution, Report
 from ratchet.evolving.loop.evolve import Moment
-from ratchet.serving.shapes.evolving import Shape
-from ratchet.serving.shapes.evolving import tree as as_tree
 
 STYLES = {
     "kept": "green",
@@ -160,16 +158,16 @@ def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:
     """The archive: each version below the one that it came from."""
     out = console()
 
-    def node(shape: Shape, depth: int) -> None:
-        state = str(shape["state"])
-        line = Text("  " * depth).append(f"#{shape['n']} {state.replace('_', ' ')}", STYLES.get(state, "default"))
-        gain = f" {100 * float(cast('float', shape['mean'])):+.1f}" if shape["pairs"] else ""
-        line.append(gain, "default").append("  ").append_text(plain(str(shape["hypothesis"]), 90))
-        out.print(line.append(f"  {shape['id']}", "dim"), soft_wrap=True)
-        for child in cast("list[Shape]", shape["children"]):
+    def node(each: shapes.evolving.DescendedShape, depth: int) -> None:
+        style = STYLES.get(each.state, "default")
+        line = Text("  " * depth).append(f"#{each.n} {each.state.replace('_', ' ')}", style)
+        gain = f" {100 * each.mean:+.1f}" if each.pairs else ""
+        line.append(gain, "default").append("  ").append_text(plain(each.hypothesis, 90))
+        out.print(line.append(f"  {each.id}", "dim"), soft_wrap=True)
+        for child in each.children:
             node(child, depth + 1)
 
-    node(cast("Shape", as_tree(held, candidates)["root"]), 0)
+    node(shapes.evolving.EvolutionTreeShape.grown(held, candidates).root, 0)
 
 
 def _candidate(out: Console, held: Candidate, *, diff: bool = False) -> None:

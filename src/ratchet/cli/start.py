@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -10,13 +9,12 @@ from typing import cast
 
 import click
 
-from ratchet.cli import show, show_learned
+from ratchet.cli import shapes, show, show_learned
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, StoreError, UsageError
 from ratchet.records import Fields
-from ratchet.serving.shapes import core as shapes
 
 
 @click.command()
@@ -29,7 +27,7 @@ def init(command_home: Path | None, as_json: bool) -> None:
     """
     home = opened(command_home).init()
     if as_json:
-        show.as_json({"home": str(home)})
+        show.as_json(shapes.machine.HomeShape(home=str(home)))
     else:
         show.line(f"ready: {home}")
         click.echo("next: ratchet learn            read the histories on this machine")
@@ -52,7 +50,7 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
     if paths and not learned.files:
         raise NotFound(f"no file in {', '.join(map(str, paths))}; name a history, or a folder that holds some")
     if as_json:
-        show.as_json(shapes.learned(learned))
+        show.as_json(shapes.lessons.LearnedShape.built(learned))
     else:
         gained = learned.lessons["active"] or learned.lessons["candidate"]
         best = [each for each in runtime.lessons.list() if each.state in ("active", "candidate")][:3] if gained else []
@@ -79,7 +77,7 @@ def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | 
     while True:
         polled = runtime.poll_folder(folder)
         if as_json:
-            show.as_json(shapes.polled(polled))
+            show.as_json(shapes.lessons.PolledShape.built(polled))
         elif polled.processed or polled.rejected or once:
             show.polled(polled)
         if once:
@@ -118,7 +116,7 @@ def record(agent: str | None, command_home: Path | None, as_json: bool, error: s
     outcome_id = runtime.record(agent, **fields)
     if runtime.recorder.lost:  # a program must not fail for a record of it; who came to record one is told
         raise StoreError("nothing was recorded: free some space or give write access, then record it again")
-    show.as_json({"id": outcome_id}) if as_json else click.echo(outcome_id)
+    show.as_json(shapes.failures.OutcomeIdShape(id=outcome_id)) if as_json else click.echo(outcome_id)
 
 
 @click.command()
@@ -132,4 +130,4 @@ def demo(as_json: bool) -> None:
 
     result = play(quiet=as_json)
     if as_json:
-        click.echo(json.dumps(result))
+        show.as_json(result)

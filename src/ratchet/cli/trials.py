@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from ratchet.cli import show, show_trials
+from ratchet.cli import shapes, show, show_trials
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
 from ratchet.improving.assembly import Foreground
 from ratchet.improving.loop.improve import Ticked
 from ratchet.records import Json, Metric, ProposalState, TrialMode, TrialState
-from ratchet.serving.shapes import core as shapes
 
 TRIAL_STATES = ("planned", "open", "paused", "kept", "reverted", "undecided")
 PROPOSAL_STATES = ("open", "trial", "kept", "reverted", "undecided", "rejected", "closed")
@@ -33,7 +32,7 @@ def trials() -> None:
 def list_trials(state: TrialState | None, agent: str | None, command_home: Path | None, as_json: bool) -> None:
     """All trials, newest first."""
     found = opened(command_home).trials.list(state=state, agent=agent)
-    show.as_json([shapes.trial(each) for each in found]) if as_json else show_trials.trials(found)
+    show.as_json([shapes.trials.TrialShape.built(each) for each in found]) if as_json else show_trials.trials(found)
 
 
 @trials.command("show")
@@ -47,7 +46,7 @@ def show_trial(trial_id: str | None, command_home: Path | None, as_json: bool) -
     if not newest:
         raise NotFound("there is no trial yet; open one with `ratchet trials open` or `ratchet proposals approve`")
     found = book.show(newest[0])
-    show.as_json(shapes.trial_detail(found)) if as_json else show_trials.trial(found)
+    show.as_json(shapes.trials.TrialDetailShape.shown(found)) if as_json else show_trials.trial(found)
 
 
 @trials.command("open")
@@ -91,7 +90,7 @@ def open_trial(
         mode=mode,
         deadline_s=deadline_s,
     )
-    show.as_json(shapes.trial(found)) if as_json else show_trials.moved(found)
+    show.as_json(shapes.trials.TrialShape.built(found)) if as_json else show_trials.moved(found)
 
 
 @trials.command("stop")
@@ -103,7 +102,7 @@ def open_trial(
 def stop(trial_id: str, keep: bool, reason: str, command_home: Path | None, as_json: bool) -> None:
     """End a trial at once: the old values stay."""
     found = opened(command_home).trials.stop(trial_id, keep=keep, reason=reason)
-    show.as_json(shapes.trial(found)) if as_json else show_trials.moved(found)
+    show.as_json(shapes.trials.TrialShape.built(found)) if as_json else show_trials.moved(found)
 
 
 @click.group()
@@ -119,7 +118,9 @@ def proposals() -> None:
 def list_proposals(state: ProposalState | None, agent: str | None, command_home: Path | None, as_json: bool) -> None:
     """All proposals, newest first."""
     found = opened(command_home).proposals.list(state=state, agent=agent)
-    show.as_json([shapes.proposal(each) for each in found]) if as_json else show_trials.proposals(found)
+    show.as_json([shapes.trials.ProposalShape.built(each) for each in found]) if as_json else show_trials.proposals(
+        found
+    )
 
 
 @proposals.command("show")
@@ -129,7 +130,7 @@ def list_proposals(state: ProposalState | None, agent: str | None, command_home:
 def show_proposal(proposal_id: str, command_home: Path | None, as_json: bool) -> None:
     """One proposal: the failures behind it, and what it would change."""
     found = opened(command_home).proposals.show(proposal_id)
-    show.as_json(shapes.proposal(found)) if as_json else show_trials.proposal(found)
+    show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.proposal(found)
 
 
 @proposals.command("approve")
@@ -139,7 +140,7 @@ def show_proposal(proposal_id: str, command_home: Path | None, as_json: bool) ->
 def approve(proposal_id: str, command_home: Path | None, as_json: bool) -> None:
     """Put it on trial."""
     found = opened(command_home).proposals.approve(proposal_id)
-    show.as_json(shapes.proposal(found)) if as_json else show_trials.decided(found)
+    show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
 
 
 @proposals.command("reject")
@@ -150,7 +151,7 @@ def approve(proposal_id: str, command_home: Path | None, as_json: bool) -> None:
 def reject(proposal_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
     """Do not do it, and do not propose it for this pattern again."""
     found = opened(command_home).proposals.reject(proposal_id, reason=reason)
-    show.as_json(shapes.proposal(found)) if as_json else show_trials.decided(found)
+    show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
 
 
 @click.group()
@@ -167,7 +168,7 @@ def pulse() -> None:
 def list_pulses(command_home: Path | None, as_json: bool) -> None:
     """The thresholds of every agent, and why."""
     found = opened(command_home).pulses.list()
-    show.as_json([shapes.watched(each) for each in found]) if as_json else show_trials.pulses(found)
+    show.as_json([shapes.trials.PulseShape.built(each) for each in found]) if as_json else show_trials.pulses(found)
 
 
 @pulse.command("set")
@@ -220,7 +221,7 @@ def loop(once: bool, interval_s: float | None, auto_fix: bool | None, command_ho
 
     def said(done: Ticked) -> None:
         if as_json:
-            click.echo(json.dumps(shapes.ticked(done)))
+            show.as_json(shapes.trials.TickShape.built(done))
         else:
             show_trials.ticked(done, quiet=not once)
 

@@ -20,7 +20,8 @@ from ratchet.healing.episode import Episode
 from ratchet.healing.queue import rows as queueing
 from ratchet.healing.queue.rows import LEASE_S, QueuedTask
 from ratchet.ports import Store
-from ratchet.serving.shapes import healing as healshapes
+from ratchet.serving.shapes.comparison import ComparisonShape
+from ratchet.serving.shapes.shape import json_of
 
 log = logging.getLogger(__name__)
 
@@ -218,7 +219,7 @@ class TaskWorkers:
         elif self._stopping.is_set():
             queueing.put_back(self._store(), task)
         else:
-            queueing.end(self._store(), task, "done", result=healshapes.compared(found))
+            queueing.end(self._store(), task, "done", result=json_of(ComparisonShape.built(found)))
 
     def _again(self, task: QueuedTask, reason: str) -> None:
         if task.claims >= queueing.MOST_CLAIMS:

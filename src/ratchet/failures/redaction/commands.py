@@ -30,7 +30,7 @@ _SET, _MAYBE = r"[\s=]{1,4}", r"[\s=]{0,4}"
 _OWNER = rf"(?:\s-[ua]|\s--?(?:user|proxy-user|auth|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}[^\s:\"'\\]{{1,100}}+:"
 # A command that is told a user is told the password by -p or -P; what begins with digits there is a port.
 _BESIDE_USER = _option(
-    rf"\s-{{1,2}}(?:[uU]|user(?:name)?){_SET}{_QUOTE}(?!-|[^\s@]{{1,80}}\.[a-z]{{1,3}}\s)[^\s-][^\s]{{0,80}}(?:\s{{1,4}}[^\s]{{1,100}}){{0,8}}?\s-(?:[pP]{_SET}|P(?=\S))",
+    rf"\s-{{1,2}}(?:[uU]|user(?:name)?){_SET}{_QUOTE}(?!-)[^\s-][^\s]{{0,80}}(?:\s{{1,4}}[^\s]{{1,100}}){{0,8}}?\s-(?:[pP]{_SET}|P(?=\S))",
     r"(?![0-9]{1,5}(?:[:\s]|$)|[0-9.]+:|[./~-])[^\s\"'\\]+",
 )
 _HTTP = r"(?:curl|(?<![\w.-])(?:https?|wget|xhs?)(?=\s))"

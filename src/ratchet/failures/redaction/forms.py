@@ -8,7 +8,6 @@ Lean: a hook process imports this.
 from __future__ import annotations
 
 from ratchet.failures.redaction import named
-from ratchet.failures.redaction.drawn import is_drawn
 from ratchet.failures.redaction.patterns import compiled
 from ratchet.failures.redaction.providers import hide_provided
 
@@ -52,7 +51,7 @@ def hide_personal(text: str) -> str:
 # `bob:...@host` without a scheme, the password no plain word; names of packages and images look alike.
 _BARE_USER = (
     r"((?<![\w./@:+-])(?!(?:npm|patch|link|file|workspace|mailto|acct|sip|docker|pkg):)[A-Za-z][\w.-]{0,40}:)"
-    r"(?=[^\s@]{0,40}[0-9!#$%^&*~?])(?!\[redacted|[\d.]+@)[^\s@/:\"'\\<>{}()\[\],;]{6,80}(?=@(?!sha\d|v?\d)[A-Za-z][\w.-])"
+    r"(?=[^\s@]{0,40}[0-9!#$%^&*~?])(?!\[redacted|[\d.]+@)[^\s@/:\"'\\<>{}()\[\],;]{4,80}(?=@(?!sha\d|v?\d)[A-Za-z][\w.-])"
 )
 
 
@@ -61,7 +60,6 @@ def _hide_bare_user(text: str) -> str:
 
 
 _NOT_A_USER = frozenset("[/?#@")
-_SHORTEST_TOKEN = 16
 _TOKEN = 20  # characters from which on a user without a password may be a token
 
 
@@ -143,9 +141,7 @@ def _hidden_scheme(match: re.Match[str]) -> str:
     if scheme.lower() == "bearer":
         is_secret = value.count(".") == 2 or named.looks_random(value, 8)
     else:
-        is_secret = (len(value) >= _SHORTEST_TOKEN and is_drawn(value)) or (
-            scheme.lower() == "basic" and _is_user_password(value)
-        )
+        is_secret = named.looks_random(value, 16) or (scheme.lower() == "basic" and _is_user_password(value))
     return f"{scheme}{gap}[redacted:authorization]" if is_secret else match[0]
 
 

@@ -82,7 +82,6 @@ _UNQUOTED = r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+"
 _NEXT_FIELD = r",(?=[\w.-]{1,60}[=:])"
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
 _JUDGED = 80  # characters of a value that decide
-_SHORTEST_PIN = 5  # digits
 _SPOKEN = 6  # characters from which on a random-looking word after "password is" is one
 _LONG = 20
 _LONGEST_WORD = 16  # letters; hardly a word of prose is as long
@@ -256,8 +255,6 @@ def _is_credential(
     low: str, name: re.Match[str], gap: re.Match[str], value: str, shortest: int, quoted: bool, end: int
 ) -> bool:
     sep, spoken = gap["sep"], gap["spoken"]
-    if sep == ":" and low.startswith(":", name.start() - 1):  # a part of an address (`arn:...:secret:name`)
-        return False
     if sep.isspace() and not _is_option(low, name.start()):  # "with password hunter2", in prose
         if quoted and low[name.start() - 1 : name.start()].isalpha():  # `keyPassword 'x'`, as build files have it
             return " " not in value
@@ -338,8 +335,6 @@ def _is_harmless(name: str, gap: re.Match[str], value: str) -> bool:
     rest = gap["rest"]
     if rest and (compiled(_ABOUT).search(rest) or (compiled(_IN_FILE).search(rest) and value[0].isdecimal())):
         return True
-    if name == "pass" and value.isdecimal() and len(value) < _SHORTEST_PIN:
-        return True  # a count of tests
     low = value.lower()
     if compiled(_DIGIT).search(low) is None and (name in low or "your" in low):
         return True

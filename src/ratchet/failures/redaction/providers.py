@@ -146,7 +146,6 @@ _VOWEL = r"(?i)[aeiouy]"
 _IDS = frozenset(
     ("msg", "evt", "txn", "ch", "rs", "fc", "cs", "cmpl", "chatcmpl", "srvtoolu")
 )  # abbreviations before ids
-_ULID = r"0[0-7][0-9A-HJKMNP-TV-Z]{24}"  # an id by its form
 _FILE = r"\.[a-z][a-z0-9]{0,4}\d?$"
 _HEX = frozenset("0123456789abcdefABCDEF")
 _HASH = 32  # hexadecimal digits
@@ -157,8 +156,7 @@ def _hidden_run(match: re.Match[str]) -> str:
     pieces = re.split(r"[^A-Za-z0-9]+", run)
     long = [piece for piece in pieces if len(piece) >= _SHORTEST_DRAWN]
     hexes = [piece for piece in long if _HEX.issuperset(piece)]
-    is_id = compiled(_ULID).fullmatch
-    others = [piece for piece in long if not _HEX.issuperset(piece) and is_drawn(piece) and is_id(piece) is None]
+    others = [piece for piece in long if not _HEX.issuperset(piece) and is_drawn(piece)]
     drawn = sum(map(len, others))
     if drawn < _SHORTEST_DRAWN and sum(map(len, hexes)) < _HASH:
         return match[0]

@@ -83,7 +83,9 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
     described = app.openapi
 
     def openapi() -> dict[str, Any]:
-        return app.openapi_schema or description.complete(app, described())
+        if app.openapi_schema is None:
+            app.openapi_schema = description.complete(app, described())
+        return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     return app

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from html import escape
 from typing import Any
 
@@ -36,7 +38,9 @@ def scopes(app: FastAPI) -> dict[tuple[str, str], tuple[Scope, ...]]:
 
 
 def complete(app: FastAPI, document: dict[str, Any]) -> dict[str, Any]:
-    """Add what FastAPI does not know: problems, bodies that are read without it, and who may ask."""
+    """Add what FastAPI does not know: problems, bodies that are read without it, and who may ask. Shapes have the names
+    that docs/reference/json.md gives them."""
+    document = json.loads(re.sub(r'Shape(?=["_[\]])', "", json.dumps(document)))
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas["Problem"] = problems.SCHEMA

@@ -10,9 +10,10 @@ from typing import Annotated, TypeVar
 from fastapi import Query
 
 from ratchet.errors import UsageError
-from ratchet.serving.shapes.core import Shape
+from ratchet.serving.shapes.served import PageShape
 
 T = TypeVar("T")
+S = TypeVar("S")
 MOST = 1_000
 
 Limit = Annotated[int, Query(ge=1, le=MOST, description="How many at most.")]
@@ -22,18 +23,18 @@ Cursor = Annotated[
 
 
 def paged(
-    found: Sequence[T], key: Callable[[T], str], shape: Callable[[T], Shape], *, limit: int, cursor: str | None
-) -> Shape:
+    found: Sequence[T], key: Callable[[T], str], shape: Callable[[T], S], *, limit: int, cursor: str | None
+) -> PageShape[S]:
     """A page of a list that is computed whole. The cursor names the last one seen: what moved in front of it since is
     not repeated, and where it is gone its place counts. Raises UsageError for a cursor that is none."""
     start = 0 if cursor is None else _after(found, key, cursor)
     part = found[start : start + limit]
     more = start + limit < len(found)
-    return {
-        "items": [shape(each) for each in part],
-        "next": _packed(f"{start + len(part)} {key(part[-1])}") if more and part else None,
-        "total": len(found),
-    }
+    return PageShape(
+        items=[shape(each) for each in part],
+        next=_packed(f"{start + len(part)} {key(part[-1])}") if more and part else None,
+        total=len(found),
+    )
 
 
 def _after(found: Sequence[T], key: Callable[[T], str], cursor: str) -> int:

@@ -13,7 +13,8 @@ from ratchet.errors import NotFound
 from ratchet.recording import wire
 from ratchet.records import Row
 from ratchet.serving.api.serving import Served
-from ratchet.serving.shapes.tasks import event as shaped
+from ratchet.serving.shapes.shape import json_of
+from ratchet.serving.shapes.tasks import EventShape
 
 LastEventId = Annotated[
     str | None,
@@ -128,6 +129,6 @@ def _sse(row: Row) -> ServerSentEvent:
     return ServerSentEvent(
         id=str(row["id"]) if has_id else None,
         event=str(row.get("noun") or "event"),
-        data=wire.written(shaped(row) if has_id else row),
+        data=wire.written(json_of(EventShape.built(row)) if has_id else row),
         retry=RETRY_MS,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from ratchet.errors import RatchetError
 from ratchet.failures.redaction.text import clean
-from ratchet.records import Json
+from ratchet.serving.shapes.shape import Shape, json_of
 
 _SENT = re.compile(r", input_value=.*?, input_type=\w+(?=\]$)", re.MULTILINE)
 """How pydantic repeats what it was given, at the end of a line."""
@@ -49,6 +49,6 @@ async def unrepeated(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
     return {**held, "content": texts}
 
 
-def answer(prose: str, fields: Mapping[str, Json]) -> CallToolResult:
+def answer(prose: str, shape: Shape) -> CallToolResult:
     """Prose for a model, and the same as data."""
-    return CallToolResult(content=[TextContent(type="text", text=prose)], structured_content=dict(fields))
+    return CallToolResult(content=[TextContent(type="text", text=prose)], structured_content=json_of(shape))

@@ -13,13 +13,14 @@ from ratchet import __version__
 from ratchet.errors import RatchetError
 from ratchet.healing.models.quoting import quoted
 from ratchet.recording import wire
-from ratchet.records import Json
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp import scopes
 from ratchet.serving.mcp.answers import unrepeated
 from ratchet.serving.mcp.tasktools import Place, TaskTools
 from ratchet.serving.mcp.tools import Tools, fenced
-from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes.failures import PatternDetailShape, PatternShape
+from ratchet.serving.shapes.lessons import LessonShape
+from ratchet.serving.shapes.shape import json_of
 
 _ABOUT = (
     "Ratchet remembers what failed and what fixed it. Search its memory with an error's text before trying the same "
@@ -65,31 +66,31 @@ def _tools(tools: Tools, tasks: TaskTools) -> list[tuple[Callable[..., Any], Too
 
 
 def _add_resources(server: MCPServer, runtime: Runtime) -> None:
-    def told(get: Callable[[], Json]) -> str:
+    def told(get: Callable[[], object]) -> str:
         try:
-            return wire.written(get())
+            return wire.written(json_of(get()))
         except RatchetError as error:
             raise ResourceError(str(error)) from error
 
     @server.resource("ratchet://lessons", title="Lessons", mime_type="application/json")
     def lessons() -> str:
         """All active lessons, those that worked most often first."""
-        return told(lambda: [shapes.lesson(each) for each in runtime.lessons.list(state="active")])
+        return told(lambda: [LessonShape.built(each) for each in runtime.lessons.list(state="active")])
 
     @server.resource("ratchet://lessons/{lesson_id}", title="A lesson", mime_type="application/json")
     def lesson(lesson_id: str) -> str:
         """One lesson whole."""
-        return told(lambda: shapes.lesson(runtime.lessons.show(lesson_id)))
+        return told(lambda: LessonShape.built(runtime.lessons.show(lesson_id)))
 
     @server.resource("ratchet://patterns", title="Patterns", mime_type="application/json")
     def patterns() -> str:
         """What keeps failing, what costs most first."""
-        return told(lambda: [shapes.pattern(each) for each in runtime.patterns(limit=100)])
+        return told(lambda: [PatternShape.built(each) for each in runtime.patterns(limit=100)])
 
     @server.resource("ratchet://patterns/{pattern_id}", title="A pattern", mime_type="application/json")
     def pattern(pattern_id: str) -> str:
         """One pattern whole, with examples."""
-        return told(lambda: shapes.pattern_detail(runtime.pattern(pattern_id)))
+        return told(lambda: PatternDetailShape.shown(runtime.pattern(pattern_id)))
 
 
 def _add_prompt(server: MCPServer, runtime: Runtime) -> None:

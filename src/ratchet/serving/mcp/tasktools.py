@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mcp_types import CallToolResult
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.episode import Budget
@@ -16,11 +16,9 @@ from ratchet.healing.project_check import argv_of
 from ratchet.healing.queue.book import TaskDetail
 from ratchet.healing.queue.rows import Work
 from ratchet.runtime import Runtime
-from ratchet.serving.api import runoutputs as shared
-from ratchet.serving.mcp import outputs
 from ratchet.serving.mcp.answers import answer, told
-from ratchet.serving.shapes import tasks as taskshapes
-from ratchet.serving.shapes.core import Shape
+from ratchet.serving.shapes.served import CheckpointsShape
+from ratchet.serving.shapes.tasks import CheckpointShape, TaskDetailShape, TaskShape
 
 TaskId = Annotated[str, Field(description="As run_task gives it.", min_length=1, max_length=100)]
 
@@ -54,7 +52,7 @@ class TaskTools:
         attempts: Annotated[int, Field(ge=1, le=100)] = 5,
         budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0,
         budget_usd: Annotated[float, Field(ge=0, le=1_000)] = 1.0,
-    ) -> Annotated[CallToolResult, shared.Task]:
+    ) -> Annotated[CallToolResult, RootModel[TaskShape]]:
         """Heal a project in a sandbox until its check passes. Returns at once: ask task_status for what becomes of it.
         The result is a diff; nothing in the folder changes."""
         work = Work(
@@ -66,43 +64,40 @@ class TaskTools:
         )
         task = self._runtime.tasks.add(work, by=self._place.by)
         self._place.wake()
-        return answer(f"Queued as {task.id}; ask task_status for it.", taskshapes.queued(task))
+        return answer(f"Queued as {task.id}; ask task_status for it.", TaskShape.built(task))
 
     @told
-    def task_status(self, id: TaskId) -> Annotated[CallToolResult, shared.TaskDetail]:
+    def task_status(self, id: TaskId) -> Annotated[CallToolResult, RootModel[TaskDetailShape]]:
         """Where a task stands: its attempts with cause, fix and cost, and the diff once its check passes."""
         return _told(self._runtime.tasks.show(id))
 
     @told
-    def checkpoints(self, id: TaskId) -> Annotated[CallToolResult, outputs.Checkpoints]:
+    def checkpoints(self, id: TaskId) -> Annotated[CallToolResult, RootModel[CheckpointsShape]]:
         """The ways back of a task: 0 are the files as they were copied, then those after each attempt."""
-        found = [taskshapes.checkpoint(each) for each in self._runtime.tasks.checkpoints(id)]
-        return answer(
-            "\n".join(f"{each['id']}: {each['state']}" for each in found) or "It has not begun.",
-            {"checkpoints": [*found]},
-        )
+        found = [CheckpointShape.built(each) for each in self._runtime.tasks.checkpoints(id)]
+        lines = [f"{each.id}: {each.state}" for each in found]
+        return answer("\n".join(lines) or "It has not begun.", CheckpointsShape(checkpoints=found))
 
     @told
     def restore(
         self, id: TaskId, checkpoint: Annotated[int, Field(ge=0, le=1_000_000)]
-    ) -> Annotated[CallToolResult, shared.TaskDetail]:
+    ) -> Annotated[CallToolResult, RootModel[TaskDetailShape]]:
         """Take a task back to the files after an attempt, also one that has ended."""
         return _told(self._runtime.tasks.restore(id, to=checkpoint))
 
 
 def _told(found: TaskDetail) -> CallToolResult:
-    shape = taskshapes.detail(found)
+    shape = TaskDetailShape.shown(found)
     return answer(_status(found, shape), shape)
 
 
-def _status(found: TaskDetail, shape: Shape) -> str:
-    lines = [f"{shape['status']} {shape['reason']}".strip()]
+def _status(found: TaskDetail, shape: TaskDetailShape) -> str:
+    lines = [f"{shape.status} {shape.reason}".strip()]
     if found.episode is not None:
         lines += [
             f"attempt {each.n}: {each.status}" + (f"; fix: {each.fix}" if each.fix else "")
             for each in found.episode.attempts
         ]
     text = redact("\n".join(lines))
-    result = shape["result"]
-    diff = result.get("diff") if isinstance(result, dict) else ""
-    return f"{quoted(text)}\n{quoted(str(diff))}" if diff else quoted(text)
+    diff = shape.result.diff if shape.result else ""
+    return f"{quoted(text)}\n{quoted(diff)}" if diff else quoted(text)

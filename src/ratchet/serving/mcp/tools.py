@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from ratchet.errors import UsageError
 from ratchet.failures.redaction.text import clean
 from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.fence import fence
-from ratchet.records import Json, Lesson, Row
+from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
-from ratchet.serving.api import outputs as shared
-from ratchet.serving.mcp import outputs
 from ratchet.serving.mcp.answers import answer, told
-from ratchet.serving.shapes import core as shapes
-from ratchet.serving.shapes import healing as healshapes
+from ratchet.serving.shapes.failures import HealthShape
+from ratchet.serving.shapes.lessons import LessonShape, RecalledShape
+from ratchet.serving.shapes.served import PatternsShape, RecordedShape
+from ratchet.serving.shapes.tasks import RanShape
 
 _PROSE_CHARS = 8_000
 
@@ -45,24 +45,24 @@ class Tools:
         query: Annotated[str, Field(description="The error's text, as it came.", min_length=1)],
         limit: Annotated[int, Field(ge=1, le=50)] = 5,
         project: Annotated[str, Field(description="The project's folder, absolute; empty searches all.")] = "",
-    ) -> Annotated[CallToolResult, shared.Recalled]:
+    ) -> Annotated[CallToolResult, RootModel[RecalledShape]]:
         """What is known to have fixed an error like this one, best first; nothing rather than a guess."""
         if not self._runtime.exists:
             self._runtime.init()
         found = self._runtime.recall(query, limit=limit, project=project or None)
         if found.abstained:
             return answer(
-                f"Nothing known is similar enough ({found.searched} lessons searched).", shapes.recalled(found)
+                f"Nothing known is similar enough ({found.searched} lessons searched).", RecalledShape.built(found)
             )
-        return answer(fenced([each.lesson for each in found.lessons]), shapes.recalled(found))
+        return answer(fenced([each.lesson for each in found.lessons]), RecalledShape.built(found))
 
     @told
     def get_lesson(
         self, id: Annotated[str, Field(description="As search_memory gives it.")]
-    ) -> Annotated[CallToolResult, shared.Lesson]:
+    ) -> Annotated[CallToolResult, RootModel[LessonShape]]:
         """One lesson whole: when it applies, what to do, with its evidence."""
         found = self._runtime.lessons.show(id)
-        return answer(fenced([found]), shapes.lesson(found))
+        return answer(fenced([found]), LessonShape.built(found))
 
     @told
     def record_outcome(
@@ -78,7 +78,7 @@ class Tools:
         duration_s: Annotated[float | None, Field(ge=0)] = None,
         cost_usd: Annotated[float | None, Field(ge=0)] = None,
         tokens: Annotated[int | None, Field(ge=0)] = None,
-    ) -> Annotated[CallToolResult, outputs.Recorded]:
+    ) -> Annotated[CallToolResult, RootModel[RecordedShape]]:
         """Record one finished run, so that failures are grouped and what fixes them is learnt."""
         given: dict[str, Any] = {"task": task, "error": error, "session": session, "id": id}
         given = {name: value for name, value in given.items() if value}
@@ -87,13 +87,8 @@ class Tools:
         recorded = self._runtime.record(agent, **given, source="mcp")
         held = self._runtime.outcome(recorded)
         failure = held.failure
-        fields: dict[str, Json] = {
-            "id": held.id,
-            "ok": held.ok,
-            "kind": failure.kind if failure else "",
-            "signature": failure.signature if failure else "",
-        }
-        return answer(f"Recorded {held.id}" + (f" as {failure.kind}." if failure else "."), fields)
+        said = f"Recorded {held.id}" + (f" as {failure.kind}." if failure else ".")
+        return answer(said, RecordedShape.built(held))
 
     @told
     def list_patterns(
@@ -101,24 +96,21 @@ class Tools:
         agent: str = "",
         kind: Annotated[str, Field(description="A kind of failure, such as rate_limit or test_failure.")] = "",
         limit: Annotated[int, Field(ge=1, le=200)] = 20,
-    ) -> Annotated[CallToolResult, outputs.Patterns]:
+    ) -> Annotated[CallToolResult, RootModel[PatternsShape]]:
         """What keeps failing, what costs most first, with what is known to fix it."""
         found = self._runtime.patterns(agent=agent or None, kind=kind or None, limit=limit)
         lines = [f"{each.count}x {each.kind}: {each.template[:200]}  ({each.id}, {each.trend})" for each in found]
-        fields: dict[str, Json] = {
-            "patterns": [shapes.pattern(each) for each in found],
-            "total": self._runtime.pattern_count(),
-        }
-        return answer(quoted("\n".join(lines)) if lines else "Nothing keeps failing.", fields)
+        shape = PatternsShape.built(found, patterns=found, total=self._runtime.pattern_count())
+        return answer(quoted("\n".join(lines)) if lines else "Nothing keeps failing.", shape)
 
     @told
     def get_health(
         self,
-    ) -> Annotated[CallToolResult, shared.Health]:
+    ) -> Annotated[CallToolResult, RootModel[HealthShape]]:
         """How well each agent does lately, from 0 to 1."""
         found = self._runtime.health()
         lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]
-        return answer("\n".join(lines) or "No outcomes yet.", shapes.health(found))
+        return answer("\n".join(lines) or "No outcomes yet.", HealthShape.built(found))
 
     @told
     def run_sandboxed(
@@ -130,7 +122,7 @@ class Tools:
         stdin: str = "",
         wall_s: Annotated[float, Field(gt=0, le=600)] = 60.0,
         memory_mb: Annotated[int, Field(ge=16, le=8192)] = 1024,
-    ) -> Annotated[CallToolResult, outputs.Ran]:
+    ) -> Annotated[CallToolResult, RootModel[RanShape]]:
         """Run a command without network, where it reaches nothing but its folder; then nothing of it is left."""
         if folder and not (Path(self._allowed(folder)).is_absolute() and os.path.isdir(folder)):  # noqa: PTH112  (never raises)
             raise UsageError(f"{folder!r} is no folder here: give an absolute path, or none")
@@ -139,11 +131,9 @@ class Tools:
             command = Command(
                 argv=tuple(argv), view=View(folder=Path(folder or empty)), limits=limits, stdin=stdin.encode()
             )
-            fields = {
-                name: _clean(value) for name, value in healshapes.ran(self._runtime.sandboxes.run(command)).items()
-            }
-        ended = f"killed: {fields['killed']}" if fields["killed"] else f"exit code {fields['exit_code']}"
-        return answer(quoted(f"{ended}\n{fields['stdout']}{fields['stderr']}"), fields)
+            shape = RanShape.built(self._runtime.sandboxes.run(command)).mapped(_clean)
+        ended = f"killed: {shape.killed}" if shape.killed else f"exit code {shape.exit_code}"
+        return answer(quoted(f"{ended}\n{shape.stdout}{shape.stderr}"), shape)
 
 
 def fenced(lessons: Sequence[Lesson]) -> str:
@@ -152,5 +142,5 @@ def fenced(lessons: Sequence[Lesson]) -> str:
     return fence(rows, _PROSE_CHARS) or "What is known reads as an instruction, so it is shown as data only."
 
 
-def _clean(value: Json) -> Json:
+def _clean(value: object) -> object:
     return clean(value, 100_000) if isinstance(value, str) else value

@@ -1,173 +1,216 @@
-"""The JSON shapes of benchmarks and their runs: documented, stable, the same on each surface. More fields may come."""
+"""Shapes of benchmarks and their runs. Gains are in points of score: 0.05 is five points."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
-from ratchet.evolving.bench.book import Compared
-from ratchet.evolving.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
-from ratchet.evolving.bench.rows import BenchRun
-from ratchet.records import Json
+from ratchet.evolving.bench.figures import MDE
+from ratchet.serving.shapes.shape import Shape, said
 
-Shape = dict[str, Json]
+if TYPE_CHECKING:
+    from typing import Self
 
-
-def listed(found: Benchmark) -> Shape:
-    """What `ratchet bench list --json` prints of each."""
-    kinds: Counter[str] = Counter(each.kind for each in found.tasks)
-    splits: Counter[str] = Counter(each.split for each in found.tasks)
-    return {
-        "name": found.name,
-        "title": found.title,
-        "hash": found.hash,
-        "tasks": len(found.tasks),
-        "kinds": dict(sorted(kinds.items())),
-        "splits": dict(sorted(splits.items())),
-        "smoke": sum(each.smoke for each in found.tasks),
-    }
+    from ratchet.evolving.bench.book import Compared
+    from ratchet.evolving.bench.figures import Figures, Paired
+    from ratchet.evolving.bench.rows import BenchRun
 
 
-def benchmark(found: Benchmark) -> Shape:
-    """What `ratchet bench show --json` prints: never graders, references, or what a scorer knows."""
-    return {**listed(found), "task_list": [task(each) for each in found.tasks]}
+class BenchmarkShape(Shape):
+    """A frozen set of tasks."""
+
+    name: str = said("Names the benchmark.")
+    title: str = said("The benchmark, in one line.")
+    hash: str = said("The same for the same tasks.")
+    tasks: int = said("Tasks in all.", of=lambda found: len(found.tasks))
+    kinds: dict[str, int] = said(
+        "Tasks of each kind.", of=lambda found: dict(sorted(Counter(each.kind for each in found.tasks).items()))
+    )
+    splits: dict[str, int] = said(
+        "Tasks of each split.", of=lambda found: dict(sorted(Counter(each.split for each in found.tasks).items()))
+    )
+    smoke: int = said("Tasks that are cheap and easy.", of=lambda found: sum(each.smoke for each in found.tasks))
 
 
-def task(each: BenchTask) -> Shape:
-    return {
-        "id": each.id,
-        "title": each.title,
-        "kind": each.kind,
-        "split": each.split,
-        "scorer": each.scorer,
-        "smoke": each.smoke,
-        "wall_s": each.wall_s,
-        "files": [*sorted(each.files)],
-        "instruction": each.instruction,
-    }
+class ImportedBenchmarkShape(BenchmarkShape):
+    """A benchmark that was imported."""
+
+    fresh: bool = said("Whether it was not here before.")
 
 
-def run(held: BenchRun) -> Shape:
-    return {
-        "id": held.id,
-        "benchmark": held.name,
-        "hash": held.benchmark,
-        "agent": held.agent_name,
-        "folder": held.agent.folder,
-        "version": held.version,
-        "state": held.state,
-        "reason": held.reason,
-        "split": held.split or "",
-        "tasks": [*held.tasks],
-        "planned": held.planned,
-        "repeats": held.repeats,
-        "seed": held.seed,
-        "parallel": held.parallel,
-        "executor": held.executor,
-        "aa": held.aa,
-        "unsafe": held.unsafe,
-        "source": held.source,
-        "tampered": [*held.tampered],
-        "started_at": held.started_at,
-        "ended_at": held.ended_at,
-        "duration_s": round(held.duration_s, 3),
-        "cost_usd": round(held.cost_usd, 6),
-        "runs": held.runs,
-        "unmeasured": held.unmeasured,
-    }
+class BenchTaskShape(Shape):
+    """A task of a benchmark: never its graders, its right answer, or what its scorer knows."""
+
+    id: str = said("Names the task.")
+    title: str = said("The task, in one line.")
+    kind: str = said("The class of the task.")
+    split: str = said("dev, gate or sealed.")
+    scorer: str = said("pytest, command, plan or calls.")
+    smoke: bool = said("Whether it is cheap and easy.")
+    wall_s: float = said("The time that an agent has.")
+    files: list[str] = said("Paths of the files that the agent gets.", of=lambda task: sorted(task.files))
+    instruction: str = said("The text that the agent gets.")
 
 
-def past(held: BenchRun) -> Shape:
-    """What `ratchet bench history --json` prints of each: its score, as it was written when the run ended."""
-    measured = held.runs - held.unmeasured
-    score = Interval(mean=held.mean, low=held.low, high=held.high, n=measured)
-    return {**run(held), "score": interval(score) if measured else None}
+class BenchmarkDetailShape(BenchmarkShape):
+    """A benchmark with its tasks."""
+
+    task_list: list[BenchTaskShape] = said("All of its tasks.", of="tasks")
 
 
-def measured(held: BenchRun, found: Figures, noise: Paired | None = None) -> Shape:
-    """What `ratchet bench run --json` and `show RUN --json` print."""
-    return {
-        **run(held),
-        "score": interval(found.score),
-        "runs": found.runs,
-        "unmeasured": found.unmeasured,
-        "agents_s": round(found.wall_s, 3),
-        "cost_usd": round(found.cost_usd, 6),
-        "tokens": found.tokens,
-        "runs_tampered": found.tampered,
-        "by_task": [_task_figures(each) for each in found.tasks],
-        "noise": None if noise is None else pairs(noise),
-    }
+class IntervalShape(Shape):
+    """A mean with its 95 % interval."""
+
+    mean: float = said("The mean.", digits=6)
+    low: float = said("Lower end of the interval.", digits=6)
+    high: float = said("Upper end of the interval.", digits=6)
+    n: int = said("Runs, or pairs of runs, in it.")
 
 
-def evaluation(each: Evaluation) -> Shape:
-    return {
-        "task": each.task,
-        "seed": each.seed,
-        "candidate": each.candidate,
-        "result": each.result,
-        "score": round(each.score, 6),
-        "reason": each.reason,
-        "kind": each.kind,
-        "signature": each.signature,
-        "wall_s": round(each.wall_s, 3),
-        "cost_usd": round(each.cost_usd, 6),
-        "tokens": each.tokens,
-        "killed": each.killed,
-        "isolation": each.isolation,
-        "tampered": [*each.tampered],
-        "at": each.at,
-        "output": each.output,
-    }
+class BenchRunShape(Shape):
+    """One run of an agent on a benchmark."""
+
+    id: str = said("Names the run.")
+    benchmark: str = said("Names the benchmark.", of="name")
+    hash: str = said("The hash of its tasks.", of="benchmark")
+    agent: str = said("Names the agent.", of="agent_name")
+    folder: str = said("The folder of the agent; empty where it has none.", of="agent.folder")
+    version: str = said("A hash of the agent's files and settings.")
+    state: str = said("running, or how it ended.")
+    reason: str = said("Why it ended so.")
+    split: str = said("The split that it ran; empty for all.", of=lambda run: run.split or "")
+    tasks: list[str] = said("Globs of the tasks that it ran; empty for all.")
+    planned: int = said("Evaluations planned.")
+    repeats: int = said("Runs of each task.")
+    seed: int = said("The first seed.")
+    parallel: int = said("Evaluations at once.")
+    executor: str = said("threads or processes.")
+    aa: bool = said("Whether the agent ran against itself.")
+    unsafe: bool = said("Whether any of it ran without a sandbox.")
+    source: str = said("The file that it was imported from.")
+    tampered: list[str] = said("Changes of benchmark, agent or memory while it ran.")
+    started_at: float = said("When it began.")
+    ended_at: float = said("When it ended; 0 before.")
+    duration_s: float = said("How long it took.", digits=3)
+    cost_usd: float = said("The cost of it.", digits=6)
+    runs: int = said("Evaluations done.")
+    unmeasured: int = said("Of these, evaluations that could not be measured.")
 
 
-def evaluations(found: Sequence[Evaluation]) -> list[Json]:
-    return [evaluation(each) for each in found]
+class PastBenchRunShape(BenchRunShape):
+    """A run with its score as it was written when the run ended."""
+
+    score: IntervalShape | None = said("Null where nothing was measured.")
+
+    @classmethod
+    def past(cls, held: BenchRun) -> Self:
+        """The shape of a run of the history."""
+        measured = held.runs - held.unmeasured
+        score = IntervalShape.built(held, n=measured) if measured else None
+        return cls.built(held, score=score)
 
 
-def compared(found: Compared) -> Shape:
-    """What `ratchet bench compare --json` prints. Gains are in points of score: 0.05 is five points."""
-    return {
-        "first": run(found.first),
-        "second": run(found.second),
-        **pairs(found.paired),
-        "noise_floor": None if found.noise_floor is None else round(found.noise_floor, 6),
-        "noise_run": found.noise_run,
-    }
+class TaskFiguresShape(Shape):
+    """One task over all its evaluations of a run."""
+
+    task: str = said("Names the task.")
+    score: IntervalShape = said("Over the evaluations that could be measured.")
+    unmeasured: int = said("Evaluations that could not be measured.")
+    wall_s: float = said("Mean time of an evaluation.", digits=3)
+    cost_usd: float = said("The cost of all.", digits=6)
+    tokens: int = said("Tokens of all.")
+    tampered: int = said("Evaluations that tried to change what is none of an agent's business.")
+    reason: str = said("Why the last one that was not right was not.")
 
 
-def pairs(found: Paired) -> Shape:
-    return {
-        "gain": interval(found.gain),
-        "pairs": found.gain.n,
-        "paired_tasks": found.tasks,
-        "better": found.better,
-        "worse": found.worse,
-        "left_out": found.left_out,
-        "left_out_first": found.left_out_first,
-        "left_out_second": found.left_out_second,
-        "unpaired": found.unpaired,
-        "worst_gain": round(found.worst, 6),
-        "spread": round(found.spread, 6),
-        "effect": MDE,
-        "needed_pairs": found.needed(),
-        "resolves": found.gain.n >= found.needed(),
-    }
+class PairsShape(Shape):
+    """How much better the second of two runs is, on pairs of evaluations of the same task and seed."""
+
+    gain: IntervalShape = said("In points of score.")
+    pairs: int = said("Pairs that could be measured.", of="gain.n")
+    paired_tasks: int = said("Tasks of these pairs.", of="tasks")
+    better: int = said("Pairs in which the second is better.")
+    worse: int = said("Pairs in which it is worse.")
+    left_out: int = said("Pairs of which one side could not be measured.")
+    left_out_first: int = said("Pairs of which the first could not be.")
+    left_out_second: int = said("Pairs of which the second could not be.")
+    unpaired: int = said("Evaluations that only one of the two has.")
+    worst_gain: float = said("The gain if all that could not be measured of the second were 0.", of="worst", digits=6)
+    spread: float = said("Mean of the squared differences.", digits=6)
+    effect: float = said("The gain that `needed_pairs` is about.", of=lambda _found: MDE)
+    needed_pairs: int = said("Pairs that would show such a gain.", of=lambda found: found.needed())
+    resolves: bool = said("Whether there are as many.", of=lambda found: found.gain.n >= found.needed())
 
 
-def interval(found: Interval) -> Shape:
-    return {"mean": round(found.mean, 6), "low": round(found.low, 6), "high": round(found.high, 6), "n": found.n}
+class MeasuredBenchRunShape(PastBenchRunShape):
+    """A run with all its figures."""
+
+    agents_s: float = said("Time of all evaluations, added up.", digits=3)
+    tokens: int = said("Tokens of all evaluations.")
+    runs_tampered: int = said("Evaluations that tried to change what is none of an agent's business.")
+    by_task: list[TaskFiguresShape] = said("The figures of each task.")
+    noise: PairsShape | None = said("The agent against itself; null where that was not measured.")
+
+    @classmethod
+    def measured(cls, held: BenchRun, found: Figures, noise: Paired | None = None, **more: object) -> Self:
+        """The shape of a run with its figures, as they are now."""
+        return cls.built(
+            held,
+            score=found.score,
+            runs=found.runs,
+            unmeasured=found.unmeasured,
+            agents_s=found.wall_s,
+            cost_usd=found.cost_usd,
+            tokens=found.tokens,
+            runs_tampered=found.tampered,
+            by_task=found.tasks,
+            noise=noise,
+            **more,
+        )
 
 
-def _task_figures(each: TaskFigures) -> Shape:
-    return {
-        "task": each.task,
-        "score": interval(each.score),
-        "unmeasured": each.unmeasured,
-        "wall_s": round(each.wall_s, 3),
-        "cost_usd": round(each.cost_usd, 6),
-        "tokens": each.tokens,
-        "tampered": each.tampered,
-        "reason": each.reason,
-    }
+class EvaluationShape(Shape):
+    """One run of one task by one version of an agent."""
+
+    task: str = said("Names the task.")
+    seed: int = said("The seed that it ran with.")
+    candidate: str = said("The version of the agent.")
+    result: str = said("passed, partly, failed or unmeasured.")
+    score: float = said("From 0 to 1; means nothing where it could not be measured.", digits=6)
+    reason: str = said("Why the score is not 1, or why it could not be measured.")
+    kind: str = said("The class of the failure; empty for none.")
+    signature: str = said("Names the cause of the failure.")
+    wall_s: float = said("How long it took.", digits=3)
+    cost_usd: float = said("The cost of it.", digits=6)
+    tokens: int = said("Tokens that it took.")
+    killed: str = said("The limit that ended it; empty for none.")
+    isolation: str = said("The sandbox that it ran in.")
+    tampered: list[str] = said("Things that it tried to change and that are none of its business.")
+    at: float = said("When it ended.")
+    output: str = said("Printed by agent and scorer, its middle left out when long.")
+
+
+class EvaluatedBenchRunShape(MeasuredBenchRunShape):
+    """A run with all its figures and every single evaluation."""
+
+    evaluations: list[EvaluationShape] = said("In the order in which they ended.")
+
+
+class BenchComparisonShape(PairsShape):
+    """Two runs on the same tasks."""
+
+    first: BenchRunShape = said("The run that is compared with.")
+    second: BenchRunShape = said("The run that is compared.")
+    noise_floor: float | None = said("Half the interval that chance alone shows on so many pairs.", digits=6)
+    noise_run: str = said("The run of an agent against itself that shows it; empty for none.")
+
+    @classmethod
+    def compared(cls, found: Compared) -> Self:
+        """The shape of a comparison."""
+        return cls.built(
+            found.paired,
+            first=found.first,
+            second=found.second,
+            noise_floor=found.noise_floor,
+            noise_run=found.noise_run,
+        )

@@ -1,88 +1,130 @@
-"""The JSON shapes of evolving: documented, stable, the same on each surface. More fields may come."""
+"""Shapes of evolving: a run, its archive, and what it is worth. Gains are in points of score: 0.05 is five points."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import cast
+from typing import TYPE_CHECKING
 
 from ratchet.evolving.bench.agents import shown
-from ratchet.evolving.candidate import Candidate, Evolution
-from ratchet.records import Json
+from ratchet.serving.shapes.shape import Shape, said
 
-Shape = dict[str, Json]
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ratchet.evolving.candidate import Candidate, Evolution
+
 _DEEPEST = 100  # versions below one another; what came from a deeper one stands beside it: no reader nests without end
 
 
-def evolution(held: Evolution) -> Shape:
-    """What `ratchet evolve --json` prints: a run, and what it is worth on the sealed tasks (`report`; null before that
-    is measured, or where nothing was kept). Gains are in points of score (0.05 is five points)."""
-    return {
-        "id": held.id,
-        "state": held.state,
-        "reason": held.reason,
-        "agent": shown(held.agent),
-        "benchmark": held.benchmark,
-        "benchmark_hash": held.benchmark_hash,
-        "proposer": held.proposer,
-        "proposals": held.proposals,
-        "batch": held.batch,
-        "explore": held.explore,
-        "seed": held.seed,
-        "incumbent": held.incumbent,
-        "runs": held.runs,
-        "cost_usd": round(float(held.cost_usd), 6),
-        "duration_s": round(float(held.duration_s), 3),
-        "budget_usd": held.usd,
-        "budget_s": held.seconds,
-        "report": None if held.report is None else cast("Shape", asdict(held.report)),
-        "applied": held.applied,
-        "unsafe": held.unsafe,
-        "started_at": held.started_at,
-        "ended_at": held.ended_at,
-    }
+class SealedReportShape(Shape):
+    """The winner measured on tasks that nobody had seen."""
+
+    baseline: float = said("The score of the agent as it was.")
+    winner: float = said("The score of the winner.")
+    gain: float = said("The difference.")
+    low: float = said("Lower end of its 95 % interval.")
+    high: float = said("Upper end of its 95 % interval.")
+    noise: float = said("What the same agent against itself shows on so many runs.")
+    claimed: float = said("The gain on the tasks that decided.")
+    best_of_n: float | None = said(
+        "The score of the agent as it was when it may try again for the same money; null where not measured."
+    )
+    n: int = said("Tries of `best_of_n`.")
+    runs: int = said("Evaluations of the report.")
 
 
-def candidate(held: Candidate, *, whole: bool = False) -> Shape:
-    """One version of the archive; `whole` with its diff."""
-    shape: Shape = {
-        "n": held.n,
-        "id": held.id,
-        "state": held.state,
-        "reason": held.reason,
-        "parent": held.parent,
-        "retry_of": held.retry_of,
-        "proposer": held.proposer,
-        "hypothesis": held.hypothesis,
-        "expected": held.expected,
-        "batch": held.batch,
-        "incumbent": held.incumbent,
-        "level": held.level,
-        "e_value": held.e_value,
-        "pairs": held.pairs,
-        "mean": held.mean,
-        "unmeasured": held.unmeasured,
-        "cost_usd": round(float(held.cost_usd), 6),
-        "tree": held.tree,
-        "settings": dict(held.settings),
-    }
-    return {**shape, "diff": held.diff} if whole else shape
+class EvolutionShape(Shape):
+    """One search for a better version of an agent."""
+
+    id: str = said("Names the search.")
+    state: str = said("running, ended, budget, cancelled or failed.")
+    reason: str = said("Why it ended so.")
+    agent: str = said("The agent, in a few words.", of=lambda held: shown(held.agent))
+    benchmark: str = said("Names the benchmark.")
+    benchmark_hash: str = said("The hash of its tasks.")
+    proposer: str = said("Who proposes versions.")
+    proposals: int = said("Proposals asked for.")
+    batch: int = said("Versions that race at once.")
+    explore: bool = said("Whether proposals may start from any version, not only from the best one.")
+    seed: int = said("The first seed.")
+    incumbent: str = said("The version that counts now.")
+    runs: int = said("Evaluations paid for.")
+    cost_usd: float = said("The cost of it.", digits=6)
+    duration_s: float = said("How long it took.", digits=3)
+    budget_usd: float = said("Money that it may cost.", of="usd")
+    budget_s: float = said("Seconds that it may take.", of="seconds")
+    report: SealedReportShape | None = said("Null before it is measured, or where nothing was kept.")
+    applied: str = said("Where its result went; empty for nowhere.")
+    unsafe: bool = said("Whether any of it ran without a sandbox.")
+    started_at: float = said("When it began.")
+    ended_at: float = said("When it ended; 0 before.")
 
 
-def detail(held: Evolution, candidates: Sequence[Candidate]) -> Shape:
-    """What `ratchet evolve show --json` prints: the run and its archive."""
-    return {**evolution(held), "candidates": [candidate(each, whole=True) for each in candidates]}
+class EvolutionPatchShape(EvolutionShape):
+    """A search, and its result as a patch."""
+
+    patch: str = said("Leads from the agent as it was to the winner.")
 
 
-def tree(held: Evolution, candidates: Sequence[Candidate]) -> Shape:
-    """What `ratchet evolve tree --json` prints: each version with those that came from it."""
-    below = branches(candidates)
+class CandidateShape(Shape):
+    """One version of an agent in the archive of a search."""
 
-    def node(each: Candidate) -> Shape:
-        made = [child for child in below.get(each.n, ()) if child.id != child.parent]  # the others changed nothing
-        return {**candidate(each), "children": [node(child) for child in made]}
+    n: int = said("Counts from 0, the agent as it was.")
+    id: str = said("Names the version.")
+    state: str = said("baseline, proposed, screened_out, racing, waiting, kept, reverted, undecided or cancelled.")
+    reason: str = said("Why it is in its state.")
+    parent: str = said("The version that it came from.")
+    retry_of: int = said("The candidate that it carries over to a new incumbent; 0 for none.")
+    proposer: str = said("Who proposed it.")
+    hypothesis: str = said("Why it should be better.")
+    expected: float = said("The gain that was promised.")
+    batch: int = said("The race that it took part in; 0 for none.")
+    incumbent: str = said("The version that it was measured against.")
+    level: float = said("It is kept when its e-value reaches 1/level.")
+    e_value: float | None = said("The evidence for it; null where it is beyond all numbers.")
+    pairs: int = said("Pairs of evaluations behind it.")
+    mean: float = said("Mean gain of these pairs.")
+    unmeasured: int = said("Pairs that could not be measured.")
+    cost_usd: float = said("The cost of measuring it.", digits=6)
+    tree: str = said("The git object of its files.")
+    settings: dict[str, object] = said("Settings of it, by name.")
 
-    return {"id": held.id, "incumbent": held.incumbent, "root": node(candidates[0])}
+
+class CandidateDetailShape(CandidateShape):
+    """A version with its files."""
+
+    diff: str = said("Its changes to the version that it came from.")
+
+
+class EvolutionDetailShape(EvolutionShape):
+    """A search and its archive."""
+
+    candidates: list[CandidateDetailShape] = said("In order.")
+
+
+class DescendedShape(CandidateShape):
+    """A version with those that came from it."""
+
+    children: list[DescendedShape] = said("Versions that came from it.")
+
+
+class EvolutionTreeShape(Shape):
+    """The archive of a search as a tree."""
+
+    id: str = said("Names the search.")
+    incumbent: str = said("The version that counts now.")
+    root: DescendedShape = said("The agent as it was.")
+
+    @classmethod
+    def grown(cls, held: Evolution, candidates: Sequence[Candidate]) -> Self:
+        """The shape of a search's candidates, each below the one that it came from."""
+        below = branches(candidates)
+
+        def node(each: Candidate) -> DescendedShape:
+            made = [child for child in below.get(each.n, ()) if child.id != child.parent]  # the others changed nothing
+            return DescendedShape.built(each, children=[node(child) for child in made])
+
+        return cls.built(held, root=node(candidates[0]))
 
 
 def branches(candidates: Sequence[Candidate]) -> dict[int, list[Candidate]]:

@@ -1,140 +1,233 @@
-"""The JSON shapes of queued tasks and of the timeline: documented, stable, the same on each surface."""
+"""Shapes of healing: commands in a sandbox, episodes, queued tasks, and what happened to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
-from typing import cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from ratchet.failures.redaction.text import redact, redact_json
-from ratchet.healing.episode import Attempt
-from ratchet.healing.queue.book import Breaker, TaskDetail
-from ratchet.healing.queue.rows import QueuedTask
-from ratchet.records import Json, Row
-from ratchet.serving.shapes import healing as healshapes
-from ratchet.serving.shapes.core import Shape
+from ratchet.healing.episode import Budget, Episode, Task
+from ratchet.healing.queue.rows import QueuedTask, Work
+from ratchet.serving.shapes.shape import Shape, said
 
-_EVENT = ("id", "at", "noun", "record", "verb")
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ratchet.healing.queue.book import TaskDetail
+    from ratchet.records import Row
+
+T = TypeVar("T")
+_EVENT = ("id", "at", "noun", "record", "verb", "revision")
 _COLOURS = {"passed": "green", "running": "blue", "cancelled": "grey", "dropped": "grey"}
 
 
-def queued(task: QueuedTask) -> Shape:
-    work = task.work
-    return {
-        "id": task.id,
-        "kind": work.kind,
-        "status": task.state,
-        "reason": task.reason,
-        "instruction": redact(work.instruction),
-        "check": [redact(each) for each in work.check],
-        "dir": work.folder,
-        "solver": redact(work.solver),
-        "attempts": work.budget.attempts,
-        "budget_s": work.budget.seconds,
-        "budget_usd": work.budget.usd,
-        "episode": task.episode,
-        "by": task.by,
-        "created_at": task.created_at,
-        "started_at": task.started_at or None,
-        "ended_at": task.ended_at or None,
-    }
+class RanShape(Shape):
+    """The end of a command that ran in a sandbox."""
+
+    exit_code: int = said("Of the command; 124 to 137 may be the sandbox's, as `ratchet sandbox exec --help` has them.")
+    signal: int | None = said("The signal that ended it; null for none.")
+    killed: str = said("The limit that ended it; empty for none.")
+    truncated: bool = said("Whether output beyond the cap was dropped.")
+    stdout: str = said("Standard output.", of=lambda ran: ran.stdout.decode("utf-8", "replace"))
+    stderr: str = said("Standard error.", of=lambda ran: ran.stderr.decode("utf-8", "replace"))
+    wall_s: float = said("How long it took.", digits=3)
+    cpu_s: float = said("Processor time that it took.", digits=3)
+    max_mem_mb: float = said("The most memory that it had.", of="max_memory_mb", digits=1)
+    isolation: str = said("The sandbox that it ran in.")
 
 
-def detail(found: TaskDetail) -> Shape:
-    """A task with its episode as far as it has come, secrets of the project's files taken out."""
-    shape: Shape = queued(found.task) if found.task is not None else _of_episode(found)
-    shape["result"] = None if found.episode is None else redacted(healshapes.detail(found.episode))
-    compared = found.task is not None and found.task.work.kind == "compare"
-    shape["comparison"] = (
-        redacted(dict(found.task.result)) if compared and found.task is not None and found.task.result else None
+class AttemptShape(Shape):
+    """One try at a task in one sandbox."""
+
+    n: int = said("Counts from 1.")
+    status: str = said("running, passed, failed, gave_up, refused, budget, cancelled or dropped.")
+    signature: str = said("Names the failure after it; empty when it passed.")
+    kind: str = said("The class of the failure after it.")
+    cause: str = said("The cause of the failure that it was to mend.")
+    fix: str = said("The change that it made, in words.")
+    candidates: int = said("Changes tried out, up to the first that passes.")
+    alternatives: int = said("Changes tried after it, to have a choice.")
+    cost_usd: float = said("The cost of it.", digits=6)
+    duration_s: float = said("How long it took.", digits=3)
+    reason: str = said("Why it ended so.")
+    score: float = said("From 0 to 1; 1 is passed.", digits=4)
+    isolation: str = said("The sandbox that it ran in.")
+
+
+class AttemptDetailShape(AttemptShape):
+    """An attempt with its files."""
+
+    diff: str = said("Its changes to the project.")
+    note: str = said("Remarks of the solver.")
+
+
+class EpisodeShape(Shape):
+    """All attempts at a task."""
+
+    id: str = said("Names the episode.")
+    status: str = said("running, passed, failed, budget, breaker, no_progress, cancelled, refused or already_passing.")
+    reason: str = said("Why it ended so.")
+    attempts: Sequence[AttemptShape] = said("In order.")
+    candidates: int = said("Changes tried out in all attempts.")
+    diff: str = said("The changes that pass; empty where nothing does.")
+    cost_usd: float = said("The cost of all.", digits=6)
+    duration_s: float = said("How long it took.", digits=3)
+    lessons_used: list[str] = said(
+        "Ids of the lessons that were recalled.", of=lambda held: [each.id for each in held.lessons]
     )
-    return shape
+    lessons_learnt: list[str] = said("Ids of the lessons that it left behind.", of="learnt")
+    task: str = said("The task that it is for.", of="task.id")
+    folder: str = said("The folder of the project.", of="task.folder")
+    check: list[str] = said("The command that is to pass.", of="task.check")
+    solver: str = said("Who proposed the changes.")
+    applied: str = said("Where its result went; empty for nowhere.")
 
 
-def _of_episode(found: TaskDetail) -> Shape:
-    held = found.held
-    budget = held.budget
-    return {
-        "id": held.id,
-        "kind": "heal",
-        "status": held.status,
-        "reason": redact(held.reason),
-        "instruction": redact(held.task.instruction),
-        "check": [redact(each) for each in held.task.check],
-        "dir": held.task.folder,
-        "solver": redact(held.solver),
-        "attempts": budget.attempts,
-        "budget_s": budget.seconds,
-        "budget_usd": budget.usd,
-        "episode": held.id,
-        "by": "the command line",
-        "created_at": held.started_at,
-        "started_at": held.started_at,
-        "ended_at": held.ended_at or None,
-    }
+class EpisodeDetailShape(EpisodeShape):
+    """An episode whole."""
+
+    attempts: Sequence[AttemptDetailShape] = said("In order.")
+    started_at: float = said("When it began.")
+    ended_at: float = said("When it ended; 0 before.")
 
 
-def timeline(found: TaskDetail, events: Sequence[Row]) -> Shape:
-    """A node for each attempt, in order, and every event."""
-    attempts = () if found.episode is None else found.episode.attempts
-    return {
-        "id": found.id,
-        "status": found.held.status if found.task is None else found.task.state,
-        "nodes": [_node(each) for each in attempts],
-        "events": [event(each) for each in events],
-    }
+class TaskShape(Shape):
+    """A task that is queued, under way or done."""
+
+    id: str = said("Names the task.")
+    kind: str = said("heal or compare.", of="work.kind")
+    status: str = said("queued, running, or how it ended.", of="state")
+    reason: str = said("Why it ended so.")
+    instruction: str = said("The wish, in words.", of=lambda task: redact(task.work.instruction))
+    check: list[str] = said("The command that is to pass.", of=lambda task: [*map(redact, task.work.check)])
+    dir: str = said("The folder of the project.", of="work.folder")
+    solver: str = said("Who proposes the changes.", of=lambda task: redact(task.work.solver))
+    attempts: int = said("Attempts that it may take.", of="work.budget.attempts")
+    budget_s: float = said("Seconds that it may take.", of="work.budget.seconds")
+    budget_usd: float = said("Money that it may cost.", of="work.budget.usd")
+    episode: str = said("The episode of it.")
+    by: str = said("Who asked for it.")
+    created_at: float = said("When it was asked for.")
+    started_at: float | None = said("When it began; null before.", of=lambda task: task.started_at or None)
+    ended_at: float | None = said("When it ended; null before.", of=lambda task: task.ended_at or None)
 
 
-def _node(each: Attempt) -> Shape:
-    return {
-        **redacted(healshapes.attempt(each)),
-        "colour": _COLOURS.get(each.status, "red"),
-        "confidence": round(each.score, 4),
-        "diff": redact(each.diff),
-        "note": redact(each.note),
-        "started_at": each.started_at,
-        "base": each.base,
-        "lessons": [*each.lessons],
-    }
+class TaskDetailShape(TaskShape):
+    """A task as far as it has come. Secrets of the project's files are taken out; a diff is cut nowhere."""
+
+    result: EpisodeDetailShape | None = said("The episode of it; null before it begins.")
+    comparison: dict[str, object] | None = said("The result of a comparison; null of other tasks.")
+
+    @classmethod
+    def shown(cls, found: TaskDetail) -> Self:
+        """The shape of a task, or of an episode that was run without one."""
+        result = None if found.episode is None else redacted(EpisodeDetailShape.built(found.episode))
+        task = found.task
+        if task is None:
+            return cls.built(_queued(found.held), result=result, comparison=None)
+        compared = redacted(dict(task.result)) if task.work.kind == "compare" and task.result else None
+        return cls.built(task, result=result, comparison=compared)
 
 
-def event(row: Row) -> Shape:
-    """One line of the timeline."""
-    told = {name: value for name, value in row.items() if name not in (*_EVENT, "revision")}
-    return {**{name: row.get(name) for name in _EVENT}, "details": redact_json(told)}
+class NodeShape(AttemptDetailShape):
+    """One attempt: red, green where the check passed, blue while it runs, grey where a person ended it."""
+
+    colour: str = said("red, green, blue or grey.", of=lambda each: _COLOURS.get(each.status, "red"))
+    confidence: float = said("The score of it.", of="score", digits=4)
+    started_at: float = said("When it began.")
+    base: int = said("The attempt from whose files it started; 0: the project's own.")
+    lessons: list[str] = said("Ids of the lessons that it was given.")
 
 
-def checkpoint(row: Row) -> Shape:
-    return {
-        "id": str(row["n"]),
-        "attempt": row["n"],
-        "at": row["at"],
-        "state": row["state"],
-        "paths": row["paths"],
-    }
+class EventShape(Shape):
+    """One line of the timeline: a record changed state."""
+
+    id: str = said("Names the event; later ones sort after it.")
+    at: float = said("When it happened.")
+    noun: str = said("The class of the record.")
+    record: str = said("The id of the record.")
+    verb: str = said("The change.")
+    details: dict[str, object] = said(
+        "Anything else.", of=lambda row: redact_json({name: row[name] for name in row if name not in _EVENT})
+    )
 
 
-def breaker(found: Breaker) -> Shape:
-    return {
-        "state": found.state,
-        "count": found.count,
-        "limit": found.limit,
-        "signature": found.signature,
-        "reason": redact(found.reason),
-    }
+class TimelineShape(Shape):
+    """The course of a task."""
+
+    id: str = said("Names the task.")
+    status: str = said("queued, running, or how it ended.")
+    nodes: list[NodeShape] = said("One for each attempt, in order.")
+    events: list[EventShape] = said("In order.")
+
+    @classmethod
+    def shown(cls, found: TaskDetail, events: Sequence[Row]) -> Self:
+        """The shape of a task's attempts and events."""
+        attempts = () if found.episode is None else found.episode.attempts
+        return cls.built(
+            found,
+            status=found.held.status if found.task is None else found.task.state,
+            nodes=[redacted(NodeShape.built(each)) for each in attempts],
+            events=events,
+        )
 
 
-def redacted(shape: Shape) -> Shape:
-    """The shape with secrets out of all its texts, whole otherwise: a diff is cut nowhere. Numbers that no JSON has
-    become null."""
-    return cast("Shape", _without_secrets(shape))
+class CheckpointShape(Shape):
+    """A way back: the files of a task at one moment."""
+
+    id: str = said("Names the checkpoint of its task.", of=lambda row: str(row["n"]))
+    attempt: int = said("The attempt after which they are so; 0: as they were copied.", of="n")
+    at: float = said("When it was made.")
+    state: str = said("Names the content of all files.")
+    paths: list[str] = said("Files that are changed.")
 
 
-def _without_secrets(value: Json) -> Json:
+class BreakerShape(Shape):
+    """Whether a task was stopped since it led nowhere new."""
+
+    state: str = said("open: it was stopped; closed: it was not.")
+    count: int = said("Attempts in a row that led nowhere new.")
+    limit: int = said("So many stop it.")
+    signature: str = said("The failure that comes back.")
+    reason: str = said("Why it was stopped.", of=lambda found: redact(found.reason))
+
+
+def redacted(value: T) -> T:
+    """The same with secrets out of all its texts, whole otherwise: a diff is cut nowhere."""
     if isinstance(value, str):
-        return redact(value)
+        return cast("T", redact(value))
     if isinstance(value, list):
-        return [_without_secrets(each) for each in value]
+        return cast("T", [redacted(each) for each in value])
     if isinstance(value, dict):
-        return {name: _without_secrets(each) for name, each in value.items()}
-    return None if isinstance(value, float) and not isfinite(value) else value
+        return cast("T", {name: redacted(held) for name, held in value.items()})
+    return value.mapped(redacted) if isinstance(value, Shape) else value
+
+
+def _queued(held: Episode) -> QueuedTask:
+    """The task that an episode of the command line would have been."""
+    work = Work(
+        folder=held.task.folder,
+        instruction=held.task.instruction,
+        check=held.task.check,
+        solver=held.solver,
+        budget=held.budget,
+    )
+    return QueuedTask(
+        id=held.id,
+        work=work,
+        state=held.status,
+        reason=redact(held.reason),
+        episode=held.id,
+        by="the command line",
+        created_at=held.started_at,
+        started_at=held.started_at,
+        ended_at=held.ended_at,
+    )
+
+
+def refused(reason: str, held: Episode | None) -> EpisodeShape:
+    """The shape of a task that could not be carried out: the episode as far as it came, if there is one. One that
+    passed did pass, even where its result could not be taken to where it was wanted."""
+    if held is None:
+        held = Episode(id="", task=Task(id="", check=()), number=0, status="refused", budget=Budget())
+    return EpisodeShape.built(held, status="passed" if held.status == "passed" else "refused", reason=reason)

@@ -6,20 +6,21 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from ratchet.records import LessonState
-from ratchet.serving.api import inputs, outputs
+from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import Problem, said
 from ratchet.serving.api.serving import Operations
-from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes.lessons import LessonShape
+from ratchet.serving.shapes.served import PageShape
 
 router = APIRouter(prefix="/v1/lessons", tags=["lessons"])
 READS = Depends(Needs("read"))
 WRITES = Depends(Needs("write"))
 
 
-@router.get("", response_model=outputs.LessonPage, dependencies=[READS])
+@router.get("", response_model=PageShape[LessonShape], dependencies=[READS])
 def lessons(
     request: Request,
     runtime: Operations,
@@ -29,38 +30,38 @@ def lessons(
 ) -> Response:
     """Lessons, active ones first, then by how often they worked."""
     found = runtime.lessons.list(state=state)
-    return tagged(request, paged(found, lambda each: each.id, shapes.lesson, limit=limit, cursor=cursor))
+    return tagged(request, paged(found, lambda each: each.id, LessonShape.built, limit=limit, cursor=cursor))
 
 
-@router.post("", status_code=201, response_model=outputs.Lesson, dependencies=[WRITES], responses=said(409))
+@router.post("", status_code=201, response_model=LessonShape, dependencies=[WRITES], responses=said(409))
 def add(asked: inputs.NewLesson, runtime: Operations) -> Response:
     """Write a lesson; a candidate until it is approved. Advice that switches a check off is quarantined."""
     scope = asked.scope or ("project" if asked.project else "global")
     if scope == "project" and not asked.project:
         raise Problem(422, "invalid", "body.project: is missing", "Name the project's folder, or use scope global.")
     added = runtime.lessons.add(when=asked.when, do=asked.do, scope=scope, project=asked.project or "")
-    return answer(shapes.lesson(added), 201, {"Location": f"/v1/lessons/{added.id}"})
+    return answer(LessonShape.built(added), 201, {"Location": f"/v1/lessons/{added.id}"})
 
 
-@router.get("/{lesson_id}", response_model=outputs.Lesson, dependencies=[READS], responses=said(404))
+@router.get("/{lesson_id}", response_model=LessonShape, dependencies=[READS], responses=said(404))
 def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
     """One lesson."""
-    return tagged(request, shapes.lesson(runtime.lessons.show(lesson_id)))
+    return tagged(request, LessonShape.built(runtime.lessons.show(lesson_id)))
 
 
-@router.post("/{lesson_id}/approve", response_model=outputs.Lesson, dependencies=[WRITES], responses=said(404, 409))
+@router.post("/{lesson_id}/approve", response_model=LessonShape, dependencies=[WRITES], responses=said(404, 409))
 def approve(lesson_id: str, runtime: Operations, asked: inputs.Approval | None = None) -> Response:
     """Hand it to agents from now on."""
-    return answer(shapes.lesson(runtime.lessons.approve(lesson_id, globally=asked is not None and asked.globally)))
+    return answer(LessonShape.built(runtime.lessons.approve(lesson_id, globally=asked is not None and asked.globally)))
 
 
-@router.post("/{lesson_id}/retire", response_model=outputs.Lesson, dependencies=[WRITES], responses=said(404, 409))
+@router.post("/{lesson_id}/retire", response_model=LessonShape, dependencies=[WRITES], responses=said(404, 409))
 def retire(lesson_id: str, runtime: Operations, asked: inputs.Reason | None = None) -> Response:
     """Hand it to nobody any more."""
-    return answer(shapes.lesson(runtime.lessons.retire(lesson_id, reason=asked.reason if asked else "")))
+    return answer(LessonShape.built(runtime.lessons.retire(lesson_id, reason=asked.reason if asked else "")))
 
 
-@router.post("/{lesson_id}/quarantine", response_model=outputs.Lesson, dependencies=[WRITES], responses=said(404, 409))
+@router.post("/{lesson_id}/quarantine", response_model=LessonShape, dependencies=[WRITES], responses=said(404, 409))
 def quarantine(lesson_id: str, asked: inputs.NeededReason, runtime: Operations) -> Response:
     """Mark it as harmful: never advice."""
-    return answer(shapes.lesson(runtime.lessons.quarantine(lesson_id, reason=asked.reason)))
+    return answer(LessonShape.built(runtime.lessons.quarantine(lesson_id, reason=asked.reason)))

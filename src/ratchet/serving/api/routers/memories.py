@@ -10,12 +10,12 @@ from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from ratchet.serving.api import inputs, outputs
+from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import MEDIA_TYPE, answer, tagged
 from ratchet.serving.api.problems import invalid_of
 from ratchet.serving.api.serving import Operations
-from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes.lessons import ImportedShape, MemoryStatsShape, RecalledShape
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"])
 READS = Depends(Needs("read"))
@@ -40,19 +40,19 @@ _TAKEN = {
 _exported = TypeAdapter(list[inputs.ExportedLesson])
 
 
-@router.post("/search", response_model=outputs.Recalled, dependencies=[READS])
+@router.post("/search", response_model=RecalledShape, dependencies=[READS])
 def search(asked: inputs.Search, runtime: Operations) -> Response:
     """What is known to fix this error; `abstained` where nothing fits well enough."""
     if not runtime.exists:
         runtime.init()
     found = runtime.recall(asked.query, limit=asked.limit, project=asked.project, session=asked.session)
-    return answer(shapes.recalled(found))
+    return answer(RecalledShape.built(found))
 
 
-@router.get("/stats", response_model=outputs.MemoryStats, dependencies=[READS])
+@router.get("/stats", response_model=MemoryStatsShape, dependencies=[READS])
 def stats(request: Request, runtime: Operations) -> Response:
     """How much is remembered: lessons by state, kind and scope, how often they were tried and worked."""
-    return tagged(request, shapes.memory(runtime.lessons.stats()))
+    return tagged(request, MemoryStatsShape.built(runtime.lessons.stats()))
 
 
 @router.get(
@@ -67,7 +67,7 @@ def export(runtime: Operations) -> Response:
     return Response(runtime.lessons.export().encode("utf-8", "backslashreplace"), media_type=LINES, headers=headers)
 
 
-@router.post("/import", response_model=outputs.Imported, openapi_extra=_TAKEN, dependencies=[WRITES])
+@router.post("/import", response_model=ImportedShape, openapi_extra=_TAKEN, dependencies=[WRITES])
 async def take(request: Request, runtime: Operations) -> Response:
     """Take lessons of an export, as candidates whatever they claim to be: somebody else's evidence is not ours.
 
@@ -76,7 +76,7 @@ async def take(request: Request, runtime: Operations) -> Response:
     body = await request.body()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     lines = _lines(body) if kind == MEDIA_TYPE else body
-    return answer(shapes.imported(await run_in_threadpool(runtime.lessons.take, lines, name="an upload")))
+    return answer(ImportedShape.built(await run_in_threadpool(runtime.lessons.take, lines, name="an upload")))
 
 
 def _lines(body: bytes) -> bytes:

@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from ratchet.recording.batch import rows_of, usual_rows
 from ratchet.records import Row
-from ratchet.serving.api import inputs, outputs
+from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer
 from ratchet.serving.api.problems import RETRY_S, Problem, invalid_of, unreadable
 from ratchet.serving.api.serving import Served, Shared
-from ratchet.serving.shapes.core import Shape
+from ratchet.serving.shapes.served import AcceptedShape
 
 router = APIRouter(tags=["outcomes"], dependencies=[Depends(Needs("write"))])
 
@@ -47,7 +47,7 @@ _BODY = {
 }
 
 
-@router.post("/v1/outcomes", status_code=202, response_model=outputs.Accepted, openapi_extra=_BODY)
+@router.post("/v1/outcomes", status_code=202, response_model=AcceptedShape, openapi_extra=_BODY)
 async def outcomes(request: Request, held: Shared) -> Response:
     """Record finished runs: one object, or an array of them. Answered once they are in the journal, which survives the
     server; the same again adds nothing. Secrets are taken out before anything is written."""
@@ -55,9 +55,9 @@ async def outcomes(request: Request, held: Shared) -> Response:
     return answer(await run_in_threadpool(_taken, held, body), 202)
 
 
-def _taken(held: Served, body: bytes) -> Shape:
+def _taken(held: Served, body: bytes) -> AcceptedShape:
     ids = keep(held, rows(body))
-    return {"accepted": len(ids), "ids": [*ids]}
+    return AcceptedShape(accepted=len(ids), ids=ids)
 
 
 def rows(body: bytes) -> list[Row]:

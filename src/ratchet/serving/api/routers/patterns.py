@@ -8,20 +8,21 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from ratchet.serving.api import looks, outputs
+from ratchet.serving.api import looks
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import said
 from ratchet.serving.api.serving import Operations, Shared
-from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes.failures import PatternDetailShape, PatternShape, SplitShape
+from ratchet.serving.shapes.served import PageShape
 
 router = APIRouter(prefix="/v1/patterns", tags=["patterns"])
 READS = Depends(Needs("read"))
 WRITES = Depends(Needs("write"))
 
 
-@router.get("", response_model=outputs.PatternPage, dependencies=[READS])
+@router.get("", response_model=PageShape[PatternShape], dependencies=[READS])
 def patterns(
     request: Request,
     held: Shared,
@@ -33,13 +34,13 @@ def patterns(
 ) -> Response:
     """What keeps failing: what recurs first, each with the lessons about it."""
     found = looks.patterns(held, agent=agent, kind=kind, excused=excused)
-    return tagged(request, paged(found, lambda each: each.id, shapes.pattern, limit=limit, cursor=cursor))
+    return tagged(request, paged(found, lambda each: each.id, PatternShape.built, limit=limit, cursor=cursor))
 
 
-@router.get("/{pattern_id}", response_model=outputs.PatternDetail, dependencies=[READS], responses=said(404))
+@router.get("/{pattern_id}", response_model=PatternDetailShape, dependencies=[READS], responses=said(404))
 def pattern(pattern_id: str, request: Request, runtime: Operations) -> Response:
     """One pattern: its signatures, examples (redacted), lessons, and what it comes together with."""
-    return tagged(request, shapes.pattern_detail(runtime.pattern(pattern_id)))
+    return tagged(request, PatternDetailShape.shown(runtime.pattern(pattern_id)))
 
 
 class Split(BaseModel):
@@ -48,7 +49,7 @@ class Split(BaseModel):
     signature: str = Field(min_length=1, max_length=200, description="One of the pattern's signatures.")
 
 
-@router.post("/{pattern_id}/split", response_model=outputs.Moved, dependencies=[WRITES], responses=said(404, 409))
+@router.post("/{pattern_id}/split", response_model=SplitShape, dependencies=[WRITES], responses=said(404, 409))
 def split(pattern_id: str, asked: Split, runtime: Operations) -> Response:
     """Undo a merge: the signature gets a pattern of its own, and keeps it."""
-    return answer({"pattern": runtime.split(pattern_id, asked.signature)})
+    return answer(SplitShape(pattern=runtime.split(pattern_id, asked.signature)))

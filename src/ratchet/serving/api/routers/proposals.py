@@ -6,21 +6,22 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from ratchet.records import ProposalState
-from ratchet.serving.api import inputs, outputs
+from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import said
 from ratchet.serving.api.serving import Operations
-from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes.served import PageShape
 from ratchet.serving.shapes.tasks import redacted
+from ratchet.serving.shapes.trials import ProposalShape
 
 router = APIRouter(prefix="/v1/proposals", tags=["proposals"])
 READS = Depends(Needs("read"))
 WRITES = Depends(Needs("write"))
 
 
-@router.get("", response_model=outputs.ProposalPage, dependencies=[READS])
+@router.get("", response_model=PageShape[ProposalShape], dependencies=[READS])
 def proposals(
     request: Request,
     runtime: Operations,
@@ -31,24 +32,26 @@ def proposals(
 ) -> Response:
     """Proposals, newest first."""
     found = runtime.proposals.list(state=state, agent=agent)
-    return tagged(request, redacted(paged(found, lambda each: each.id, shapes.proposal, limit=limit, cursor=cursor)))
+    return tagged(
+        request, redacted(paged(found, lambda each: each.id, ProposalShape.built, limit=limit, cursor=cursor))
+    )
 
 
-@router.get("/{proposal_id}", response_model=outputs.Proposal, dependencies=[READS], responses=said(404))
+@router.get("/{proposal_id}", response_model=ProposalShape, dependencies=[READS], responses=said(404))
 def proposal(proposal_id: str, request: Request, runtime: Operations) -> Response:
     """One proposal."""
-    return tagged(request, redacted(shapes.proposal(runtime.proposals.show(proposal_id))))
+    return tagged(request, redacted(ProposalShape.built(runtime.proposals.show(proposal_id))))
 
 
-@router.post("/{proposal_id}/approve", response_model=outputs.Proposal, dependencies=[WRITES], responses=said(404, 409))
+@router.post("/{proposal_id}/approve", response_model=ProposalShape, dependencies=[WRITES], responses=said(404, 409))
 def approve(proposal_id: str, runtime: Operations) -> Response:
     """Start its trial; advice without a change is closed as taken."""
-    return answer(redacted(shapes.proposal(runtime.proposals.approve(proposal_id))))
+    return answer(redacted(ProposalShape.built(runtime.proposals.approve(proposal_id))))
 
 
-@router.post("/{proposal_id}/reject", response_model=outputs.Proposal, dependencies=[WRITES], responses=said(404, 409))
+@router.post("/{proposal_id}/reject", response_model=ProposalShape, dependencies=[WRITES], responses=said(404, 409))
 def reject(proposal_id: str, runtime: Operations, asked: inputs.Reason | None = None) -> Response:
     """Do not do it, and do not propose it for this pattern again."""
     return answer(
-        redacted(shapes.proposal(runtime.proposals.reject(proposal_id, reason=asked.reason if asked else "")))
+        redacted(ProposalShape.built(runtime.proposals.reject(proposal_id, reason=asked.reason if asked else "")))
     )

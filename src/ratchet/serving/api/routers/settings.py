@@ -9,39 +9,39 @@ from starlette.responses import Response
 
 from ratchet.errors import Conflict
 from ratchet.improving.settings.book import SettingsView
-from ratchet.serving.api import inputs, outputs
+from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Caller, Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.problems import Problem, said
 from ratchet.serving.api.serving import Operations
-from ratchet.serving.shapes import core as shapes
 from ratchet.serving.shapes.tasks import redacted
+from ratchet.serving.shapes.trials import SettingsShape, VersionShape
 
 router = APIRouter(prefix="/v1/settings", tags=["settings"])
 READS = Depends(Needs("read"))
 # `:path`, since agents are called "team/agent", too; so what stands below one comes before it.
 
 
-@router.get("", response_model=list[outputs.Settings], dependencies=[READS])
+@router.get("", response_model=list[SettingsShape], dependencies=[READS])
 def settings(request: Request, runtime: Operations) -> Response:
     """The settings of every agent that declared some."""
-    return tagged(request, [redacted(shapes.settings(each)) for each in runtime.settings.list()])
+    return tagged(request, [redacted(SettingsShape.built(each)) for each in runtime.settings.list()])
 
 
-@router.get("/{agent:path}/history", response_model=list[outputs.Version], dependencies=[READS], responses=said(404))
+@router.get("/{agent:path}/history", response_model=list[VersionShape], dependencies=[READS], responses=said(404))
 def history(agent: str, request: Request, runtime: Operations) -> Response:
     """All versions, newest first: what, who, when, why."""
-    return tagged(request, [redacted(shapes.version(each)) for each in runtime.settings.history(agent)])
+    return tagged(request, [redacted(VersionShape.built(each)) for each in runtime.settings.history(agent)])
 
 
-@router.get("/{agent:path}", response_model=outputs.Settings, dependencies=[READS], responses=said(404))
+@router.get("/{agent:path}", response_model=SettingsShape, dependencies=[READS], responses=said(404))
 def show(agent: str, request: Request, runtime: Operations) -> Response:
     """What is in force."""
     found = runtime.settings.show(agent)
-    return tagged(request, redacted(shapes.settings(found)), _tag(found))
+    return tagged(request, redacted(SettingsShape.built(found)), _tag(found))
 
 
-@router.put("/{agent:path}", response_model=outputs.Settings, responses=said(404, 409, 412))
+@router.put("/{agent:path}", response_model=SettingsShape, responses=said(404, 409, 412))
 def put(
     agent: str,
     asked: inputs.SetSettings,
@@ -67,7 +67,7 @@ def put(
             412, "changed", str(error), f"GET /v1/settings/{agent} again, and repeat the change on what it is now."
         ) from error
     found = runtime.settings.show(agent)
-    return answer(redacted(shapes.settings(found)), 200, {"ETag": _tag(found)})
+    return answer(redacted(SettingsShape.built(found)), 200, {"ETag": _tag(found)})
 
 
 def _tag(found: SettingsView) -> str:

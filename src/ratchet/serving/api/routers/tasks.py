@@ -14,7 +14,7 @@ from ratchet.healing.episode import Budget
 from ratchet.healing.project_check import argv_of
 from ratchet.healing.queue.rows import Work
 from ratchet.records import Row
-from ratchet.serving.api import inputs, runoutputs
+from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Caller, Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit
@@ -22,7 +22,8 @@ from ratchet.serving.api.problems import Problem, said
 from ratchet.serving.api.roots import allowed
 from ratchet.serving.api.serving import Operations, Served, Shared
 from ratchet.serving.api.streams import STREAM, LastEventId, stream
-from ratchet.serving.shapes import tasks as taskshapes
+from ratchet.serving.shapes.served import TaskPageShape
+from ratchet.serving.shapes.tasks import BreakerShape, CheckpointShape, TaskDetailShape, TaskShape, TimelineShape
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 SEES = Depends(Needs("read", "run"))
@@ -30,7 +31,7 @@ Runs = Annotated[Caller, Depends(Needs("run"))]
 MOST_CHECKPOINT = 1_000_000
 
 
-@router.post("", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
+@router.post("", status_code=202, response_model=TaskShape, responses=said(404, 409))
 def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
     """Queue a task. A copy of its folder is worked on in a sandbox; the folder itself is only read."""
     work = Work(
@@ -45,7 +46,7 @@ def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
     return _queued(held, work, caller)
 
 
-@router.post("/ab-comparison", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
+@router.post("/ab-comparison", status_code=202, response_model=TaskShape, responses=said(404, 409))
 def compare(asked: inputs.NewComparison, held: Shared, caller: Runs) -> Response:
     """Queue a comparison: does memory pay, on these tasks? Its task's `comparison` tells, once it is done."""
     work = Work(
@@ -62,7 +63,7 @@ def compare(asked: inputs.NewComparison, held: Shared, caller: Runs) -> Response
 def _queued(held: Served, work: Work, caller: Caller) -> Response:
     task = held.runtime.tasks.add(work, by=caller.name)
     held.wake_workers()
-    return answer(taskshapes.queued(task), 202, {"Location": f"/v1/tasks/{task.id}"})
+    return answer(TaskShape.built(task), 202, {"Location": f"/v1/tasks/{task.id}"})
 
 
 def _argv(check: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -75,7 +76,7 @@ def _budget(asked: inputs.NewTask | inputs.NewComparison) -> Budget:
     return Budget(attempts=asked.attempts, usd=asked.budget_usd, seconds=asked.budget_s, candidates=asked.candidates)
 
 
-@router.get("", response_model=runoutputs.TaskPage, dependencies=[SEES])
+@router.get("", response_model=TaskPageShape, dependencies=[SEES])
 def tasks(
     request: Request,
     runtime: Operations,
@@ -85,20 +86,20 @@ def tasks(
 ) -> Response:
     """Tasks, newest first."""
     found, after = runtime.tasks.page(state=status, limit=limit, cursor=cursor)
-    return tagged(request, {"items": [taskshapes.queued(each) for each in found], "next": after})
+    return tagged(request, TaskPageShape(items=[TaskShape.built(each) for each in found], next=after))
 
 
-@router.get("/{task_id}", response_model=runoutputs.TaskDetail, dependencies=[SEES], responses=said(404))
+@router.get("/{task_id}", response_model=TaskDetailShape, dependencies=[SEES], responses=said(404))
 def task(task_id: str, request: Request, runtime: Operations) -> Response:
     """One task with its episode as far as it has come."""
-    return tagged(request, taskshapes.detail(runtime.tasks.show(task_id)))
+    return tagged(request, TaskDetailShape.shown(runtime.tasks.show(task_id)))
 
 
-@router.get("/{task_id}/timeline", response_model=runoutputs.Timeline, dependencies=[SEES], responses=said(404))
+@router.get("/{task_id}/timeline", response_model=TimelineShape, dependencies=[SEES], responses=said(404))
 def timeline(task_id: str, request: Request, runtime: Operations) -> Response:
     """A node for each attempt, with its cause, fix, cost and diff, and every event."""
     found = runtime.tasks.show(task_id)
-    return tagged(request, taskshapes.timeline(found, runtime.tasks.events(found)))
+    return tagged(request, TimelineShape.shown(found, runtime.tasks.events(found)))
 
 
 @router.get(
@@ -130,17 +131,13 @@ async def follow(task_id: str, held: Shared, last_event_id: LastEventId = None) 
     return stream(held, last_event_id, wants=wants, before=before, ended=ended)
 
 
-@router.get(
-    "/{task_id}/checkpoints", response_model=list[runoutputs.Checkpoint], dependencies=[SEES], responses=said(404)
-)
+@router.get("/{task_id}/checkpoints", response_model=list[CheckpointShape], dependencies=[SEES], responses=said(404))
 def checkpoints(task_id: str, request: Request, runtime: Operations) -> Response:
     """The ways back: 0 are the files as they were copied, then those after each attempt."""
-    return tagged(request, [taskshapes.checkpoint(each) for each in runtime.tasks.checkpoints(task_id)])
+    return tagged(request, [CheckpointShape.built(each) for each in runtime.tasks.checkpoints(task_id)])
 
 
-@router.post(
-    "/{task_id}/checkpoints/{checkpoint_id}/restore", response_model=runoutputs.TaskDetail, responses=said(404, 409)
-)
+@router.post("/{task_id}/checkpoints/{checkpoint_id}/restore", response_model=TaskDetailShape, responses=said(404, 409))
 def restore(task_id: str, checkpoint_id: str, runtime: Operations, caller: Runs) -> Response:
     """Take a task back to a checkpoint, also one that has ended; `retry` goes on from there."""
     if not (checkpoint_id.isascii() and checkpoint_id.isdigit() and int(checkpoint_id) <= MOST_CHECKPOINT):
@@ -151,28 +148,28 @@ def restore(task_id: str, checkpoint_id: str, runtime: Operations, caller: Runs)
             f"GET /v1/tasks/{task_id}/checkpoints lists them.",
         )
     del caller
-    return answer(taskshapes.detail(runtime.tasks.restore(task_id, to=int(checkpoint_id))))
+    return answer(TaskDetailShape.shown(runtime.tasks.restore(task_id, to=int(checkpoint_id))))
 
 
-@router.get("/{task_id}/circuit-breaker", response_model=runoutputs.Breaker, dependencies=[SEES], responses=said(404))
+@router.get("/{task_id}/circuit-breaker", response_model=BreakerShape, dependencies=[SEES], responses=said(404))
 def breaker(task_id: str, request: Request, runtime: Operations) -> Response:
     """Whether the task was stopped since it led nowhere new."""
-    return tagged(request, taskshapes.breaker(runtime.tasks.breaker(task_id)))
+    return tagged(request, BreakerShape.built(runtime.tasks.breaker(task_id)))
 
 
-@router.post("/{task_id}/cancel", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
+@router.post("/{task_id}/cancel", status_code=202, response_model=TaskShape, responses=said(404, 409))
 def cancel(task_id: str, held: Shared, caller: Runs) -> Response:
     """Ask for its end: at once where it waits, within seconds where it runs."""
     del caller
     found = held.runtime.tasks.cancel(task_id)
     held.cancel_here(found.id)
-    return answer(taskshapes.queued(found), 202)
+    return answer(TaskShape.built(found), 202)
 
 
-@router.post("/{task_id}/retry", status_code=202, response_model=runoutputs.Task, responses=said(404, 409))
+@router.post("/{task_id}/retry", status_code=202, response_model=TaskShape, responses=said(404, 409))
 def retry(task_id: str, held: Shared, caller: Runs) -> Response:
     """Run it again; one that was cancelled or taken back goes on where it stands."""
     del caller
     found = held.runtime.tasks.retry(task_id)
     held.wake_workers()
-    return answer(taskshapes.queued(found), 202)
+    return answer(TaskShape.built(found), 202)

@@ -6,21 +6,22 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from ratchet.records import TrialState
-from ratchet.serving.api import inputs, outputs
+from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import said
 from ratchet.serving.api.serving import Operations
-from ratchet.serving.shapes import core as shapes
+from ratchet.serving.shapes.served import PageShape
 from ratchet.serving.shapes.tasks import redacted
+from ratchet.serving.shapes.trials import TrialDetailShape, TrialShape
 
 router = APIRouter(prefix="/v1/trials", tags=["trials"])
 READS = Depends(Needs("read"))
 WRITES = Depends(Needs("write"))
 
 
-@router.get("", response_model=outputs.TrialPage, dependencies=[READS])
+@router.get("", response_model=PageShape[TrialShape], dependencies=[READS])
 def trials(
     request: Request,
     runtime: Operations,
@@ -31,10 +32,10 @@ def trials(
 ) -> Response:
     """Trials, newest first."""
     found = runtime.trials.list(state=state, agent=agent)
-    return tagged(request, redacted(paged(found, lambda each: each.id, shapes.trial, limit=limit, cursor=cursor)))
+    return tagged(request, redacted(paged(found, lambda each: each.id, TrialShape.built, limit=limit, cursor=cursor)))
 
 
-@router.post("", status_code=201, response_model=outputs.Trial, dependencies=[WRITES], responses=said(404, 409))
+@router.post("", status_code=201, response_model=TrialShape, dependencies=[WRITES], responses=said(404, 409))
 def start(asked: inputs.NewTrial, runtime: Operations) -> Response:
     """Try new values of a target beside the old ones."""
     opened = runtime.trials.open(
@@ -47,17 +48,17 @@ def start(asked: inputs.NewTrial, runtime: Operations) -> Response:
         mode=asked.mode,
         deadline_s=asked.deadline_s,
     )
-    return answer(redacted(shapes.trial(opened)), 201, {"Location": f"/v1/trials/{opened.id}"})
+    return answer(redacted(TrialShape.built(opened)), 201, {"Location": f"/v1/trials/{opened.id}"})
 
 
-@router.get("/{trial_id}", response_model=outputs.TrialDetail, dependencies=[READS], responses=said(404))
+@router.get("/{trial_id}", response_model=TrialDetailShape, dependencies=[READS], responses=said(404))
 def trial(trial_id: str, request: Request, runtime: Operations) -> Response:
     """One trial with both arms and the evidence as of now."""
-    return tagged(request, redacted(shapes.trial_detail(runtime.trials.show(trial_id))))
+    return tagged(request, redacted(TrialDetailShape.shown(runtime.trials.show(trial_id))))
 
 
-@router.post("/{trial_id}/stop", response_model=outputs.Trial, dependencies=[WRITES], responses=said(404, 409))
+@router.post("/{trial_id}/stop", response_model=TrialShape, dependencies=[WRITES], responses=said(404, 409))
 def stop(trial_id: str, runtime: Operations, asked: inputs.Stop | None = None) -> Response:
     """End it at once: the old values stay, unless `keep`."""
     asked = asked or inputs.Stop(keep=False)
-    return answer(redacted(shapes.trial(runtime.trials.stop(trial_id, keep=asked.keep, reason=asked.reason))))
+    return answer(redacted(TrialShape.built(runtime.trials.stop(trial_id, keep=asked.keep, reason=asked.reason))))

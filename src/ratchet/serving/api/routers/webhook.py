@@ -12,15 +12,13 @@ from starlette.responses import Response
 
 from ratchet.failures.classification import classify
 from ratchet.recording.batch import rows_of
-from ratchet.records import Json
-from ratchet.serving.api import inputs, looks, outputs
+from ratchet.serving.api import inputs, looks
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer
 from ratchet.serving.api.problems import invalid_of
 from ratchet.serving.api.routers.outcomes import keep
 from ratchet.serving.api.serving import Operations, Served, Shared
-from ratchet.serving.shapes import core as shapes
-from ratchet.serving.shapes.core import Shape
+from ratchet.serving.shapes.served import ObservationShape, SimpleHealthShape, SimplePatternsShape
 
 router = APIRouter(tags=["webhook"])
 
@@ -38,7 +36,7 @@ _BODY = {
 @router.post(
     "/observe",
     status_code=201,
-    response_model=outputs.Observation,
+    response_model=ObservationShape,
     openapi_extra=_BODY,
     dependencies=[Depends(Needs("write"))],
 )
@@ -48,18 +46,16 @@ async def observe(request: Request, held: Shared) -> Response:
     return answer(await run_in_threadpool(_kept, held, body), 201)
 
 
-def _kept(held: Served, body: bytes) -> Shape:
+def _kept(held: Served, body: bytes) -> ObservationShape:
     try:
         said = cast("Mapping[str, object]", _observed.validate_json(body))
     except ValidationError as error:
         raise invalid_of(cast("list[dict[str, Any]]", error.errors(include_input=False, include_url=False))) from error
     item = outcome_of(said)
     outcome_id = keep(held, rows_of([item]))[0]
-    issues: list[Json] = []
     error_text = item.get("error")
-    if isinstance(error_text, str):
-        issues.append(classify(error_text).kind)
-    return {"id": outcome_id, "issues": issues}
+    issues = [classify(error_text).kind] if isinstance(error_text, str) else []
+    return ObservationShape(id=outcome_id, issues=issues)
 
 
 _CALLED = {
@@ -89,17 +85,17 @@ def outcome_of(said: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in item.items() if value is not None or (name == "ok" and unknown)}
 
 
-@router.get("/health", response_model=outputs.SimpleHealth, dependencies=[Depends(Needs("read"))])
+@router.get("/health", response_model=SimpleHealthShape, dependencies=[Depends(Needs("read"))])
 def health(runtime: Operations) -> Response:
     """`{"health_score": 0.93}`: all agents together, 1 while nothing has run."""
     found = runtime.health()
     score = 1.0 if found.score is None else found.score
-    return answer({"status": "ok", "health_score": score, **shapes.health(found)})
+    return answer(SimpleHealthShape.built(found, status="ok", health_score=score))
 
 
-@router.get("/patterns", response_model=outputs.SimplePatterns, dependencies=[Depends(Needs("read"))])
+@router.get("/patterns", response_model=SimplePatternsShape, dependencies=[Depends(Needs("read"))])
 def patterns(held: Shared) -> Response:
     """What keeps failing most, with the health of all agents."""
     found = looks.patterns(held)[:SHOWN]
     score = held.runtime.health(drained=False).score
-    return answer({"health_score": 1.0 if score is None else score, "patterns": [*map(shapes.pattern, found)]})
+    return answer(SimplePatternsShape.built(found, health_score=1.0 if score is None else score, patterns=found))

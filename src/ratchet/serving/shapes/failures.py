@@ -1,0 +1,101 @@
+"""Shapes of failures: their kind, the patterns they form, and how well agents do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ratchet.serving.shapes.shape import Shape, said
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ratchet.failures.patterns.detail import PatternDetail
+
+
+class ClassificationShape(Shape):
+    """The class of a failure, and its cause."""
+
+    kind: str = said("The class of the failure; docs/reference/kinds.md has them all.")
+    transient: bool = said("Whether it may pass by itself.")
+    retry_safe: bool = said("Whether the same call may be made again as it stands.")
+    signature: str = said("Names the cause: the same on every machine.")
+    template: str = said("The masked message behind the signature.")
+
+
+class HealthShape(Shape):
+    """How well agents do lately, from 0 (all fails) to 1 (all succeeds)."""
+
+    score: float | None = said("Over all agents; null without outcomes.")
+    agents: dict[str, float] = said("The score of each agent, by name.")
+    half_life_calls: float = said("So many calls later, a call counts half.")
+
+
+class LessonBriefShape(Shape):
+    """A lesson, as it stands beside a pattern."""
+
+    id: str = said("Names the lesson.")
+    text: str = said("The advice, word for word.")
+    state: str = said("candidate, active, quarantined or retired.")
+    tried: int = said("How often it was seen to be tried.")
+    worked: int = said("How often it worked.")
+
+
+class PatternShape(Shape):
+    """Failures with one cause."""
+
+    id: str = said("Names the pattern.")
+    signature: str = said("Names the cause: the same on every machine.")
+    kind: str = said("The class of the failures.")
+    template: str = said("Their message, with what differs masked.")
+    count: int = said("Failures so far.")
+    sessions: int = said("Sessions in which they happened.")
+    agents: list[str] = said("Agents to which they happened.")
+    first_seen: float = said("When the first one happened.")
+    last_seen: float = said("When the last one happened.")
+    trend: str = said("new, rising, steady, falling or resolved.")
+    recurring: bool = said("Whether it comes back: in two sessions, or three times within the window.")
+    wasted_s: float = said("Seconds from each failure to the step that fixed it, or those of the failed step.")
+    wasted_tokens: int = said("Tokens used meanwhile.")
+    impact: float = said("Orders patterns: what costs most has most.")
+    lessons: list[LessonBriefShape] = said("Known to fix it.")
+
+
+class CorrelationShape(Shape):
+    """Two patterns of two agents that come together more often than by chance."""
+
+    patterns: list[str] = said("The ids of both.")
+    agents: list[str] = said("The agent of each.")
+    unit: str = said("Within which they come together: hour or session.")
+    together: int = said("Units that have both.")
+    expected: float = said("Units that would have both by chance.")
+    units: int = said("Units compared.")
+    p: float = said("The chance of as many coincidences between unrelated patterns.")
+    q: float = said("The false discovery rate at which the pair is still reported.")
+    statistic: str = said("The test that `p` comes from.")
+
+
+class PatternDetailShape(PatternShape):
+    """A pattern whole."""
+
+    signatures: list[str] = said("All signatures that were merged into it.")
+    examples: list[str] = said("Some of its messages, secrets taken out.")
+    correlated: list[CorrelationShape] = said("Patterns of other agents that come together with it.")
+
+    @classmethod
+    def shown(cls, found: PatternDetail) -> Self:
+        """The shape of a pattern whole."""
+        return cls.built(
+            found.pattern, signatures=found.signatures, examples=found.examples, correlated=found.correlated
+        )
+
+
+class SplitShape(Shape):
+    """The result of a split."""
+
+    pattern: str = said("The id of the pattern that the signature has now.")
+
+
+class OutcomeIdShape(Shape):
+    """A receipt for one outcome, as the command line gives it."""
+
+    id: str = said("Names the outcome.")

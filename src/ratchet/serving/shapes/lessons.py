@@ -1,0 +1,129 @@
+"""Shapes of lessons: learnt, recalled, shared and measured."""
+
+from __future__ import annotations
+
+from ratchet.serving.shapes.shape import Shape, said
+
+
+class QuarantinedShape(Shape):
+    """A piece of input that could not be read; it costs itself, never the rest."""
+
+    path: str = said("The file.")
+    line: int = said("Counts from 1; 0 is the file as a whole.")
+    reason: str = said("Why it could not be read.")
+
+
+class LearnedShape(Shape):
+    """The result of reading histories."""
+
+    files: int = said("Histories read.")
+    sessions: int = said("Sessions in them.")
+    outcomes: int = said("Outcomes that are new.")
+    failures: int = said("New failures that were the agents' own.")
+    unflagged: int = said("Of these, failures that their source called a success.")
+    cascades: int = said("New failures that only followed from another one.")
+    user_denied: int = said("New steps that a person refused.")
+    quarantined: list[QuarantinedShape] = said("Input that could not be read.")
+    notes: list[QuarantinedShape] = said("Files that could be read and taught nothing, with why.")
+    patterns: int = said("Patterns that are new.")
+    lessons: dict[str, int] = said("New lessons by state.")
+
+
+class PolledShape(Shape):
+    """The result of one look at a folder of files."""
+
+    processed: int = said("Files taken.")
+    outcomes: int = said("Outcomes in them.")
+    rejected: list[QuarantinedShape] = said("Files, or lines of them, that were refused.")
+
+
+class LessonShape(Shape):
+    """Advice for an error. Agents are handed active ones."""
+
+    id: str = said("Names the lesson.")
+    text: str = said("The advice, word for word.")
+    state: str = said("candidate, active, quarantined or retired.")
+    scope: str = said("project or global.")
+    signature: str = said("The cause that it is for.")
+    kind: str = said("The class of the failure that it is for.")
+    tried: int = said("How often it was seen to be tried.")
+    worked: int = said("How often it worked.")
+    reason: str = said("Why it is quarantined or retired.")
+    when: str = said("The masked error text that it is for.")
+    example: str = said("One real instance of `text`.")
+    projects: list[str] = said("Projects in which it was learnt.")
+    provenance: str = said("The source of it.")
+    evidence: list[str] = said("Ids of the outcomes behind it.")
+
+
+class FoundLessonShape(Shape):
+    """A lesson that was recalled."""
+
+    id: str = said("Names the lesson.", of="lesson.id")
+    text: str = said("The advice, word for word.", of="lesson.text")
+    state: str = said("candidate, active, quarantined or retired.", of="lesson.state")
+    match: str = said("exact (same signature), pattern (same pattern) or similar.")
+    score: float = said("Similarity, from 0 to 1.", digits=4)
+    tried: int = said("How often it was seen to be tried.", of="lesson.tried")
+    worked: int = said("How often it worked.", of="lesson.worked")
+    evidence: list[str] = said("Ids of the outcomes behind it.", of="lesson.evidence")
+
+
+class RecalledShape(Shape):
+    """Lessons that are known to fix an error."""
+
+    lessons: list[FoundLessonShape] = said("Best first.")
+    abstained: bool = said("Whether nothing known is similar enough.")
+    searched: int = said("Lessons searched.")
+    elapsed_ms: float = said("Milliseconds that the search took.", digits=2)
+
+
+class ImportedShape(Shape):
+    """The result of taking lessons from an export."""
+
+    imported: int = said("Lessons taken, as candidates.")
+    known: int = said("Lessons that were there already, and stayed as they were.")
+    rejected: list[QuarantinedShape] = said("Lines that were refused.")
+
+
+class MemoryStatsShape(Shape):
+    """How much is remembered."""
+
+    lessons: int = said("Lessons in all.")
+    by_state: dict[str, int] = said("Lessons of each state.")
+    by_kind: dict[str, int] = said("Lessons for each kind of failure.")
+    by_scope: dict[str, int] = said("Lessons of each scope.")
+    resolutions: int = said("Steps that were seen to work after a failure.")
+    tried: int = said("How often lessons were seen to be tried.")
+    worked: int = said("How often they worked.")
+    uses: int = said("How often a lesson was handed to an agent.")
+    wins: int = said("How often the agent then got past the failure.")
+
+
+class PooledEffectShape(Shape):
+    """The effect of all lessons together: cases that met a lesson against cases from which it was withheld by coin."""
+
+    verdict: str = said("The conclusion, in words.")
+    estimate: float | None = said("Points of success (0.15: 15 more of 100); null while an arm is empty.")
+    low: float = said("Lower end of the 95 % interval.")
+    high: float = said("Upper end of the 95 % interval.")
+    evidence: float | None = said("The e-value; null where it is beyond all numbers.")
+    shown: int = said("Cases that met a lesson.")
+    shown_ok: int = said("Of these, cases that got past the failure.")
+    withheld: int = said("Cases from which it was withheld.")
+    withheld_ok: int = said("Of these, cases that got past the failure.")
+
+
+class LessonEffectShape(Shape):
+    """The effect of one lesson, drawn towards that of all."""
+
+    id: str = said("Names the lesson.")
+    text: str = said("The advice, word for word.")
+    state: str = said("candidate, active, quarantined or retired.")
+    enough: bool = said("Whether its own cases tell more than those of all lessons do.")
+    estimate: float = said("Points of success.", of="effect.estimate")
+    spread: float = said("Standard deviation of the estimate.", of="effect.spread")
+    shown: int = said("Cases that met it.", of="counts.shown")
+    shown_ok: int = said("Of these, cases that got past the failure.", of="counts.shown_ok")
+    withheld: int = said("Cases from which it was withheld.", of="counts.withheld")
+    withheld_ok: int = said("Of these, cases that got past the failure.", of="counts.withheld_ok")

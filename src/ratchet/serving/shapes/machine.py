@@ -1,0 +1,133 @@
+"""Shapes of the commands about this machine: its home and database, agents' hooks, tokens, sandboxes, the demo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ratchet.serving.shapes.failures import PatternShape
+from ratchet.serving.shapes.lessons import LearnedShape
+from ratchet.serving.shapes.shape import Shape, said
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from ratchet.integrations.settings_file import Installed
+
+
+class HomeShape(Shape):
+    """The home folder."""
+
+    home: str = said("The folder, absolute.")
+
+
+class RatchetVersionShape(Shape):
+    """The version of Ratchet."""
+
+    version: str = said("The version.")
+
+
+class CheckShape(Shape):
+    """One thing that was looked at."""
+
+    check: str = said("The thing.", of="name")
+    ok: bool = said("Whether it is as it should be.")
+    found: str = said("The state that it is in.")
+    remedy: str = said("What to do; empty for nothing.")
+
+
+class DemoShape(Shape):
+    """The figures of the demo."""
+
+    learned: LearnedShape = said("The result of reading the demo's history.")
+    patterns: list[PatternShape] = said("What keeps failing in it.")
+    steps_without: int = said("Steps that the agent takes without a lesson.")
+    steps_with: int = said("Steps that it takes with one.")
+    healed: dict[str, object] = said("Figures of the failing tests that were mended.")
+
+
+class SyncedShape(Shape):
+    """An instructions file with the lessons of its project."""
+
+    file: str = said("The file.")
+    lessons: int = said("Lessons in it.")
+    changed: bool = said("Whether it had to be written.")
+
+
+class InstalledFileShape(Shape):
+    """A settings file of an agent."""
+
+    path: str = said("The file.")
+    changed: bool = said("Whether anything had to be changed.")
+    diff: str = said("The change.")
+    backup: str = said("The file that keeps what was there before; empty for none.")
+
+
+class InstalledShape(InstalledFileShape):
+    """All settings files of an agent; the first one stands on top."""
+
+    files: list[InstalledFileShape] = said("All of them.")
+
+    @classmethod
+    def all(cls, done: Sequence[Installed]) -> Self:
+        """The shape of all files."""
+        return cls.built(done[0], changed=any(each.changed for each in done), files=done)
+
+
+class MadeTokenShape(Shape):
+    """A new token; it cannot be seen again."""
+
+    token: str = said("The token itself.")
+    name: str = said("Names the token.")
+    scopes: list[str] = said("read, write and run.")
+
+
+class TokenShape(Shape):
+    """A token, without itself."""
+
+    name: str = said("Names the token.")
+    scopes: list[str] = said("read, write and run.")
+    created_at: float = said("When it was made.")
+    revoked_at: float | None = said("When it was ended; null while it counts.", of=lambda each: each.revoked_at or None)
+
+
+class IsolationShape(Shape):
+    """The guarantees that a sandbox was seen to hold on this machine."""
+
+    name: str = said("Names the sandbox.")
+    works: bool = said("Whether it works here.")
+    files: str = said("Of files outside of its folder.")
+    network: str = said("Of the network.")
+    pids: str = said("Of the number of processes.")
+    memory: str = said("Of memory.")
+    disk: str = said("Of disk space.")
+    secrets: str = said("Of this person's secrets.")
+    note: str = said("Why it does not work, or what to know about it.")
+    verified: bool = said("Whether the abuse suite was run on such a system.")
+
+
+class CopiedTableShape(Shape):
+    """One table that was copied."""
+
+    table: str = said("Names the table.")
+    rows: int = said("Rows of it.")
+    copied: int = said("Rows that had to be copied now.")
+    hash: str = said("The hash over all rows.")
+    same: bool = said("Whether it is the same on both sides.")
+
+
+class MigratedShape(Shape):
+    """A database that was copied."""
+
+    source: str = said("The database that was read.")
+    target: str = said("The database that was written.")
+    rows: int = said("Rows in all.")
+    tables: list[CopiedTableShape] = said("All tables.")
+
+
+class CompactedShape(Shape):
+    """The result of removing what is old."""
+
+    before: float = said("Outcomes before this moment were old.")
+    removed: dict[str, int] = said("Rows removed, by table.")
+    dry_run: bool = said("Whether nothing was removed.")
