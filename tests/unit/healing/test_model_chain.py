@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ class Colour:
 
 RED = Reply(text='{"name": "red"}')
 QUESTION = Question(shape=Colour, text="Which colour?", rules="Be brief.", timeout_s=20)
-KEY = "sk-ant-REDACTED"
+KEY = f"sk-ant-api03-{secrets.token_hex(40)}"
 Making = Callable[[ModelServer], Named]
 
 
