@@ -14,7 +14,7 @@ from random import Random
 from guard_policies import Gate, MakePolicy
 from guard_worlds import LATENCY_SPREAD, Unit, World, in_flight, ramp_share
 from ratchet.gate.arms import CanaryTest, RankBet
-from ratchet.gate.trial import Plan, TrialGate
+from ratchet.gate.trial import TrialGate, TrialPlan
 
 FULL_SHARE = 0.5
 
@@ -140,7 +140,7 @@ def settled(job: Trials) -> Settled:
 
 def _trial(world: World, chance: Random, job: Trials) -> tuple[str, int]:
     history = world.history(chance, 100)
-    plan = Plan(deadline_s=60.0, before=(sum(unit.ok for unit in history), 100), most_units=job.units)
+    plan = TrialPlan(deadline_s=60.0, before=(sum(unit.ok for unit in history), 100), most_units=job.units)
     gate = TrialGate(plan, share=ramp_share(0))
     return _run(gate, world.units(chance, share=FULL_SHARE, ramp=True), job.units)
 
@@ -187,7 +187,7 @@ def backoff(job: Backoff) -> tuple[int, int, float]:
             units += took or 2_000
             continue
         before = sum(_attempt(chance, False).ok for _ in range(100))
-        plan = Plan(deadline_s=DEADLINE_S, metrics=("success", "latency"), before=(before, 100))
+        plan = TrialPlan(deadline_s=DEADLINE_S, metrics=("success", "latency"), before=(before, 100))
         stream = (_attempt(chance, chance.random() < ramp_share(i)) for i in range(5_000))
         decision, took = _run(TrialGate(plan, share=ramp_share(0)), stream, 5_000)
         kept += decision == "keep"

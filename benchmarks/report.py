@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from figures import Figure, at_most, publish
 from ratchet import ids
-from ratchet.gate.effects import ALPHA, Counts, e_value, interval, withheld_share
+from ratchet.gate.effects import ALPHA, LessonCounts, e_value, interval, withheld_share
 
 Rate = Callable[[int, bool], float]
 """(position of the unit, whether it is shown its lesson) -> its probability of success."""
@@ -40,7 +40,7 @@ def simulated(seed: int, rate: Rate, truth: float, units: int) -> Run:
         shown = ids.toss(salt, f"session-{unit}", "pattern", share=share)
         succeeded = chance.random() < rate(unit, shown)
         tallies.setdefault(share, [0, 0, 0, 0])[(0 if shown else 2) + (0 if succeeded else 1)] += 1
-        known = {each: Counts(*counts) for each, counts in tallies.items()}
+        known = {each: LessonCounts(*counts) for each, counts in tallies.items()}
         if helps_at is None and e_value(known) >= limit:
             helps_at = unit + 1
         if harms_at is None and e_value(known, better=False) >= limit:
@@ -78,7 +78,7 @@ def main() -> None:
     for name, (rate, truth) in WORLDS.items():
         runs = [simulated(seed, rate, truth, given.units) for seed in range(given.runs)]
         figures += figures_of(name, truth, runs, given.units)
-    low, high = interval({0.8: Counts(240, 80, 48, 32)})
+    low, high = interval({0.8: LessonCounts(240, 80, 48, 32)})
     shown = f"[{low:+.2f}, {high:+.2f}]"
     figures.append(Figure(name="interval of .75 against .60 at 320 + 80 units", measured=shown))
     publish("report", figures)

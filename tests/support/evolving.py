@@ -11,7 +11,7 @@ from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.book import EvolveBook
 from ratchet.evolving.candidate import Candidate, Evolution
 from ratchet.evolving.job import Measure
-from ratchet.evolving.loop.evolve import Moment
+from ratchet.evolving.loop.evolve import EvolveMoment
 from ratchet.evolving.request import EvolveAsked, EvolveMeans
 from ratchet.runtime import Runtime
 from ratchet.testing.evolving import (
@@ -38,7 +38,7 @@ class Ring:
         self.agent = synthetic_agent(folder / "agent", skills or {"*": 0.5})
         self.benchmark = synthetic_benchmark()
         self.runtime = Runtime.open(home=folder / "home")
-        self.moments: list[Moment] = []
+        self.moments: list[EvolveMoment] = []
         self.proposer = ScriptedProposer([{}])
 
     @property

@@ -9,7 +9,7 @@ import pytest
 
 from ratchet.healing.book import Asked, EpisodeBook, Landing, Means
 from ratchet.healing.episode import Budget, Episode
-from ratchet.healing.loop import Moment
+from ratchet.healing.loop import HealMoment
 from ratchet.ports import Store
 from ratchet.runtime import Runtime
 from ratchet.sandbox.choice import Sandboxes
@@ -32,7 +32,7 @@ class Bench:
         (self.project / "calc.py").write_text(WRONG)
         self.runtime = Runtime.open(home=self.home)
         self.store: Store = self.runtime.store
-        self.moments: list[Moment] = []
+        self.moments: list[HealMoment] = []
         self.solver = ScriptedSolver([{}])
 
     @property

@@ -14,7 +14,7 @@ from ratchet.cli import show
 from ratchet.errors import Refused
 from ratchet.healing.book import Asked, EpisodeBook, Means
 from ratchet.healing.episode import Budget, Episode
-from ratchet.healing.loop import Moment
+from ratchet.healing.loop import HealMoment
 from ratchet.records import Json
 
 HEALED = ("wrap_words", "towers", "table_text")
@@ -24,7 +24,7 @@ _LEAST_AGAIN = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Healed:
+class DemoHeal:
     """One task, healed twice: candidates and seconds of each time (0 candidates: not healed)."""
 
     name: str
@@ -38,7 +38,7 @@ def heal(out: Console, book: EpisodeBook, scratch: Path) -> dict[str, Json]:
     """Heal the three tasks in new folders below `scratch`, twice each; print a line for every step, and return the
     figures. Where no sandbox holds, one line says so and {"skipped": reason} is returned: nothing runs without one."""
     until = time.monotonic() + _SECONDS
-    healed: list[Healed] = []
+    healed: list[DemoHeal] = []
     try:
         for name in HEALED:
             if time.monotonic() + _LEAST < until:
@@ -59,21 +59,21 @@ def heal(out: Console, book: EpisodeBook, scratch: Path) -> dict[str, Json]:
     }
 
 
-def _twice(out: Console, book: EpisodeBook, scratch: Path, name: str, until: float) -> Healed:
+def _twice(out: Console, book: EpisodeBook, scratch: Path, name: str, until: float) -> DemoHeal:
     task = tasks.task(name)
     out.print(Text(f"  {name}", "bold").append(f"  {task.title}", "default"))
     folder = task.lay_out(scratch / name)
     first = _once(out, book, folder, until, again=False)
     if time.monotonic() + _LEAST_AGAIN > until:
-        return Healed(name, 0, 0, 0.0, 0.0)  # half a comparison is none
+        return DemoHeal(name, 0, 0, 0.0, 0.0)  # half a comparison is none
     again = _once(out, book, folder, until, again=True)
     if again.status != "passed":
-        return Healed(name, 0, 0, 0.0, 0.0)
-    return Healed(name, _candidates(first), _candidates(again), first.duration_s, again.duration_s)
+        return DemoHeal(name, 0, 0, 0.0, 0.0)
+    return DemoHeal(name, _candidates(first), _candidates(again), first.duration_s, again.duration_s)
 
 
 def _once(out: Console, book: EpisodeBook, folder: Path, until: float, *, again: bool) -> Episode:
-    def told(moment: Moment) -> None:
+    def told(moment: HealMoment) -> None:
         if moment.what == "reproduced" and moment.verdict is not None and not again:
             out.print(Text("    red    ", "red").append(moment.verdict.reason[:90], "default"), soft_wrap=True)
 

@@ -12,7 +12,7 @@ import click
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
-class Named(click.Path):
+class NamedPath(click.Path):
     """A path that has a name: "" is mostly a shell's variable that is not set, and not meant as the working folder."""
 
     def convert(
@@ -23,7 +23,7 @@ class Named(click.Path):
         return super().convert(value, param, ctx)
 
 
-PATH = Named(path_type=Path)
+PATH = NamedPath(path_type=Path)
 
 
 def project_option(said: str) -> Callable[[Command], Command]:

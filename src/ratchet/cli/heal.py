@@ -20,7 +20,7 @@ from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, RatchetError, UsageError
 from ratchet.healing.book import Asked, EpisodeBook, Means
 from ratchet.healing.episode import Budget, Episode
-from ratchet.healing.loop import Moment
+from ratchet.healing.loop import HealMoment
 from ratchet.healing.project_check import argv_of
 from ratchet.sandbox.environments import environments
 
@@ -136,7 +136,7 @@ class _Watching:
         self._quiet = quiet
         self.episode: Episode | None = None
 
-    def told(self, moment: Moment) -> None:
+    def told(self, moment: HealMoment) -> None:
         self.episode = moment.episode
         if not self._quiet:
             show_heal.moment(moment)

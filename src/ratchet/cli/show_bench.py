@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ratchet.cli.show import ago, console, number, plain, seconds
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
-from ratchet.evolving.bench.book import Compared
+from ratchet.evolving.bench.book import ComparedRuns
 from ratchet.evolving.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
 from ratchet.evolving.bench.rows import BenchRun
 
@@ -130,7 +130,7 @@ def history(found: Sequence[BenchRun]) -> None:
         out.print(line.append(f"{about}{', A/A' if held.aa else ''}  {held.id}", "dim"), soft_wrap=True)
 
 
-def compared(found: Compared) -> None:
+def compared(found: ComparedRuns) -> None:
     """The gain with its interval, what is not in it, and what so many pairs cannot see."""
     out = console()
     for letter, held in (("A", found.first), ("B", found.second)):

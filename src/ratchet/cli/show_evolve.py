@@ -11,8 +11,8 @@ from rich.text import Text
 
 from ratchet.cli import shapes
 from ratchet.cli.show import ago, console, number, plain
-from ratchet.evolving.candidate import Candidate, Evolution, Report
-from ratchet.evolving.loop.evolve import Moment
+from ratchet.evolving.candidate import Candidate, Evolution, EvolutionReport
+from ratchet.evolving.loop.evolve import EvolveMoment
 
 STYLES = {
     "kept": "green",
@@ -32,7 +32,7 @@ _DIFF_LINES = 24
 
 
 @contextmanager
-def watching(*, quiet: bool) -> Iterator[Callable[[Moment], None]]:
+def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
     """Tells of each step as it happens; on a terminal with a bar of evaluations, their rate and what they cost."""
     if quiet:
         yield lambda _moment: None
@@ -46,7 +46,7 @@ def watching(*, quiet: bool) -> Iterator[Callable[[Moment], None]]:
     with Progress(*columns, console=console(stderr=True), transient=True) as bars:
         task = bars.add_task("", total=None, said="")
 
-        def told(moment: Moment) -> None:
+        def told(moment: EvolveMoment) -> None:
             if moment.what != "evaluated":
                 _step(moment, bars.console)
             elapsed = bars.tasks[0].elapsed or 0.0
@@ -58,7 +58,7 @@ def watching(*, quiet: bool) -> Iterator[Callable[[Moment], None]]:
         yield told
 
 
-def _race(moment: Moment) -> str:
+def _race(moment: EvolveMoment) -> str:
     """How those that race stand."""
     return "  ".join(
         f"#{racer.n} {100 * standing.mean:+.1f} ({standing.pairs} pairs)"
@@ -66,7 +66,7 @@ def _race(moment: Moment) -> str:
     )
 
 
-def _step(moment: Moment, out: Console | None = None) -> None:
+def _step(moment: EvolveMoment, out: Console | None = None) -> None:
     out = out or console()
     held, candidate = moment.evolution, moment.candidate
     if moment.what == "started":
@@ -114,7 +114,7 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
         )
 
 
-def report(out: Console, made: Report) -> None:
+def report(out: Console, made: EvolutionReport) -> None:
     """The sealed measurement, with what chance alone shows and what more tries would have bought."""
     out.print(
         f"  sealed tasks: {_points(made.baseline)} -> {_points(made.winner)}, gain {_gain(made.gain)} points "

@@ -11,7 +11,7 @@ from rich.text import Text
 from ratchet.cli.show import ago, console, number, plain, worked
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
-from ratchet.healing.loop import Moment
+from ratchet.healing.loop import HealMoment
 
 STYLES = {
     "passed": "green",
@@ -24,7 +24,7 @@ _DIFF_LINES = 24
 _SIGNS = {"passed": ("green", "green"), "dropped": ("dropped", "dim")}
 
 
-def moment(now: Moment) -> None:
+def moment(now: HealMoment) -> None:
     """One step of a running episode, as it happens."""
     out = console()
     if now.what == "started":

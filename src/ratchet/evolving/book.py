@@ -18,8 +18,8 @@ from ratchet.evolving.bench.shelf import BenchShelf
 from ratchet.evolving.candidate import Candidate, Evolution
 from ratchet.evolving.declaration import declared
 from ratchet.evolving.job import AgentProposer, ProposerOptions
-from ratchet.evolving.loop.evolve import KEPT_BACK, Evolve, Ground
-from ratchet.evolving.race.evaluator import Means as Measuring
+from ratchet.evolving.loop.evolve import KEPT_BACK, Evolve, EvolveGround
+from ratchet.evolving.race.evaluator import EvaluatorMeans as Measuring
 from ratchet.evolving.request import EvolveAsked, EvolveMeans, check
 from ratchet.files import Locked, claimed
 from ratchet.healing.book import Landing, land, lock_of
@@ -180,7 +180,7 @@ class EvolveBook:
         chosen = means.executor
         guarded = [BenchShelf(self._home).place(held.benchmark), self._home / "salt"]
         with executing(chosen, held.parallel) if isinstance(chosen, str) else nullcontext(chosen) as executor:
-            ground = Ground(
+            ground = EvolveGround(
                 store=store,
                 archive=archive,
                 proposer=proposer,

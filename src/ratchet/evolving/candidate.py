@@ -62,7 +62,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class EvolutionReport:
     """Worth of a run, measured on tasks that nobody had seen: the winner, the agent as it was, and best-of-N."""
 
     baseline: float
@@ -107,7 +107,7 @@ class Evolution:
     seed: int = 0
     incumbent: str = ""
     """The version that counts now."""
-    report: Report | None = None
+    report: EvolutionReport | None = None
     reason: str = ""
     runs: int = 0
     """Evaluations paid for."""

@@ -13,7 +13,7 @@ from ratchet.evolving.bench.benchmark import Agent, Benchmark
 from ratchet.evolving.bench.figures import needed_pairs
 from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.job import AgentProposer, Measure
-from ratchet.evolving.loop.evolve import Moment
+from ratchet.evolving.loop.evolve import EvolveMoment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class EvolveMeans:
     executor: ExecutorName | Executor = "threads"
     evaluation_s: float = 600.0
     """Longest evaluation; a task's own limit counts where it is less."""
-    told: Callable[[Moment], None] = lambda _moment: None
+    told: Callable[[EvolveMoment], None] = lambda _moment: None
     stopping: Callable[[], bool] = lambda: False
     """Whether to begin nothing new: what is under way is waited for, and the run can be resumed."""
     proposer: AgentProposer | None = None

@@ -9,8 +9,8 @@ from typing import Literal, Self
 
 from ratchet.errors import UsageError
 from ratchet.gate.bets import (
+    BetTable,
     Counts,
-    Table,
     history,
     inside,
     label_table,
@@ -51,7 +51,7 @@ class _ArmTest(ABC):
         self.stage(share)
 
     @abstractmethod
-    def _table(self, share: float) -> Table:
+    def _table(self, share: float) -> BetTable:
         """The bets at a share."""
 
     @abstractmethod
@@ -144,7 +144,7 @@ class CanaryTest(_ArmTest):
     def __init__(self, *, share: float, alpha: float = 0.05, before: tuple[int, int] = (0, 0)) -> None:
         super().__init__(share=share, alpha=alpha, before=before)
 
-    def _table(self, share: float) -> Table:
+    def _table(self, share: float) -> BetTable:
         return label_table(share, True)
 
     def _mixture(self, logs: Sequence[float]) -> float:
@@ -173,7 +173,7 @@ class PromoteTest(_ArmTest):
             raise UsageError(f"margin is {margin!r}: use None (proven better) or a number from 0 to {MARGIN_LIMIT:g}")
         super().__init__(share=share, alpha=alpha, before=before)
 
-    def _table(self, share: float) -> Table:
+    def _table(self, share: float) -> BetTable:
         return label_table(share, False) if self._margin is None else margin_table(share, self._margin)
 
     def _mixture(self, logs: Sequence[float]) -> float:

@@ -31,20 +31,20 @@ Factors = tuple[float, float, float, float]
 """The logarithm by which one unit of each cell of `Counts` multiplies the wealth of a bet."""
 
 
-class Table(NamedTuple):
+class BetTable(NamedTuple):
     """The bets of a mixture at one share, and the most that any of them gains from a unit of each cell."""
 
     bets: tuple[Factors, ...]
     gains: Factors
 
 
-def _table(bets: list[Factors]) -> Table:
+def _table(bets: list[Factors]) -> BetTable:
     fail_new, fail_old, ok_new, ok_old = (max(column) for column in zip(*bets, strict=True))
-    return Table(tuple(bets), (fail_new, fail_old, ok_new, ok_old))
+    return BetTable(tuple(bets), (fail_new, fail_old, ok_new, ok_old))
 
 
 @lru_cache(maxsize=256)
-def label_table(share: float, worse_is_new: bool) -> Table:
+def label_table(share: float, worse_is_new: bool) -> BetTable:
     """Bets on the arm of a unit whose outcome is known, one for each pair of `GRID`.
 
     If the arm that is called worse is in truth at least as good as the other, whatever both do over time, then a
@@ -65,7 +65,7 @@ def _label_bet(pi: float, good: float, bad: float, worse_is_new: bool) -> Factor
 
 
 @lru_cache(maxsize=256)
-def margin_table(share: float, margin: float) -> Table:
+def margin_table(share: float, margin: float) -> BetTable:
     """Bets that the new arm fails at most `margin` more often than the old one, one for each of `MARGIN_BETS`.
 
     They are on Z = (A / share - (1 - A) / (1 - share)) 1[failed], A = 1 on the new arm, whose mean is the failure rate

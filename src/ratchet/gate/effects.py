@@ -37,7 +37,7 @@ _SPREADS = tuple(step / 50 for step in range(1, 26))  # the spreads considered: 
 _TELLING_WIDTH = 0.20  # an interval wider than this cannot tell +10 points from -10
 
 
-class Counts(NamedTuple):
+class LessonCounts(NamedTuple):
     """Units of one share: the integers that everything is computed from."""
 
     shown_ok: int = 0
@@ -45,8 +45,8 @@ class Counts(NamedTuple):
     withheld_ok: int = 0
     withheld_failed: int = 0
 
-    def plus(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(self, other, strict=True)))
+    def plus(self, other: LessonCounts) -> LessonCounts:
+        return LessonCounts(*(a + b for a, b in zip(self, other, strict=True)))
 
     @property
     def shown(self) -> int:
@@ -57,29 +57,29 @@ class Counts(NamedTuple):
         return self.withheld_ok + self.withheld_failed
 
 
-Tallies = Mapping[float, Counts]
+Tallies = Mapping[float, LessonCounts]
 """Share of shown -> counts of the units tossed with it."""
 
 Verdict = Literal["helps", "harms", "no clear effect", "not enough data yet"]
 
 
-def tally(units: Iterable[tuple[float, bool, bool]]) -> dict[float, Counts]:
+def tally(units: Iterable[tuple[float, bool, bool]]) -> dict[float, LessonCounts]:
     """Counts of (share, shown, succeeded) units."""
-    tallies: dict[float, Counts] = {}
+    tallies: dict[float, LessonCounts] = {}
     for share, shown, succeeded in units:
         cell = (0 if shown else 2) + (0 if succeeded else 1)
-        counts = list(tallies.get(share, Counts()))
+        counts = list(tallies.get(share, LessonCounts()))
         counts[cell] += 1
-        tallies[share] = Counts(*counts)
+        tallies[share] = LessonCounts(*counts)
     return tallies
 
 
-def merged(several: Iterable[Tallies]) -> dict[float, Counts]:
+def merged(several: Iterable[Tallies]) -> dict[float, LessonCounts]:
     """The sum of tallies."""
-    total: dict[float, Counts] = {}
+    total: dict[float, LessonCounts] = {}
     for tallies in several:
         for share, counts in tallies.items():
-            total[share] = total.get(share, Counts()).plus(counts)
+            total[share] = total.get(share, LessonCounts()).plus(counts)
     return total
 
 
@@ -103,7 +103,7 @@ def e_value(tallies: Tallies, *, effect: float = 0.0, better: bool = True) -> fl
 
 @lru_cache(maxsize=2048)
 def _log_factors(share: float, effect: float, better: bool) -> list[tuple[float, float, float, float]]:
-    """For each (centre, bet) the logarithm by which one unit of each cell of `Counts` multiplies the evidence."""
+    """For each (centre, bet) the logarithm by which one unit of each cell of `LessonCounts` multiplies the evidence."""
     cost = share * (1 - share) * (effect if better else -effect)
     factors = []
     for centre in _CENTRES:
@@ -183,7 +183,7 @@ def measure(tallies: Tallies, *, alpha: float = ALPHA) -> Effect:
     """The effect with its anytime-valid interval and what may be said of it."""
     low, high = interval(tallies, alpha=alpha)
     guess = difference(tallies)
-    total = Counts()
+    total = LessonCounts()
     for counts in tallies.values():
         total = total.plus(counts)
     return Effect(

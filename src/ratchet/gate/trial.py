@@ -55,7 +55,7 @@ def neutral_allowance(charges: Iterable[tuple[float, float]], *, now_s: float) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class TrialPlan:
     """Purpose and limits of a trial. Frozen: weights, margins and horizon never change while data come in.
 
     `metrics`: those whose values exist at open; success always does. `purpose`: the metric that must be proven better
@@ -102,7 +102,7 @@ class TrialGate:
     Reverting wins where both happen at once.
     """
 
-    def __init__(self, plan: Plan, *, share: float) -> None:
+    def __init__(self, plan: TrialPlan, *, share: float) -> None:
         self.plan = plan
         self.canary = CanaryTest(share=share, alpha=plan.alpha, before=plan.before)
         self.promote = PromoteTest(share=share, alpha=plan.alpha, before=plan.before, margin=plan.neutral_margin)
@@ -228,7 +228,7 @@ class TrialGate:
         return min(self._streaks) >= OUTAGE_STREAK and ok_new and ok_old
 
 
-def _rank_bet(plan: Plan, metric: Metric, share: float) -> RankBet:
+def _rank_bet(plan: TrialPlan, metric: Metric, share: float) -> RankBet:
     return RankBet(share=share, alpha=plan.alpha, margin=plan.margin(metric))
 
 

@@ -161,30 +161,30 @@ class Checks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class SolverAnswer:
     """Answer of a solver: its own account, and the changes that are its answer (against the beginning)."""
 
     solved: Solved
     changes: tuple[FileChange, ...] = ()
 
 
-def propose(solver: Solver, job: SolveJob) -> Proposed:
+def propose(solver: Solver, job: SolveJob) -> SolverAnswer:
     """Ask a solver once. What goes wrong in it is part of the answer; only a broken sandbox raises (SandboxError)."""
     try:
         solved = solver.solve(job)
     except SandboxError:
         raise
     except Refused as error:
-        return Proposed(solved=Solved(status="refused", reason=str(error)))
+        return SolverAnswer(solved=Solved(status="refused", reason=str(error)))
     except ModelError as error:
         status: SolvedStatus = "proposed" if error.retryable else "refused"
-        return Proposed(solved=Solved(status=status, reason=f"the model could not answer: {error}"))
+        return SolverAnswer(solved=Solved(status=status, reason=f"the model could not answer: {error}"))
     except Exception as error:
         # A solver may be anybody's: its fault costs the attempt, not the episode.
         log.exception("solver.failed", extra={"solver": solver.name})
-        return Proposed(
+        return SolverAnswer(
             solved=Solved(status="proposed", reason=f"{solver.name} broke: {type(error).__name__}: {error}")
         )
     if solved.status != "proposed":
-        return Proposed(solved=solved)
-    return Proposed(solved=solved, changes=proposal(job.workspace.diff()))
+        return SolverAnswer(solved=solved)
+    return SolverAnswer(solved=solved, changes=proposal(job.workspace.diff()))

@@ -22,7 +22,7 @@ from ratchet.healing.job import Judge, Solver, SolverOptions
 from ratchet.healing.judges.model import SecondOpinion
 from ratchet.healing.judges.pytest import arguments_of
 from ratchet.healing.landing import beforehand, branch, files
-from ratchet.healing.loop import Ground, Heal, Memory, Moment
+from ratchet.healing.loop import HealGround, HealLoop, HealMoment, Memory
 from ratchet.healing.models.choice import ModelChoice
 from ratchet.healing.models.question import Model
 from ratchet.healing.patches import diff_text
@@ -103,7 +103,7 @@ class Means:
     second_opinion: bool = False
     """Whether a model looks at a change that passes, and may doubt it."""
     check_s: float = CHECK_S
-    told: Callable[[Moment], None] = lambda _moment: None
+    told: Callable[[HealMoment], None] = lambda _moment: None
     cancelled: Callable[[], bool] = lambda: False
     solver: Solver | None = None
     memory: Memory | None = None
@@ -212,7 +212,7 @@ class EpisodeBook:
                 limits=limits,
                 purse=purse,
             )
-            ground = Ground(
+            ground = HealGround(
                 store=store,
                 memory=means.memory or Experience(store),
                 solver=solver,
@@ -224,7 +224,7 @@ class EpisodeBook:
                 limits=limits,
                 told=means.told,
             )
-            ended = Heal(ground, held).run()
+            ended = HealLoop(ground, held).run()
             if ended.status in ("passed", "already_passing", "refused"):
                 workspace.close()
                 remove_tree(self._place(held.id))
@@ -299,7 +299,7 @@ class EpisodeBook:
             raise
         with store.transaction():
             held = episodes.write(store, held, "copied", workspace=workspace.id)
-            start = episodes.Kept(n=0, token=workspace.checkpoint(), changes=())
+            start = episodes.Checkpoint(n=0, token=workspace.checkpoint(), changes=())
             episodes.keep_checkpoint(store, held.id, start, state=episodes.state_of(()))
         for each in held.attempts:
             if each.checkpoint:

@@ -47,7 +47,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class RunnerCounts:
     """Counts of a test runner. The ids are its own names for tests, errors among `failed_ids`; none where it only
     counts."""
 
@@ -80,7 +80,7 @@ class Verdict:
     template: str = ""
     """The masked text behind the signature."""
     exit_code: int | None = None
-    tests: Counts | None = None
+    tests: RunnerCounts | None = None
     refused: bool = False
     """The files themselves are not acceptable (a test was changed): nothing was run."""
     killed: str = ""

@@ -13,13 +13,13 @@ from typing import Literal, Protocol
 
 from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
-from ratchet.healing.attempt import Checks, Proposed, lay, propose
+from ratchet.healing.attempt import Checks, SolverAnswer, lay, propose
 from ratchet.healing.breaker import why_stop
 from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Memo, Task, Verdict
 from ratchet.healing.job import SolveJob, Solver
 from ratchet.healing.patches import diff_text
 from ratchet.healing.purse import EpisodePurse
-from ratchet.healing.rows import Kept, state_of
+from ratchet.healing.rows import Checkpoint, state_of
 from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.records import Lesson
 from ratchet.sandbox.command import FileChange, Limits
@@ -28,7 +28,7 @@ Told = Literal["started", "reproduced", "recalled", "attempting", "note", "attem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class HealMoment:
     """News for whoever watches: the episode as it is, and what just happened."""
 
     what: Told
@@ -50,7 +50,7 @@ class Memory(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class HealGround:
     """Everything that an episode stands on. `beginning` is the workspace's checkpoint of the untouched project."""
 
     store: Store
@@ -62,13 +62,13 @@ class Ground:
     checks: Checks
     purse: EpisodePurse
     limits: Limits = field(default_factory=Limits)
-    told: Callable[[Moment], None] = lambda _moment: None
+    told: Callable[[HealMoment], None] = lambda _moment: None
 
 
-class Heal:
+class HealLoop:
     """One episode, from where its rows say it stands to its end."""
 
-    def __init__(self, ground: Ground, episode: Episode) -> None:
+    def __init__(self, ground: HealGround, episode: Episode) -> None:
         self._ground = ground
         self._episode = episode
         self._verdicts: dict[int, Verdict] = {}
@@ -121,7 +121,7 @@ class Heal:
 
     # -- execute -------------------------------------------------------------------------------------------------------
 
-    def _execute(self, base: int, failure: Verdict, lessons: tuple[Lesson, ...]) -> tuple[Attempt, Proposed]:
+    def _execute(self, base: int, failure: Verdict, lessons: tuple[Lesson, ...]) -> tuple[Attempt, SolverAnswer]:
         ground, task = self._ground, self._episode.task
         known = episodes.attempts(ground.store, self._episode.id, dropped=True)
         cut_short = next((each.n for each in known if each.status == "running"), 0)
@@ -165,7 +165,7 @@ class Heal:
 
     # -- judge ---------------------------------------------------------------------------------------------------------
 
-    def _judge(self, attempt: Attempt, proposed: Proposed, failure: Verdict) -> None:
+    def _judge(self, attempt: Attempt, proposed: SolverAnswer, failure: Verdict) -> None:
         ground, solved = self._ground, proposed.solved
         told = replace(
             attempt,
@@ -205,12 +205,12 @@ class Heal:
             reason="" if verdict.passed else clean(" ".join(filter(None, (solved.reason, verdict.reason))), 1_000),
         )
 
-    def _keep(self, n: int, changes: tuple[FileChange, ...]) -> Kept:
+    def _keep(self, n: int, changes: tuple[FileChange, ...]) -> Checkpoint:
         """Bring the workspace to the untouched project with these changes and nothing else; a way back to that."""
         ground = self._ground
         ground.workspace.restore(ground.beginning)
         lay(ground.workspace, ground.sandbox, changes)
-        kept = Kept(n=n, token=ground.workspace.checkpoint(), changes=changes)
+        kept = Checkpoint(n=n, token=ground.workspace.checkpoint(), changes=changes)
         episodes.keep_checkpoint(ground.store, self._episode.id, kept, state=state_of(changes))
         return kept
 
@@ -283,7 +283,7 @@ class Heal:
             self._verdicts[n] = verdict
         return self._verdicts[n]
 
-    def _to(self, kept: Kept) -> None:
+    def _to(self, kept: Checkpoint) -> None:
         """Bring the workspace to a checkpoint: by its token, else by the changes themselves."""
         self._ground.workspace.restore(self._ground.beginning)
         lay(self._ground.workspace, self._ground.sandbox, kept.changes)
@@ -301,5 +301,5 @@ class Heal:
         text: str = "",
     ) -> None:
         self._ground.told(
-            Moment(what=what, episode=self._episode, attempt=attempt, verdict=verdict, lessons=lessons, text=text)
+            HealMoment(what=what, episode=self._episode, attempt=attempt, verdict=verdict, lessons=lessons, text=text)
         )

@@ -162,7 +162,7 @@ def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Checkpoint:
     """A way back: the token in the episode's workspace, and the changes against the project as it was copied."""
 
     n: int
@@ -170,7 +170,7 @@ class Kept:
     changes: tuple[FileChange, ...]
 
 
-def keep_checkpoint(store: Store, episode_id: str, kept: Kept, *, state: str) -> None:
+def keep_checkpoint(store: Store, episode_id: str, kept: Checkpoint, *, state: str) -> None:
     row: Row = {
         "episode": episode_id,
         "n": kept.n,
@@ -183,13 +183,13 @@ def keep_checkpoint(store: Store, episode_id: str, kept: Kept, *, state: str) ->
     _swap(store, "checkpoints", (episode_id, str(kept.n)), held, row)
 
 
-def checkpoint(store: Store, episode_id: str, n: int) -> Kept:
+def checkpoint(store: Store, episode_id: str, n: int) -> Checkpoint:
     """The files after attempt `n` (0: as copied). Raises NotFound."""
     row = store.get("checkpoints", (episode_id, str(n)))
     if row is None:
         raise NotFound(f"episode {episode_id} has no checkpoint {n}; `ratchet episodes show {episode_id}` lists them")
     files = cast("list[Row]", row.get("files") or [])
-    return Kept(n=n, token=str(row.get("token") or ""), changes=tuple(map(_change_of, files)))
+    return Checkpoint(n=n, token=str(row.get("token") or ""), changes=tuple(map(_change_of, files)))
 
 
 def checkpoints(store: Store, episode_id: str) -> list[Row]:

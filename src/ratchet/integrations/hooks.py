@@ -18,7 +18,7 @@ from typing import cast
 
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import json_text
-from ratchet.integrations.settings_file import Installed, InstallScope, Kept, diff, read, replace
+from ratchet.integrations.settings_file import Installed, InstallScope, KeptOriginal, diff, read, replace
 from ratchet.records import Json, Row
 
 AGENTS = ("claude-code",)
@@ -49,7 +49,7 @@ def install(
     wanted = {event: _group(event, home, environ) for event in _events(prevent=prevent)}
     if before is not None and sorted(_ours(_parsed(path, before)), key=_event) == sorted(wanted.items(), key=_event):
         return Installed(path=str(path), changed=False, diff="", backup="")
-    kept = Kept.of(home, path)
+    kept = KeptOriginal.of(home, path)
     if before is None or _is_blank(before):
         original, base = before, "{\n}\n"
     else:
@@ -75,7 +75,7 @@ def uninstall(
     entries, keeping the person's later edits. Raises as `install`."""
     path = settings_path(agent, scope=scope, project=project, environ=environ)
     before = read(path)
-    kept = Kept.of(home, path)
+    kept = KeptOriginal.of(home, path)
     if before is None or not _ours(_parsed(path, before)):
         return Installed(path=str(path), changed=False, diff="", backup="")
     after: str | None

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import json_text
-from ratchet.integrations.settings_file import Installed, InstallScope, Kept, diff, read, replace
+from ratchet.integrations.settings_file import Installed, InstallScope, KeptOriginal, diff, read, replace
 from ratchet.records import Json, Row
 
 AGENTS = ("claude-code", "cursor", "codex")
@@ -45,7 +45,7 @@ def register(
     wanted = _entry(agent, home, environ)
     if _held(path, before or "") == wanted:
         return Installed(path=str(path), changed=False, diff="")
-    kept = Kept.of(home, path)
+    kept = KeptOriginal.of(home, path)
     base = _without(path, before or "")
     original = kept.original if before is not None and kept.is_as_left(before) else base if before else before
     after = _checked(path, _with(path, base, wanted), wanted)
@@ -70,7 +70,7 @@ def unregister(
     before = read(path)
     if before is None or _held(path, before) is None:
         return Installed(path=str(path), changed=False, diff="")
-    kept = Kept.of(home, path)
+    kept = KeptOriginal.of(home, path)
     after = kept.original if kept.is_as_left(before) else _checked(path, _without(path, before), None)
     if not dry_run:
         replace(path, before, after)

@@ -27,7 +27,7 @@ class Installed:
     backup: str = ""
 
 
-class Kept:
+class KeptOriginal:
     """What stood in a settings file before us, and what we left there: in HOME/backups, for `uninstall`."""
 
     def __init__(self, backup: Path, note: Path) -> None:
@@ -37,7 +37,7 @@ class Kept:
         self.is_known = False
 
     @classmethod
-    def of(cls, home: Path, path: Path) -> Kept:
+    def of(cls, home: Path, path: Path) -> KeptOriginal:
         name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
         kept = cls(home / "backups" / f"settings-{name}.json", home / "backups" / f"settings-{name}.note")
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from ratchet.gate.effects import Counts
+from ratchet.gate.effects import LessonCounts
 from ratchet.ports import Store, Where
 from ratchet.records import Row, number_in, text_in, whole_in
 
@@ -199,12 +199,12 @@ def _score(store: Store, lesson_id: str, *, won: bool) -> None:
 # --- counting ------------------------------------------------------------------------------------------------------
 
 
-def pooled(store: Store) -> dict[float, Counts]:
+def pooled(store: Store) -> dict[float, LessonCounts]:
     """Counts of all settled units, each once however many lessons it met."""
     return _tallies(store, ()).get("", {})
 
 
-def by_lesson(store: Store) -> dict[str, dict[float, Counts]]:
+def by_lesson(store: Store) -> dict[str, dict[float, LessonCounts]]:
     """Counts of settled units per lesson id."""
     return _tallies(store, ("trial",))
 
@@ -219,20 +219,20 @@ def not_attempted(store: Store) -> int:
     return _distinct_units(store, {**_LESSONS, "settled": True, "ok": None})
 
 
-def _tallies(store: Store, by: tuple[str, ...]) -> dict[str, dict[float, Counts]]:
+def _tallies(store: Store, by: tuple[str, ...]) -> dict[str, dict[float, LessonCounts]]:
     """Counts in order of exposure up to the first unit that is still open: were quick verdicts counted first, an arm
     that fails fast would look worse for a while, and a look just then would be misled."""
     where: Where = {**_LESSONS, "settled": True, "ok": ("!=", None)}
     first_open = store.find("exposures", {**_LESSONS, "settled": False}, order=("at",), limit=1).rows
     if first_open:
         where = {**where, "at": ("<", first_open[0]["at"])}
-    found: dict[str, dict[float, Counts]] = {}
+    found: dict[str, dict[float, LessonCounts]] = {}
     for row in store.sum_by("exposures", (*by, "share", "arm", "ok"), ("distinct:unit",), where):
         cell = (0 if row["arm"] == "new" else 2) + (0 if row["ok"] else 1)
         tallies = found.setdefault(str(row.get("trial", "")), {})
-        counts = list(tallies.get(number_in(row, "share"), Counts()))
+        counts = list(tallies.get(number_in(row, "share"), LessonCounts()))
         counts[cell] += whole_in(row, "distinct:unit")
-        tallies[number_in(row, "share")] = Counts(*counts)
+        tallies[number_in(row, "share")] = LessonCounts(*counts)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ratchet.gate.effects import Counts, Shrunk, Tallies, shrink
+from ratchet.gate.effects import LessonCounts, Shrunk, Tallies, shrink
 from ratchet.lessons import credit
 from ratchet.ports import Store
 
@@ -21,7 +21,7 @@ class LessonEffect:
     id: str
     text: str
     state: str
-    counts: Counts
+    counts: LessonCounts
     effect: Shrunk
     enough: bool
 
@@ -42,7 +42,7 @@ def lesson_effect(store: Store, lesson_id: str) -> LessonEffect | None:
 
 def _lesson(store: Store, lesson_id: str, tallies: Tallies, effect: Shrunk) -> LessonEffect:
     row = store.get("lessons", lesson_id) or {}
-    counts = Counts()
+    counts = LessonCounts()
     for each in tallies.values():
         counts = counts.plus(each)
     return LessonEffect(

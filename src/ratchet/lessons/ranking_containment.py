@@ -54,7 +54,7 @@ _SAID_OF_ALL = frozenset(
 )
 
 
-class Line:
+class MessageLine:
     """The words of one line that are no parameters, and where its seams are. `says`: the weight of a word, 0 of one
     that names the class of an exception."""
 
@@ -152,7 +152,7 @@ def _closes(gap: str) -> bool:
     return behind == "" or behind[0] in _SEAM_BEHIND
 
 
-def found_in(small: Line, large: Line, least: float = LEAST_WHOLE) -> float:
+def found_in(small: MessageLine, large: MessageLine, least: float = LEAST_WHOLE) -> float:
     """How surely the line `small` stands in the line `large`: 0, or `WHOLE`, or `CORE` where it does without its own
     wrapper. A line of less weight than `least` is too little to be looked for."""
     end = len(small.words)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ratchet.lessons.ranking_containment import CLASS, LEVEL, PARAMETER, WORD, Line
+from ratchet.lessons.ranking_containment import CLASS, LEVEL, PARAMETER, WORD, MessageLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.ranking_containment import Word
 
     Bag = dict[str, float]
-    Part = tuple[Bag, float, Line]
+    Part = tuple[Bag, float, MessageLine]
 
 _LEAST_SAID = 2.0  # weight of what a value at the end of a line must follow
 _BLANK = "#"
@@ -144,7 +144,7 @@ def _part(line: str) -> Part:
         bag[low] = bag.get(low, 0.0) + weight * scale
         words.append((low, weight * scale, role, start, found.end()))
         before = low
-    return bag, sum(bag.values()), Line(line, words)
+    return bag, sum(bag.values()), MessageLine(line, words)
 
 
 def _names(line: str, start: int, end: int) -> bool:

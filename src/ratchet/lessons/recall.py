@@ -36,7 +36,7 @@ Match = Literal["exact", "pattern", "similar"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class RecalledLesson:
     """One recalled lesson. `match` is "exact" (the same signature), "pattern" (another signature of the same pattern),
     both with score 1, or "similar"; `score` in [0, 1] is the similarity."""
 
@@ -59,7 +59,7 @@ class Recalled:
     """Lessons, best first. `abstained` says that nothing known is similar enough; with `searched` = 0 because there is
     nothing to search. `searched` counts the lessons of the store in the states asked for."""
 
-    lessons: tuple[Found, ...]
+    lessons: tuple[RecalledLesson, ...]
     searched: int
     elapsed_ms: float
 
@@ -89,7 +89,7 @@ def recall(
     template = template_of(said)
     allowed: Where = {"state": ("in", list(states))}
     searched = _count(store, allowed)
-    found: dict[str, Found] = {}
+    found: dict[str, RecalledLesson] = {}
     if searched and template and wanted:
         signature = sign(kind_of(said), template)
         found |= _new(found, _keyed(store, said, allowed, project))
@@ -120,18 +120,20 @@ def _count(store: Store, where: Where) -> int:
     return whole_in(counted[0], "count:*") if counted else 0
 
 
-def _new(found: Collection[str], more: Iterable[Found]) -> dict[str, Found]:
+def _new(found: Collection[str], more: Iterable[RecalledLesson]) -> dict[str, RecalledLesson]:
     return {each.id: each for each in more if each.id not in found}
 
 
-def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[Found]:
+def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[RecalledLesson]:
     """Mined lessons for the findings that the text shows, in their order."""
     keys = keys_of(text)
     named: list[Json] = [*keys[:_ASKED_KEYS]]
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
-    found = _ordered([Found(lesson=each, match="exact", score=1.0) for each in _of_project(rows, project, text)])
+    found = _ordered(
+        [RecalledLesson(lesson=each, match="exact", score=1.0) for each in _of_project(rows, project, text)]
+    )
     return sorted(found, key=lambda each: (each.lesson.state != "active", first[each.id]))
 
 
@@ -139,9 +141,11 @@ def _keys_of(row: Row) -> list[str]:
     return [str(key) for key in cast("list[Json]", row.get("keys") or [])]
 
 
-def _exact(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[Found]:
+def _exact(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[RecalledLesson]:
     rows = store.find("lessons", {**where, "signature": signature}).rows
-    found = _ordered([Found(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project, text)])
+    found = _ordered(
+        [RecalledLesson(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project, text)]
+    )
     if len(found) > 1:
         # A signature masks quoted names, so lessons for two missing modules share it: those that name others come last.
         asked = set(quoted_names(text))
@@ -150,24 +154,28 @@ def _exact(store: Store, signature: str, where: Where, project: str | None, text
     return found
 
 
-def _of_pattern(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[Found]:
+def _of_pattern(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[RecalledLesson]:
     """Lessons for other signatures that analysis, or a person, holds to be the same failure."""
     held = store.get("signatures", signature)
     pattern = held.get("pattern") if held else None
     if not pattern:
         return []
     rows = store.find("lessons", {**where, "pattern": pattern}).rows
-    return _ordered([Found(lesson=lesson, match="pattern", score=1.0) for lesson in _of_project(rows, project, text)])
+    return _ordered(
+        [RecalledLesson(lesson=lesson, match="pattern", score=1.0) for lesson in _of_project(rows, project, text)]
+    )
 
 
-def _similar(store: Store, template: str, where: Where, project: str | None, text: str) -> list[Found]:
+def _similar(store: Store, template: str, where: Where, project: str | None, text: str) -> list[RecalledLesson]:
     wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS
     rows = store.match("lessons", words(template), where, limit=wanted)
     rows = [row for row in rows if row.get("rule") != "edit"]  # those answer a finding, not a wording
     lessons = _of_project(rows, project, text)[:CANDIDATES]
     advice = [f"{lesson.head} {lesson.text}" for lesson in lessons]
     hits = rank(template, [lesson.when for lesson in lessons], advice=advice)
-    return _ordered([Found(lesson=lessons[position], match="similar", score=score) for score, position in hits])
+    return _ordered(
+        [RecalledLesson(lesson=lessons[position], match="similar", score=score) for score, position in hits]
+    )
 
 
 def _of_project(rows: Iterable[Row], project: str | None, message: str) -> list[Lesson]:
@@ -177,6 +185,6 @@ def _of_project(rows: Iterable[Row], project: str | None, message: str) -> list[
     return [lesson_of(row) for row in told if project is None or concerns(row, project)]
 
 
-def _ordered(found: list[Found]) -> list[Found]:
+def _ordered(found: list[RecalledLesson]) -> list[RecalledLesson]:
     keys = [(f.score, f.lesson.state == "active", f.lesson.tried, f.lesson.worked, f.id) for f in found]
     return [found[position] for position in order(keys)]

@@ -163,7 +163,7 @@ class CopiedWorkspace:
         seen = self._seen.get(path)
         if seen is not None and seen[0] == sign and (not keep or self._kept(seen[1]).exists()):
             return seen[1]
-        found = layers.Found(self._place / "files", status)
+        found = layers.LayerEntry(self._place / "files", status)
         try:
             content = layers.content(found, path)
         except PermissionError:  # closed to its owner: it is the workspace's own, so it is opened

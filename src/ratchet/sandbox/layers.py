@@ -21,7 +21,7 @@ _KEPT_INDEXES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LayerEntry:
     """One name in a layer: its layer's folder, and its status there. `gone`: the layer takes it away."""
 
     layer: Path
@@ -34,7 +34,7 @@ class Found:
         return stat.S_ISDIR(self.status.st_mode)
 
 
-Index = dict[str, Found]
+Index = dict[str, LayerEntry]
 
 
 @lru_cache(maxsize=_KEPT_INDEXES)
@@ -53,7 +53,7 @@ def index(layer: Path) -> Index:
             status = each.status
             gone = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
             opaque = stat.S_ISDIR(status.st_mode) and _is_opaque(layer / path)
-            found[path] = Found(layer, status, gone, opaque)
+            found[path] = LayerEntry(layer, status, gone, opaque)
     finally:
         os.close(root)
     return found
@@ -78,7 +78,7 @@ class Stack:
         if live:
             self._indexes.append(index(layers[-1]))
 
-    def find(self, path: str) -> Found | None:
+    def find(self, path: str) -> LayerEntry | None:
         """Where a path comes from, None where the tree does not have it."""
         above = list(_above(path))
         for held in reversed(self._indexes):
@@ -97,7 +97,7 @@ class Stack:
         if above and not self._is_base_folder(above[-1]):
             return None
         try:
-            return Found(self.base, os.lstat(self._prefix + path))
+            return LayerEntry(self.base, os.lstat(self._prefix + path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -114,7 +114,7 @@ class Stack:
             self._base_folders[path] = known
         return known
 
-    def file(self, path: str) -> Found | None:
+    def file(self, path: str) -> LayerEntry | None:
         """The same, for plain files and links only."""
         found = self.find(path)
         return found if found is not None and is_file(found.status) else None
@@ -160,7 +160,7 @@ def _above(path: str) -> Iterator[str]:
         at = path.find("/", at + 1)
 
 
-def content(found: Found, path: str) -> bytes:
+def content(found: LayerEntry, path: str) -> bytes:
     """A file's content, or a link's target."""
     full = f"{found.layer}/{path}"
     if stat.S_ISLNK(found.status.st_mode):
@@ -200,7 +200,7 @@ def merged(layers: tuple[Path, ...], target: Path) -> None:
                 os.link(os.path.join(layer, path), full, follow_symlinks=False)
 
 
-def _merge_folder(source: str, full: str, found: Found) -> None:
+def _merge_folder(source: str, full: str, found: LayerEntry) -> None:
     hides = found.opaque or (os.path.lexists(full) and not os.path.isdir(full))
     if hides:
         _removed(full)

@@ -52,7 +52,7 @@ _SYSTEM_V = (
 _ABSENT = ("clone3", "openat2", "fchmodat2", "io_uring_enter", "io_uring_register", "io_uring_setup")
 
 
-class Program:
+class FilterProgram:
     """Instructions of one filter. Each rule stands for itself and leaves the call's number loaded."""
 
     def __init__(self, machine: str) -> None:
@@ -132,7 +132,7 @@ def program(families: tuple[int, ...], *, memory_unseen: bool, machine: str = ""
 
     Raises SandboxError on a machine whose numbers are not known.
     """
-    made = Program(machine or kernel.machine())
+    made = FilterProgram(machine or kernel.machine())
     for name in _NEVER:
         made.deny(name)
     for name in _ABSENT:
@@ -152,7 +152,7 @@ def program(families: tuple[int, ...], *, memory_unseen: bool, machine: str = ""
     return made.assembled()
 
 
-def _no_set_id(made: Program) -> None:
+def _no_set_id(made: FilterProgram) -> None:
     made.deny_bits("chmod", 1, _SET_ID)
     made.deny_bits("fchmod", 1, _SET_ID)
     made.deny_bits("fchmodat", 2, _SET_ID)

@@ -23,7 +23,7 @@ from ratchet.store import rows as codec
 from ratchet.store import sql
 from ratchet.store.declaring import Table
 from ratchet.store.listening import CHANNEL, Listening
-from ratchet.store.postgres_connections import OLDEST, Connection, Connections, Held
+from ratchet.store.postgres_connections import OLDEST, Connection, Connections, HeldConnection
 from ratchet.store.postgres_layout import BEGIN, layout_of, migrate
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
 from ratchet.store.schema import TABLES, table_of
@@ -82,7 +82,7 @@ class PostgresStore:
             held.depth = 0
 
     @contextmanager
-    def _writing(self) -> Generator[Held]:
+    def _writing(self) -> Generator[HeldConnection]:
         with self._transaction(), self._connections.translated():
             held = self._connections.held()
             yield held
@@ -246,7 +246,7 @@ class PostgresStore:
         self._known = True
 
 
-def _attempt(held: Held, work: Callable[[], None]) -> bool:
+def _attempt(held: HeldConnection, work: Callable[[], None]) -> bool:
     """Tell whether `work` succeeded; what it did is undone if the database refused any of it."""
     savepoint = "batch" if held.wrote else "begun"
     if held.wrote:

@@ -50,7 +50,7 @@ _inherited: list[Connection] = []
 """Connections of a parent process: a child must neither use nor close them."""
 
 
-class Held:
+class HeldConnection:
     """One thread's connection. Closed when the thread ends or the store is closed, whichever comes first."""
 
     def __init__(self, connection: Connection) -> None:
@@ -77,17 +77,19 @@ class Connections:
         self._given = _read(url)
         self._opened = opened
         self._local = threading.local()
-        self._open: list[ref[Held]] = []  # without a lock, since one that is held at a fork stays locked in the child
+        self._open: list[
+            ref[HeldConnection]
+        ] = []  # without a lock, since one that is held at a fork stays locked in the child
         self._closed = False
 
-    def held(self) -> Held:
+    def held(self) -> HeldConnection:
         """This thread's connection. Raises StoreError when the database cannot be reached."""
         if self._closed:
             raise StoreError(f"the store {self.shown} is closed; open a new one")
-        held: Held | None = getattr(self._local, "held", None)
+        held: HeldConnection | None = getattr(self._local, "held", None)
         lost = held is not None and held.depth == 0 and held.connection.closed
         if held is None or lost or held.pid != os.getpid():
-            held = self._local.held = Held(self.connect())
+            held = self._local.held = HeldConnection(self.connect())
             self._open = [*(known for known in self._open if known() is not None), ref(held)]
         return held
 
@@ -110,10 +112,10 @@ class Connections:
         with self.translated():
             return self._again(lambda held: held.connection.execute(text, values).fetchall())
 
-    def begin(self, text: str) -> Held:
+    def begin(self, text: str) -> HeldConnection:
         """This thread's connection with a transaction begun on it."""
 
-        def begin(held: Held) -> Held:
+        def begin(held: HeldConnection) -> HeldConnection:
             if held.connection.info.transaction_status != TransactionStatus.IDLE:
                 held.connection.execute("ROLLBACK")  # an interrupt came between BEGIN and what follows it
             held.connection.execute(text)
@@ -122,7 +124,7 @@ class Connections:
         with self.translated():
             return self._again(begin)
 
-    def _again(self, work: Callable[[Held], T]) -> T:
+    def _again(self, work: Callable[[HeldConnection], T]) -> T:
         held = self.held()
         try:
             return work(held)

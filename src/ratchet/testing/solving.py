@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ratchet.healing.job import Solved, SolveJob
 
 
-class ScriptedSolver:
+class ReplacingSolver:
     """Port `Solver`: proposes one answer after the other, each as (path, old, new): the first `old` in the file becomes
     `new`, and all of the file does where `old` is empty. Then it gives up. `jobs` keeps what it was asked."""
 

@@ -10,26 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratchet.evolving.race.race import INCUMBENT, MOST_UNMEASURED, Race, Run, Standing, draw, levels
+from ratchet.evolving.race.race import INCUMBENT, MOST_UNMEASURED, Race, RacedRun, Standing, draw, levels
 from ratchet.gate.arms import EvidenceLedger, PairedGate
 
-Scores = Callable[[Run], float | None]
+Scores = Callable[[RacedRun], float | None]
 
 
 def coins(seed: int, rates: Sequence[float], incumbent: float) -> Scores:
     """A score for every run, the same whenever it is asked for."""
 
-    def score(run: Run) -> float | None:
+    def score(run: RacedRun) -> float | None:
         rate = incumbent if run.racer == INCUMBENT else rates[run.racer]
         return float(Random(f"{seed}/{run.racer}/{run.pair}").random() < rate)
 
     return score
 
 
-def raced(race: Race, score: Scores, dice: Random, *, at_once: int) -> list[Run]:
+def raced(race: Race, score: Scores, dice: Random, *, at_once: int) -> list[RacedRun]:
     """Run a race with so many runs under way, ending in random order; what was run."""
-    under_way: list[Run] = []
-    made: list[Run] = []
+    under_way: list[RacedRun] = []
+    made: list[RacedRun] = []
     while not race.decided:
         under_way += race.wanted(at_once - len(under_way), under_way)
         run = under_way.pop(dice.randrange(len(under_way)))
@@ -73,7 +73,7 @@ def test_one_racer_is_decided_as_its_gate_decides(seed: int, rate: float) -> Non
     score, gate, race = coins(seed, [rate], 0.5), PairedGate(0.001), Race([0.001])
     made = raced(race, score, Random(seed), at_once=1)
     while gate.decision == "wait":
-        new, old = score(Run(0, gate.pairs)), score(Run(INCUMBENT, gate.pairs))
+        new, old = score(RacedRun(0, gate.pairs)), score(RacedRun(INCUMBENT, gate.pairs))
         assert new is not None
         assert old is not None
         gate.update(new - old)
@@ -115,12 +115,12 @@ def test_a_pair_that_could_not_be_measured_is_no_pair() -> None:
     holes = {4, 9, 10, 30}
     kept = [index for index in range(400) if index not in holes]
 
-    def with_holes(run: Run) -> float | None:
+    def with_holes(run: RacedRun) -> float | None:
         missing = {4: INCUMBENT, 9: 0, 10: INCUMBENT, 30: 0}.get(run.pair)
         return None if missing == run.racer else scores(run)
 
     raced(holed, with_holes, Random(1), at_once=3)
-    raced(clean, lambda run: scores(Run(run.racer, kept[run.pair])), Random(1), at_once=3)
+    raced(clean, lambda run: scores(RacedRun(run.racer, kept[run.pair])), Random(1), at_once=3)
     one, other = clean.standing(0), holed.standing(0)
     assert (one.finish, one.pairs, one.mean, one.e_value) == (other.finish, other.pairs, other.mean, other.e_value)
     assert other.unmeasured == sum(index < other.pairs + other.unmeasured for index in holes)
@@ -139,8 +139,8 @@ def test_a_candidate_that_excuses_itself_where_it_would_lose_is_refused_and_name
         race = Race([0.05])
         scores = coins(5, [0.5], 0.5)
 
-        def excused(run: Run, scores: Scores = scores) -> float | None:
-            loses = run.racer == 0 and scores(run) == 0 and scores(Run(INCUMBENT, run.pair)) == 1
+        def excused(run: RacedRun, scores: Scores = scores) -> float | None:
+            loses = run.racer == 0 and scores(run) == 0 and scores(RacedRun(INCUMBENT, run.pair)) == 1
             return None if loses else scores(run)
 
         raced(race, excused, Random(1), at_once=at_once)
@@ -158,7 +158,7 @@ def test_nobody_is_kept_by_the_pairs_that_it_leaves_out(level: float) -> None:
         while not race.decided:
             for run in race.wanted(2):
                 score = scores(run)
-                loses = run.racer == 0 and score == 0 and scores(Run(INCUMBENT, run.pair)) == 1
+                loses = run.racer == 0 and score == 0 and scores(RacedRun(INCUMBENT, run.pair)) == 1
                 left -= bool(loses and left)
                 race.record(run, None if loses and left else score)
         kept += race.best is not None
@@ -169,7 +169,7 @@ def test_an_outage_that_hits_both_alike_excuses_both() -> None:
     race = Race([0.01], cap=600)
     scores = coins(11, [0.75], 0.5)
     down = Random(3)
-    holes = {Run(racer, pair): down.random() < 0.15 for pair in range(600) for racer in (INCUMBENT, 0)}
+    holes = {RacedRun(racer, pair): down.random() < 0.15 for pair in range(600) for racer in (INCUMBENT, 0)}
     raced(race, lambda run: None if holes[run] else scores(run), Random(1), at_once=4)
     assert race.best == 0
 
@@ -179,7 +179,7 @@ def test_a_racer_that_meddles_is_refused_and_named_whatever_it_scores() -> None:
     scores = coins(3, [1.0, 0.9], 0.2)
     while not race.decided:
         for run in race.wanted(3):
-            race.record(run, scores(run), refusal="it wrote to graders/" if run == Run(0, 5) else "")
+            race.record(run, scores(run), refusal="it wrote to graders/" if run == RacedRun(0, 5) else "")
     assert race.standing(0).finish == "refused"
     assert race.standing(0).reason == "it wrote to graders/"
     assert race.standing(0).pairs == 5
@@ -190,24 +190,24 @@ def test_meddling_in_a_run_beyond_the_proof_still_refuses() -> None:
     race = Race([0.5])
     index = 0
     while race.standing(0).finish == "wait":
-        race.record(Run(INCUMBENT, index), 0.0)
-        race.record(Run(0, index), 1.0)
+        race.record(RacedRun(INCUMBENT, index), 0.0)
+        race.record(RacedRun(0, index), 1.0)
         index += 1
     assert race.best == 0
-    race.record(Run(0, index + 1), 1.0, refusal="it set the clock")
+    race.record(RacedRun(0, index + 1), 1.0, refusal="it set the clock")
     assert race.best is None
 
 
 def test_only_runs_that_can_still_matter_are_needed() -> None:
     race = Race([0.01, 0.01], cap=1)
-    race.record(Run(INCUMBENT, 0), 1.0)
-    race.record(Run(0, 0), 1.0)
-    assert not race.needs(Run(0, 1))
-    assert race.needs(Run(1, 0))
-    assert race.needs(Run(INCUMBENT, 1))
-    race.record(Run(1, 0), 0.0)
+    race.record(RacedRun(INCUMBENT, 0), 1.0)
+    race.record(RacedRun(0, 0), 1.0)
+    assert not race.needs(RacedRun(0, 1))
+    assert race.needs(RacedRun(1, 0))
+    assert race.needs(RacedRun(INCUMBENT, 1))
+    race.record(RacedRun(1, 0), 0.0)
     assert race.decided
-    assert not race.needs(Run(INCUMBENT, 1))
+    assert not race.needs(RacedRun(INCUMBENT, 1))
     assert race.wanted(5) == []
 
 

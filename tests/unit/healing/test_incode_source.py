@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ratchet.errors import Refused
 from ratchet.healing.in_code.refusals import objection
-from ratchet.healing.in_code.source import Text, code_of, decoded, definition, grafted, parsed
+from ratchet.healing.in_code.source import SourceText, code_of, decoded, definition, grafted, parsed
 from ratchet.healing.in_code.versions import put, version_of
 
 OLD = '''\
@@ -43,7 +43,7 @@ def _new(body: str, head: str = "    def area(self, a, b):") -> str:
 
 
 def _grafted(after: str, old: str = OLD) -> str:
-    return grafted(Text(old, "utf-8"), after, "Shape.area", 6)
+    return grafted(SourceText(old, "utf-8"), after, "Shape.area", 6)
 
 
 def test_only_the_line_that_changed_changes() -> None:
@@ -124,7 +124,7 @@ def test_defaults_that_are_written_as_before_stay_the_very_objects() -> None:
     function = _loaded(before)
     held = function(1)[0]
     after = before.replace("size=3", "size=4").replace("a, cache", "a, cache")
-    put(function, version_of(function, Text(before, "utf-8"), after, "f.py", "f", 1))
+    put(function, version_of(function, SourceText(before, "utf-8"), after, "f.py", "f", 1))
     assert function(1)[0] is held
     assert function(1)[1] == 4
 
@@ -134,13 +134,13 @@ def test_what_a_loaded_function_cannot_take_is_refused() -> None:
     function = _loaded(before)
     for new, said in ((before.replace("return x\n", "return x + y\n"), "uses y"), (before + "(", "not Python")):
         with pytest.raises(Refused, match=said):
-            version_of(function, Text(before, "utf-8"), new, "f.py", "make.<locals>.f", 3)
+            version_of(function, SourceText(before, "utf-8"), new, "f.py", "make.<locals>.f", 3)
     without = before.replace("return x\n", "return 5\n")
-    put(function, version_of(function, Text(before, "utf-8"), without, "f.py", "make.<locals>.f", 3))
+    put(function, version_of(function, SourceText(before, "utf-8"), without, "f.py", "make.<locals>.f", 3))
     assert function() == 5
     plain = "def f(a=1): return a\n"
     with pytest.raises(Refused, match="no literal"):
-        version_of(_loaded(plain), Text(plain, "utf-8"), plain.replace("a=1", "a=len([])"), "f.py", "f", 1)
+        version_of(_loaded(plain), SourceText(plain, "utf-8"), plain.replace("a=1", "a=len([])"), "f.py", "f", 1)
 
 
 # -- what is no repair -------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def f(a, b, *rest, key=None, **more):
 
 
 def _said(new: str, old: str = "return size / b") -> str:
-    return objection(Text(DIVIDE, "utf-8"), DIVIDE.replace(old, new), "f", 5, RAISED)
+    return objection(SourceText(DIVIDE, "utf-8"), DIVIDE.replace(old, new), "f", 5, RAISED)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ratchet.healing.models.answers import Malformed, schema_of, value_of
 from ratchet.healing.models.names import Named, chain_of
 from ratchet.healing.models.prices import Usage, own_prices, pricing_of
 from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences, path_of
-from ratchet.healing.solvers.prompting import Proposal
+from ratchet.healing.solvers.prompting import EditProposal
 
 GOOD = '{"cause": "c", "fix": "f", "edits": [{"file": "a.py", "old": "x", "new": "y"}]}'
 
@@ -31,7 +31,7 @@ GOOD = '{"cause": "c", "fix": "f", "edits": [{"file": "a.py", "old": "x", "new":
     ],
 )
 def test_an_answer_is_found_in_whatever_surrounds_it(text: str) -> None:
-    found = value_of(text, Proposal)
+    found = value_of(text, EditProposal)
     assert found.cause == "c"
     assert found.edits[0].file == "a.py"
 
@@ -52,13 +52,13 @@ def test_an_answer_is_found_in_whatever_surrounds_it(text: str) -> None:
 )
 def test_a_malformed_answer_says_what_is_wrong_with_it(text: str, told: str) -> None:
     with pytest.raises(Malformed, match=told):
-        value_of(text, Proposal)
+        value_of(text, EditProposal)
 
 
 @given(st.text(max_size=300))
 def test_no_text_is_more_than_malformed(text: str) -> None:
     with pytest.raises(Malformed, match=r"."):
-        value_of(text, Proposal)
+        value_of(text, EditProposal)
 
 
 def test_the_schema_of_an_answer_is_closed() -> None:

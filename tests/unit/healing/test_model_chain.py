@@ -15,7 +15,7 @@ from ratchet.errors import ModelError, Refused
 from ratchet.healing.models.chain import Chain
 from ratchet.healing.models.local import find
 from ratchet.healing.models.names import Named
-from ratchet.healing.models.question import Answer, Question
+from ratchet.healing.models.question import ModelAnswer, Question
 from ratchet.testing.model_server import Asked, ModelServer
 from ratchet.testing.purses import PlainPurse
 from ratchet.testing.wire import Reply
@@ -53,7 +53,7 @@ def serving(monkeypatch: pytest.MonkeyPatch, *replies: Reply) -> Iterator[ModelS
         yield server
 
 
-def ask(model: Named, purse: PlainPurse | None = None, *more: Named, **given: object) -> Answer[Colour]:
+def ask(model: Named, purse: PlainPurse | None = None, *more: Named, **given: object) -> ModelAnswer[Colour]:
     chain = Chain((model, *more), pause=lambda _seconds, _purse: None, own_prices_text="any=1/1,other=1/1")
     return chain.ask(replace(QUESTION, **given), purse or PlainPurse())  # type: ignore[arg-type]
 

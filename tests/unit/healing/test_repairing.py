@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from ratchet.healing.episode import Memo
 from ratchet.healing.solvers.repair import files_of, remembered, shuffled
-from ratchet.healing.solvers.repairing.child import Job, TimeUp
+from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import changed
 from ratchet.healing.solvers.repairing.marks import mark
 from ratchet.healing.solvers.repairing.ordering import ranked
-from ratchet.healing.solvers.repairing.program import Edit, Program, applied
+from ratchet.healing.solvers.repairing.program import Program, SourceEdit, applied
 from ratchet.healing.solvers.repairing.recollection import Remembered, foretold, form_of, trust
 from ratchet.healing.solvers.repairing.search import DOUBTFUL, Patch
 from ratchet.healing.solvers.repairing.spectrum import suspicion
@@ -44,7 +44,7 @@ def walk(graph, start, seen=[]):
 '''
 
 
-def edits_of(source: bytes) -> tuple[Program, list[Edit]]:
+def edits_of(source: bytes) -> tuple[Program, list[SourceEdit]]:
     program = Program("walk.py", source)
     return program, list(edits(program, lambda _lines: True))
 
@@ -330,7 +330,7 @@ def test_where_very_many_tests_never_end_the_later_ones_and_those_known_for_it_h
         return left
 
     with open(os.devnull, "wb") as out:
-        job = Job(out=out.fileno(), each_s=80.0, endless=frozenset({"known"}))
+        job = ForkedRun(out=out.fileno(), each_s=80.0, endless=frozenset({"known"}))
         assert 70 < seconds("first") < 90
         assert 10 < seconds("known") < 30
         assert min(seconds(f"t{n}") for n in range(6)) > 70

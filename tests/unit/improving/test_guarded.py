@@ -22,7 +22,7 @@ from ratchet.errors import StoreError
 from ratchet.failures.kinds.kind import is_retry_safe
 from ratchet.failures.kinds.table import KINDS
 from ratchet.improving.calls.guarded import Timing
-from ratchet.improving.calls.limits import Pace, Slots
+from ratchet.improving.calls.limits import CallPace, Slots
 from ratchet.improving.calls.tries import Tries
 from ratchet.improving.calls.waits import named_wait_s, wait_in_words_s
 from ratchet.improving.settings.agent_settings import AgentSettings
@@ -661,7 +661,7 @@ def test_calls_start_no_faster_than_the_rate_set() -> None:
 
 @given(st.floats(1, 6_000), st.lists(st.floats(0, 5), min_size=2, max_size=60))
 def test_in_no_span_more_calls_start_than_its_share_and_one_burst(rate: float, gaps: list[float]) -> None:
-    pace, now, starts = Pace(), 0.0, []
+    pace, now, starts = CallPace(), 0.0, []
     for gap in gaps:
         now += gap
         starts.append(now + pace.reserve(rate, now))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.gate.effects import Counts
+from ratchet.gate.effects import LessonCounts
 from ratchet.improving.report import report
 from ratchet.lessons import credit, exposure
 from ratchet.lessons import delivery as deliver
@@ -149,7 +149,7 @@ def test_an_ended_session_is_settled_once_and_counts_uses_and_wins(store: Store)
     assert credit.settle(store, now=10.0, ended={SESSION}) == credit.Settled()
     row = store.get("lessons", "l-1") or {}
     assert (row["uses"], row["wins"]) == (1, 1)
-    assert credit.pooled(store) == {0.8: Counts(1, 0, 0, 0)}
+    assert credit.pooled(store) == {0.8: LessonCounts(1, 0, 0, 0)}
 
 
 def test_a_session_that_nobody_ended_is_settled_at_its_deadline(store: Store) -> None:
@@ -158,7 +158,7 @@ def test_a_session_that_nobody_ended_is_settled_at_its_deadline(store: Store) ->
     credit.settle(store, now=86_401.0)
     assert credit.open_units(store) == 1
     credit.settle(store, now=86_402.0)
-    assert credit.pooled(store) == {0.8: Counts(0, 0, 0, 1)}
+    assert credit.pooled(store) == {0.8: LessonCounts(0, 0, 0, 1)}
     assert (store.get("lessons", "l-1") or {})["uses"] == 0
 
 
@@ -167,8 +167,8 @@ def test_a_unit_that_met_two_lessons_counts_once_in_the_pool_and_for_each_lesson
     store.insert_new("exposures", [first, {**first, "trial": "l-2", "at": 2.5}])
     store.insert_new("outcomes", [call(1, ok=False), call(2)])
     assert credit.settle(store, now=10.0, ended={SESSION}) == credit.Settled(counted=1)
-    assert credit.pooled(store) == {0.8: Counts(1, 0, 0, 0)}
-    assert credit.by_lesson(store) == {"l-1": {0.8: Counts(1, 0, 0, 0)}, "l-2": {0.8: Counts(1, 0, 0, 0)}}
+    assert credit.pooled(store) == {0.8: LessonCounts(1, 0, 0, 0)}
+    assert credit.by_lesson(store) == {"l-1": {0.8: LessonCounts(1, 0, 0, 0)}, "l-2": {0.8: LessonCounts(1, 0, 0, 0)}}
 
 
 def test_what_was_never_attempted_is_settled_and_does_not_count(store: Store) -> None:
@@ -185,7 +185,7 @@ def test_a_merged_signature_is_the_same_failure(store: Store) -> None:
     near = call(2, ok=False, failure={"message": "z", "signature": "v1:near"})
     store.insert_new("outcomes", [call(1, ok=False), near, call(3)])
     credit.settle(store, now=10.0, ended={SESSION})
-    assert credit.pooled(store) == {0.8: Counts(0, 1, 0, 0)}
+    assert credit.pooled(store) == {0.8: LessonCounts(0, 1, 0, 0)}
 
 
 def test_a_persons_note_without_a_step_is_judged_by_the_steps_that_failed_so(store: Store) -> None:
@@ -194,7 +194,7 @@ def test_a_persons_note_without_a_step_is_judged_by_the_steps_that_failed_so(sto
     store.insert_new("outcomes", [call(1, ok=False), call(2)])
     store.insert_new("exposures", [shown(1.5, channel="session_start", trial="l-3")])
     credit.settle(store, now=10.0, ended={SESSION})
-    assert credit.by_lesson(store) == {"l-3": {0.8: Counts(1, 0, 0, 0)}}
+    assert credit.by_lesson(store) == {"l-3": {0.8: LessonCounts(1, 0, 0, 0)}}
 
 
 def test_units_are_counted_in_the_order_of_their_exposure(store: Store) -> None:
@@ -204,9 +204,9 @@ def test_units_are_counted_in_the_order_of_their_exposure(store: Store) -> None:
         store.insert_new("exposures", [row])
         store.insert_new("outcomes", [call(number + 0.5, session=session)])
     credit.settle(store, now=10.0, ended={"a", "c"})
-    assert credit.pooled(store) == {0.8: Counts(1, 0, 0, 0)}
+    assert credit.pooled(store) == {0.8: LessonCounts(1, 0, 0, 0)}
     credit.settle(store, now=10.0, ended={"b"})
-    assert credit.pooled(store) == {0.8: Counts(3, 0, 0, 0)}
+    assert credit.pooled(store) == {0.8: LessonCounts(3, 0, 0, 0)}
 
 
 # --- other channels, and the report ---------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_the_report_shows_the_pool_first_and_says_when_it_knows_too_little(store
     assert (found.pooled.shown, found.pooled.withheld) == (8, 2)
     assert found.pooled.verdict == "not enough data yet"
     (one,) = found.lessons
-    assert (one.id, one.text, one.counts) == ("l-1", "do", Counts(8, 0, 0, 2))
+    assert (one.id, one.text, one.counts) == ("l-1", "do", LessonCounts(8, 0, 0, 2))
     assert lesson_effect(store, "l-1") == one
     assert lesson_effect(store, "l-2") is None
 

@@ -24,12 +24,12 @@ from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evalua
 from ratchet.evolving.bench.evidence import differing, fingerprints
 from ratchet.evolving.bench.figures import Figures, Paired, figures, paired
 from ratchet.evolving.bench.ground import ExecutorName, check_shown, executing, files_of, measuring
-from ratchet.evolving.bench.plan import Watch, chosen, shows_noise, wanted
+from ratchet.evolving.bench.plan import ProgressWatch, chosen, shows_noise, wanted
 from ratchet.evolving.bench.rows import FIRST, SECOND, BenchRun
 from ratchet.evolving.bench.shelf import BenchShelf
 from ratchet.evolving.job import Measure
 from ratchet.evolving.race.evaluator import Each, Evaluator
-from ratchet.evolving.race.evaluator import Means as Making
+from ratchet.evolving.race.evaluator import EvaluatorMeans as Making
 from ratchet.evolving.race.seals import memory, rewritten
 from ratchet.files import Locked, claimed
 from ratchet.healing.episode import Budget
@@ -81,7 +81,7 @@ class BenchMeans:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedRuns:
     """Two runs on the same tasks, and what runs of an agent against itself showed (None: nobody measured it)."""
 
     first: BenchRun
@@ -249,7 +249,7 @@ class BenchBook:
             purse = EpisodePurse(store, held.id, budget, used_s=held.duration_s if means.seconds is None else 0.0)
             guarded = [self._shelf.place(held.name), self._home / "salt"]
             before, learnt = fingerprints([*map(str, guarded)]), memory(store)
-            watch = Watch(held.planned, means.told, means.stopping)
+            watch = ProgressWatch(held.planned, means.told, means.stopping)
             place = self._emptied(held.id)
             try:
                 making = Making(
@@ -345,7 +345,7 @@ class BenchBook:
         arms = ([each for each in made if each.candidate == arm] for arm in (FIRST, SECOND))
         return paired(*arms)
 
-    def compare(self, first: str, second: str) -> Compared:
+    def compare(self, first: str, second: str) -> ComparedRuns:
         """The second run against the first, in pairs. Raises NotFound, Refused where they asked different things."""
         store = self._reading()
         held, other = benchruns.benchrun(store, first), benchruns.benchrun(store, second)
@@ -359,7 +359,7 @@ class BenchBook:
         if not found.gain.n and not found.left_out:
             raise Refused(f"runs {first} and {second} have no task in common")
         noise = next((each for each in benchruns.listed(store, benchmark=held.benchmark) if shows_noise(each)), None)
-        return Compared(
+        return ComparedRuns(
             first=held,
             second=other,
             paired=found,

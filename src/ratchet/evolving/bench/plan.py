@@ -10,7 +10,7 @@ from ratchet.evolving.bench import rows as benchruns
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation, Split
 from ratchet.evolving.bench.rows import FIRST, SECOND, BenchRun
 from ratchet.evolving.candidate import Candidate
-from ratchet.evolving.race.evaluator import Wanted
+from ratchet.evolving.race.evaluator import WantedEvaluation
 
 HOPELESS = 10
 """So many runs, none of which could be measured: the machine is at fault, and nothing more is begun."""
@@ -29,7 +29,7 @@ def chosen(benchmark: Benchmark, split: Split | None, globs: Sequence[str]) -> l
     return sorted(found, key=lambda each: each.id)
 
 
-def wanted(held: BenchRun, tasks: Sequence[BenchTask]) -> Iterator[Wanted]:
+def wanted(held: BenchRun, tasks: Sequence[BenchTask]) -> Iterator[WantedEvaluation]:
     """Every task with every seed, task by task in each repeat, so that a run that is cut short saw them all. Two arms
     take turns: what changes over time meets both."""
     arms = (FIRST, SECOND) if held.aa else (held.version,)
@@ -40,14 +40,14 @@ def wanted(held: BenchRun, tasks: Sequence[BenchTask]) -> Iterator[Wanted]:
     for repeat in range(held.repeats):
         for task in tasks:
             for n, version in enumerate(versions):
-                yield Wanted(version, task, held.seed + repeat + n * held.repeats)
+                yield WantedEvaluation(version, task, held.seed + repeat + n * held.repeats)
 
 
 def shows_noise(held: BenchRun) -> bool:
     return held.aa and held.state == "ended"
 
 
-class Watch:
+class ProgressWatch:
     """Counts what ends, and sees when going on is no use."""
 
     def __init__(

@@ -49,14 +49,14 @@ class Archive(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ProposerAnswer:
     """Answer of a proposer: its own account, and the changed files of its workspace."""
 
     proposed: Proposed
     changes: tuple[FileChange, ...] = ()
 
 
-def ask(proposer: AgentProposer, job: ProposalJob) -> Answer:
+def ask(proposer: AgentProposer, job: ProposalJob) -> ProposerAnswer:
     """Ask once. What goes wrong in a proposer is part of the answer; only a broken sandbox raises (SandboxError)."""
     try:
         proposed = proposer.propose(job)
@@ -64,20 +64,20 @@ def ask(proposer: AgentProposer, job: ProposalJob) -> Answer:
     except SandboxError:
         raise
     except Refused as error:
-        return Answer(proposed=Proposed(status="refused", reason=str(error)))
+        return ProposerAnswer(proposed=Proposed(status="refused", reason=str(error)))
     except ModelError as error:
         status: Literal["nothing", "refused"] = "nothing" if error.retryable else "refused"
-        return Answer(proposed=Proposed(status=status, reason=f"the model could not answer: {error}"))
+        return ProposerAnswer(proposed=Proposed(status=status, reason=f"the model could not answer: {error}"))
     except Exception as error:
         # A proposer may be anybody's: its fault costs the asking, not the run.
         log.exception("proposer.failed", extra={"proposer": proposer.name})
         reason = f"{proposer.name} broke: {type(error).__name__}: {error}"
-        return Answer(proposed=Proposed(status="nothing", reason=reason))
-    return Answer(proposed=proposed, changes=changes)
+        return ProposerAnswer(proposed=Proposed(status="nothing", reason=reason))
+    return ProposerAnswer(proposed=proposed, changes=changes)
 
 
 def candidate_of(
-    answer: Answer,
+    answer: ProposerAnswer,
     *,
     run: str,
     n: int,

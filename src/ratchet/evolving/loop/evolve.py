@@ -21,7 +21,7 @@ from ratchet.evolving.loop.final_report import MOST_TRIES, report
 from ratchet.evolving.loop.parent import parent_of
 from ratchet.evolving.loop.standing import Archived, decided, screened_out
 from ratchet.evolving.race import race as racing
-from ratchet.evolving.race.evaluator import Each, Evaluator, Means, Plan, Wanted
+from ratchet.evolving.race.evaluator import Each, EvaluationPlan, Evaluator, EvaluatorMeans, WantedEvaluation
 from ratchet.evolving.race.plan import RacePlan
 from ratchet.evolving.race.seals import Seals
 from ratchet.healing.episode import Budget
@@ -41,7 +41,7 @@ _WRITE_S = 10.0  # between two writings of what is used up, while a race goes on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class EvolveMoment:
     """News for whoever watches: the run as it is, and what just happened."""
 
     what: Told
@@ -56,7 +56,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class EvolveGround:
     """Everything that a run stands on. `workspace` makes a fresh copy of a tree's files, for a proposer or a check to
     work in."""
 
@@ -67,9 +67,9 @@ class Ground:
     workspace: Callable[[str], Workspace]
     benchmark: Benchmark
     purse: EpisodePurse
-    means: Means
+    means: EvaluatorMeans
     limits: Limits = field(default_factory=Limits)
-    told: Callable[[Moment], None] = lambda _moment: None
+    told: Callable[[EvolveMoment], None] = lambda _moment: None
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -83,7 +83,7 @@ class _Failed(Exception):  # noqa: N818
 class Evolve:
     """One run, from where its rows say it stands to its end."""
 
-    def __init__(self, ground: Ground, held: Evolution) -> None:
+    def __init__(self, ground: EvolveGround, held: Evolution) -> None:
         self._ground = ground
         store, means = ground.store, replace(ground.means, told=self._evaluated)
         self._evaluator = Evaluator(store, held.id, held.agent, ground.purse, held.usd, means)
@@ -133,14 +133,14 @@ class Evolve:
 
     def _runs(self, version: Candidate, tasks: Sequence[BenchTask], times: Iterable[int]) -> list[Evaluation]:
         """Runs of a version outside of races."""
-        plan = Each(Wanted(version, task, self._seed(number)) for number in times for task in tasks)
+        plan = Each(WantedEvaluation(version, task, self._seed(number)) for number in times for task in tasks)
         self._work(plan)
         return sorted(plan.made.values(), key=lambda each: (each.task, each.seed))
 
     def _seed(self, number: int) -> int:
         return racing.draw(self._run.seed, 0, number, 1).seed
 
-    def _work(self, plan: Plan) -> None:
+    def _work(self, plan: EvaluationPlan) -> None:
         if not self._evaluator.work(plan):
             raise _Stopped
 
@@ -384,7 +384,7 @@ class Evolve:
     ) -> None:
         plan, racers = self._racing or (None, ())
         self._ground.told(
-            Moment(
+            EvolveMoment(
                 what=what,
                 evolution=self._run,
                 candidate=candidate,

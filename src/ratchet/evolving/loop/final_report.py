@@ -10,15 +10,15 @@ from statistics import fmean, variance
 
 from ratchet.evolving.bench.benchmark import BenchTask, Evaluation
 from ratchet.evolving.bench.figures import Z95, paired
-from ratchet.evolving.candidate import Candidate, Report
-from ratchet.evolving.race.evaluator import Each, Key, Plan, Wanted
+from ratchet.evolving.candidate import Candidate, EvolutionReport
+from ratchet.evolving.race.evaluator import Each, EvaluationPlan, Key, WantedEvaluation
 
 MOST_TRIES = 16
 """Tries of best-of-N that are measured at most; a budget that pays for more is told by `Report.n` to have paid for so
 many."""
 
 
-class Tries:
+class BestOfN:
     """The plan of best-of-N: each task again, with the next seed, until it is solved or was tried N times."""
 
     def __init__(self, version: Candidate, tasks: Sequence[BenchTask], seeds: Sequence[int]) -> None:
@@ -28,11 +28,11 @@ class Tries:
         self._tried = dict.fromkeys(self._tasks, 0)
         self.best = dict.fromkeys(self._tasks, 0.0)
 
-    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[Wanted]:
+    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[WantedEvaluation]:
         found = []
         for name, task in self._tasks.items():
             if self.best[name] < 1.0 and self._tried[name] < len(self._seeds):
-                each = Wanted(self._version, task, self._seeds[self._tried[name]])
+                each = WantedEvaluation(self._version, task, self._seeds[self._tried[name]])
                 if each.key not in under_way:
                     found.append(each)
         return found[:most]
@@ -55,24 +55,26 @@ def report(
     repeats: int,
     runs: int,
     claimed: float,
-    work: Callable[[Plan], object],
-) -> Report | None:
+    work: Callable[[EvaluationPlan], object],
+) -> EvolutionReport | None:
     """Measure both on the sealed tasks, `repeats` times each, on the same seeds; None where nothing could be measured.
 
     `runs` evaluations were spent to find the winner: best-of-N gets as many, N tries a task. `seeds` holds at least
     MOST_TRIES; `work` carries out a plan.
     """
-    plan = Each(Wanted(v, task, seed) for seed in seeds[:repeats] for task in tasks for v in (baseline, winner))
+    plan = Each(
+        WantedEvaluation(v, task, seed) for seed in seeds[:repeats] for task in tasks for v in (baseline, winner)
+    )
     work(plan)
     old, new = _by_task(plan.made, baseline.id), _by_task(plan.made, winner.id)
     shared = [task.id for task in tasks if old[task.id] and new[task.id]]
     if not shared:
         return None
     n = min(MOST_TRIES, max(repeats, round(runs / len(tasks))))
-    tries = Tries(baseline, [task for task in tasks if task.id in shared], seeds[:n])
+    tries = BestOfN(baseline, [task for task in tasks if task.id in shared], seeds[:n])
     work(tries)
     gain = paired(_of(plan.made, baseline.id), _of(plan.made, winner.id)).gain
-    return Report(
+    return EvolutionReport(
         baseline=fmean(fmean(old[task]) for task in shared),
         winner=fmean(fmean(new[task]) for task in shared),
         gain=gain.mean,

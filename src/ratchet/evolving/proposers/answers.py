@@ -23,7 +23,7 @@ _TRIED_OPENINGS = 64  # braces from which JSON is looked for in prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ProposerAccount:
     """An answer, as far as it is one."""
 
     hypothesis: str = ""
@@ -31,14 +31,14 @@ class Said:
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-def said_in(text: str) -> Said:
+def said_in(text: str) -> ProposerAccount:
     """The last answer that a text holds: JSON on a line of its own, or within prose. All else is not read."""
-    last = Said()
+    last = ProposerAccount()
     for found in _objects(text):
         if not any(name in found for name in NAMES):
             continue
         settings = found.get("settings")
-        last = Said(
+        last = ProposerAccount(
             hypothesis=hypothesis_of(found.get("hypothesis")),
             expected=gain_of(found.get("expected")),
             settings=settings if isinstance(settings, dict) else {},
@@ -89,7 +89,7 @@ def plain(value: object) -> Json:
     return made
 
 
-def outcome(job: ProposalJob, said: Said, *, problem: str = "", told: str = "") -> Proposed:
+def outcome(job: ProposalJob, said: ProposerAccount, *, problem: str = "", told: str = "") -> Proposed:
     """Judge what a program did in the workspace: proposed where something changed and it ended well."""
     if problem:
         return nothing(problem)

@@ -16,11 +16,11 @@ from ratchet.evolving.proposers.evidence import HEADINGS, told
 from ratchet.failures.redaction.text import cap
 from ratchet.healing.judges.protection import is_harness, is_test
 from ratchet.healing.models.prompts import Prompts
-from ratchet.healing.models.question import Answer, Model, Question
+from ratchet.healing.models.question import Model, ModelAnswer, Question
 from ratchet.healing.models.quoting import quoted
 from ratchet.healing.solvers import survey
 from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences
-from ratchet.healing.solvers.survey import Shown
+from ratchet.healing.solvers.survey import ShownFile
 from ratchet.records import Json
 from ratchet.sandbox.command import FileChange
 
@@ -78,7 +78,7 @@ class SettingIdea:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Round:
+class _ProposalRound:
     """One answer, as far as it came: a change that can be made, or what is wrong with it."""
 
     kind: str = ""
@@ -120,9 +120,9 @@ class ModelProposer:
             return nothing(f"{last.model}: {_UNUSABLE}: {last.wrong}")
         return _made(job, last)
 
-    def _rounds(self, job: ProposalJob, paths: Sequence[str]) -> _Round | None:
+    def _rounds(self, job: ProposalJob, paths: Sequence[str]) -> _ProposalRound | None:
         """Ask until a change can be made; a model whose window is too small is asked with less."""
-        last: _Round | None = None
+        last: _ProposalRound | None = None
         rooms = iter(ROOMS)
         room = next(rooms)
         done = 0
@@ -138,7 +138,9 @@ class ModelProposer:
                 break
         return last
 
-    def _round(self, job: ProposalJob, files: Sequence[Shown], room: int, last: _Round | None, done: int) -> _Round:
+    def _round(
+        self, job: ProposalJob, files: Sequence[ShownFile], room: int, last: _ProposalRound | None, done: int
+    ) -> _ProposalRound:
         missed = [each for each in job.tried if _UNUSABLE in each.reason]
         meant = _short(files, last.named if last else (), len(missed))
         if meant is not None and done == (0 if missed else ROUNDS - 1):
@@ -185,7 +187,7 @@ def _question(job: ProposalJob, shape: type[T], rules: str, text: str, done: int
     return Question(shape=shape, text=text, rules=rules, temperature=temperature_of(job), seed=seed)
 
 
-def _text(job: ProposalJob, files: Sequence[Shown], room: int, wrong: str) -> str:
+def _text(job: ProposalJob, files: Sequence[ShownFile], room: int, wrong: str) -> str:
     changeable = [each.path for each in files]
     parts = [
         told(job, room // _FILES_SHARE),
@@ -196,11 +198,11 @@ def _text(job: ProposalJob, files: Sequence[Shown], room: int, wrong: str) -> st
     return "\n\n".join(part for part in parts if part)
 
 
-def _file(shown: Shown) -> str:
+def _file(shown: ShownFile) -> str:
     return f"# File {shown.path}{'' if shown.whole else ' (in part)'}\n{quoted(shown.text)}"
 
 
-def _files(job: ProposalJob, paths: Sequence[str], room: int) -> list[Shown]:
+def _files(job: ProposalJob, paths: Sequence[str], room: int) -> list[ShownFile]:
     """The files that may change: those that the evidence names, then prompts, then the rest."""
     texts = [run.output for weak in job.weakest for run in weak.examples] + [each.template for each in job.patterns]
     evidence = "\n".join(texts)[-ROOMS[0] :]
@@ -214,7 +216,7 @@ def _may_change(path: str, job: ProposalJob) -> bool:
     return may_change(job.agent, path) and not is_harness(path) and not is_test(path)
 
 
-def _short(files: Sequence[Shown], named: Sequence[str], turn: int) -> Shown | None:
+def _short(files: Sequence[ShownFile], named: Sequence[str], turn: int) -> ShownFile | None:
     """A short file to be asked for as a whole: one that the last answer named, else each in its turn."""
     short = [each for each in files if each.whole and len(each.text) <= _SHORT_FILE]
     return next((each for each in short if each.path in named), short[turn % len(short)] if short else None)
@@ -223,7 +225,7 @@ def _short(files: Sequence[Shown], named: Sequence[str], turn: int) -> Shown | N
 # -- what came back ----------------------------------------------------------------------------------------------------
 
 
-def _both(job: ProposalJob, answer: Answer[Idea], files: Sequence[Shown]) -> _Round:
+def _both(job: ProposalJob, answer: ModelAnswer[Idea], files: Sequence[ShownFile]) -> _ProposalRound:
     said = answer.value
     if said is None:
         return _with_edits(job, _unread(answer), _fenced(answer, files), files)
@@ -231,21 +233,21 @@ def _both(job: ProposalJob, answer: Answer[Idea], files: Sequence[Shown]) -> _Ro
     return _with_settings(job, _with_edits(job, found, said.edits, files), said.settings)
 
 
-def _edited(job: ProposalJob, answer: Answer[FileIdea], files: Sequence[Shown]) -> _Round:
+def _edited(job: ProposalJob, answer: ModelAnswer[FileIdea], files: Sequence[ShownFile]) -> _ProposalRound:
     said = answer.value
     if said is None:
         return _with_edits(job, _unread(answer), _fenced(answer, files), files)
     return _with_edits(job, _begun(answer, said.hypothesis, said.expected), said.edits, files)
 
 
-def _settled(job: ProposalJob, answer: Answer[SettingIdea]) -> _Round:
+def _settled(job: ProposalJob, answer: ModelAnswer[SettingIdea]) -> _ProposalRound:
     said = answer.value
     if said is None:
         return _unread(answer)
     return _with_settings(job, _begun(answer, said.hypothesis, said.expected), said.settings)
 
 
-def _rewritten(job: ProposalJob, answer: Answer[str], meant: Shown) -> _Round:
+def _rewritten(job: ProposalJob, answer: ModelAnswer[str], meant: ShownFile) -> _ProposalRound:
     """An answer that is one whole file, in a fence or as it stands."""
     if answer.value is None:
         return _unread(answer)
@@ -254,8 +256,8 @@ def _rewritten(job: ProposalJob, answer: Answer[str], meant: Shown) -> _Round:
     return _with_edits(job, replace(found, wrong="it holds no file"), edits, [meant])
 
 
-def _begun(answer: Answer[T], hypothesis: str, expected: float) -> _Round:
-    return _Round(
+def _begun(answer: ModelAnswer[T], hypothesis: str, expected: float) -> _ProposalRound:
+    return _ProposalRound(
         kind=answer.kind,
         model=answer.model,
         hypothesis=hypothesis_of(hypothesis),
@@ -264,16 +266,18 @@ def _begun(answer: Answer[T], hypothesis: str, expected: float) -> _Round:
     )
 
 
-def _unread(answer: Answer[T]) -> _Round:
-    return _Round(kind=answer.kind, model=answer.model, wrong=answer.problem or "it holds no answer")
+def _unread(answer: ModelAnswer[T]) -> _ProposalRound:
+    return _ProposalRound(kind=answer.kind, model=answer.model, wrong=answer.problem or "it holds no answer")
 
 
-def _fenced(answer: Answer[T], files: Sequence[Shown]) -> tuple[FileEdit, ...]:
+def _fenced(answer: ModelAnswer[T], files: Sequence[ShownFile]) -> tuple[FileEdit, ...]:
     """Whole files between the fences of an answer that is none."""
     return in_fences(answer.text, {each.path: each.text for each in files if each.whole})
 
 
-def _with_edits(job: ProposalJob, found: _Round, edits: Sequence[FileEdit], files: Sequence[Shown]) -> _Round:
+def _with_edits(
+    job: ProposalJob, found: _ProposalRound, edits: Sequence[FileEdit], files: Sequence[ShownFile]
+) -> _ProposalRound:
     """Make the edits in memory, and hold them against what may change."""
     if not edits:
         return found
@@ -297,7 +301,7 @@ def _with_edits(job: ProposalJob, found: _Round, edits: Sequence[FileEdit], file
     return replace(found, changes=changes, wrong="", hypothesis=hypothesis)
 
 
-def _with_settings(job: ProposalJob, found: _Round, given: Sequence[SettingValue]) -> _Round:
+def _with_settings(job: ProposalJob, found: _ProposalRound, given: Sequence[SettingValue]) -> _ProposalRound:
     settings, wrong = settings_of(job, {each.name: _value(each.value) for each in given})
     if found.changes and found.wrong == "":
         return replace(found, settings=settings)  # the edits are a change; a setting that is none is left out
@@ -314,7 +318,7 @@ def _value(text: str) -> object:
         return text
 
 
-def _made(job: ProposalJob, last: _Round) -> Proposed:
+def _made(job: ProposalJob, last: _ProposalRound) -> Proposed:
     """Write the changes."""
     try:
         survey.change(job.workspace, job.sandbox, last.changes)

@@ -1,7 +1,7 @@
 """Makes evaluations: many at once, each paid for before it starts and a row as it ends, none of them twice.
 
-What is to be run comes from a `Plan`, which is asked again whenever something ended. Only the thread that calls
-`Evaluator.work` writes; executors are given jobs, which are values, and return values.
+What is to be run comes from an `EvaluationPlan`, which is asked again whenever something ended. Only the thread that
+calls `Evaluator.work` writes; executors are given jobs, which are values, and return values.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedEvaluation:
     """An evaluation to be made: a version, on a task, with a seed."""
 
     version: Candidate
@@ -54,10 +54,10 @@ class Wanted:
         return Key(self.version.id, self.task.id, self.seed)
 
 
-class Plan(Protocol):
+class EvaluationPlan(Protocol):
     """Says what is to be measured next, and learns what came of it."""
 
-    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[Wanted]:
+    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[WantedEvaluation]:
         """At most so many, in the order in which they matter; none that was told of already, none under way."""
 
     def took(self, made: Evaluation) -> None: ...
@@ -69,11 +69,11 @@ class Plan(Protocol):
 class Each:
     """The plan of a list: each of these evaluations once."""
 
-    def __init__(self, wanted: Iterable[Wanted]) -> None:
+    def __init__(self, wanted: Iterable[WantedEvaluation]) -> None:
         self._left = {each.key: each for each in wanted}
         self.made: dict[Key, Evaluation] = {}
 
-    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[Wanted]:
+    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[WantedEvaluation]:
         return [*islice((each for key, each in self._left.items() if key not in under_way), most)]
 
     def took(self, made: Evaluation) -> None:
@@ -86,7 +86,7 @@ class Each:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class EvaluatorMeans:
     """Means by which evaluations are made. `cancel` and `scratch` are folders; `versions` gives the folder of a
     tree."""
 
@@ -106,7 +106,7 @@ class Means:
 
 @dataclass(slots=True)
 class _Flight:
-    wanted: Wanted
+    wanted: WantedEvaluation
     job: Job
     reservation: str
     cancelled: bool = field(default=False)
@@ -115,7 +115,9 @@ class _Flight:
 class Evaluator:
     """The evaluations of one run. `known` holds those that were ever made."""
 
-    def __init__(self, store: Store, run: str, agent: Agent, purse: EpisodePurse, usd: float, means: Means) -> None:
+    def __init__(
+        self, store: Store, run: str, agent: Agent, purse: EpisodePurse, usd: float, means: EvaluatorMeans
+    ) -> None:
         self._store = store
         self._run = run
         self._agent = agent
@@ -139,7 +141,7 @@ class Evaluator:
         self.usd[made.candidate] = self.usd.get(made.candidate, 0.0) + made.cost_usd
         self._dearest = max(self._dearest or 0.0, made.cost_usd)
 
-    def work(self, plan: Plan) -> bool:
+    def work(self, plan: EvaluationPlan) -> bool:
         """Make what a plan wants until it wants nothing more; False where the budget or a person ended it before.
 
         Raises BackendError where the executor broke; what had ended is kept.
@@ -158,7 +160,7 @@ class Evaluator:
 
     # -- begin ---------------------------------------------------------------------------------------------------------
 
-    def _begin(self, plan: Plan) -> bool:
+    def _begin(self, plan: EvaluationPlan) -> bool:
         """Start what there is room for; whether that had to be left undone."""
         while True:
             room = self._room() - len(self._flights)
@@ -174,7 +176,7 @@ class Evaluator:
                     return True
             return False
 
-    def _start(self, wanted: Wanted) -> bool:
+    def _start(self, wanted: WantedEvaluation) -> bool:
         try:
             reservation = self._purse.reserve(self._expected_usd())
         except Refused:
@@ -211,7 +213,7 @@ class Evaluator:
 
     # -- end -----------------------------------------------------------------------------------------------------------
 
-    def _end(self, plan: Plan, future: Future[Evaluation]) -> None:
+    def _end(self, plan: EvaluationPlan, future: Future[Evaluation]) -> None:
         """Write what came of an evaluation, and its price, at once."""
         flight = self._flights.pop(future)
         made = self._result(flight, future)
@@ -242,7 +244,7 @@ class Evaluator:
             return Evaluation(**known, result="unmeasured", reason="the answer is of another evaluation")  # type: ignore[arg-type]
         return made
 
-    def _drop_unneeded(self, plan: Plan) -> None:
+    def _drop_unneeded(self, plan: EvaluationPlan) -> None:
         for flight in self._flights.values():
             if not flight.cancelled and not plan.needs(flight.wanted.key):
                 self._cancel(flight)

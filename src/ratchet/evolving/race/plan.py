@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Sequence
 
 from ratchet.evolving.bench.benchmark import BenchTask, Evaluation
 from ratchet.evolving.candidate import Candidate
-from ratchet.evolving.race.evaluator import Key, Wanted, key_of
-from ratchet.evolving.race.race import INCUMBENT, Draw, Race, Run, draw
+from ratchet.evolving.race.evaluator import Key, WantedEvaluation, key_of
+from ratchet.evolving.race.race import INCUMBENT, Draw, Race, RacedRun, draw
 
 
 class RacePlan:
@@ -31,14 +31,14 @@ class RacePlan:
         self._batch = batch
         self._meddling = meddling
         self._draws: list[Draw] = []
-        self._asked: dict[Key, list[Run]] = {}
+        self._asked: dict[Key, list[RacedRun]] = {}
 
-    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[Wanted]:
+    def wanted(self, most: int, under_way: Container[Key]) -> Sequence[WantedEvaluation]:
         flying = {run for key, runs in self._asked.items() if key in under_way for run in runs}
         found = []
         for run in self.race.wanted(most, flying):
             drawn = self._draw(run.pair)
-            each = Wanted(self._versions[run.racer], self._tasks[drawn.task], drawn.seed)
+            each = WantedEvaluation(self._versions[run.racer], self._tasks[drawn.task], drawn.seed)
             runs = self._asked.setdefault(each.key, [])
             if run not in runs:
                 runs.append(run)

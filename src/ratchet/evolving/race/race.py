@@ -31,7 +31,7 @@ CHANCE = 0.001
 many times, it is the candidate that excuses itself from what it would lose."""
 
 
-class Run(NamedTuple):
+class RacedRun(NamedTuple):
     """One run that a race needs: of a racer (its position, or INCUMBENT), for the pair of that number."""
 
     racer: int
@@ -159,10 +159,10 @@ class Race:
 
     def __init__(self, levels: Sequence[float], *, mde: float = 0.05, cap: int = 1_500) -> None:
         self._lanes = [_Lane(level, mde, cap) for level in levels]
-        self._scores: dict[Run, float | None] = {}
-        self._refusals: dict[Run, str] = {}
+        self._scores: dict[RacedRun, float | None] = {}
+        self._refusals: dict[RacedRun, str] = {}
 
-    def record(self, run: Run, score: float | None, *, refusal: str = "") -> None:
+    def record(self, run: RacedRun, score: float | None, *, refusal: str = "") -> None:
         """Take in the result of a run: its score in [0, 1], None where it could not be measured; `refusal` says with
         what it meddled. The first word about a run counts."""
         if run in self._scores:
@@ -179,7 +179,7 @@ class Race:
     def _advance(self, racer: int, lane: _Lane) -> None:
         """Count a racer's pairs, in order, as far as both their runs are known."""
         while lane.finish == "wait":
-            new, old = Run(racer, lane.at), Run(INCUMBENT, lane.at)
+            new, old = RacedRun(racer, lane.at), RacedRun(INCUMBENT, lane.at)
             if new in self._refusals:  # whatever the incumbent did
                 lane.refuse(self._refusals[new])
             elif new in self._scores and old in self._scores:
@@ -187,21 +187,21 @@ class Race:
             else:
                 return
 
-    def wanted(self, most: int, under_way: Container[Run] = ()) -> list[Run]:
+    def wanted(self, most: int, under_way: Container[RacedRun] = ()) -> list[RacedRun]:
         """The next runs that the decision needs, at most so many, the earliest pairs first; none that is known or
         under way."""
-        found: list[Run] = []
+        found: list[RacedRun] = []
         open_ = [(racer, lane) for racer, lane in enumerate(self._lanes) if lane.finish == "wait"]
         index = min((lane.at for _, lane in open_), default=0)
         while open_ and len(found) < most:
             racers = [racer for racer, lane in open_ if lane.at <= index]
-            for run in (Run(INCUMBENT, index), *(Run(racer, index) for racer in racers)):
+            for run in (RacedRun(INCUMBENT, index), *(RacedRun(racer, index) for racer in racers)):
                 if run not in self._scores and run not in under_way and len(found) < most:
                     found.append(run)
             index += 1
         return found
 
-    def needs(self, run: Run) -> bool:
+    def needs(self, run: RacedRun) -> bool:
         """Tell whether a run under way can still change what is decided."""
         racers = self._lanes if run.racer == INCUMBENT else (self._lanes[run.racer],)
         return any(lane.finish == "wait" and lane.at <= run.pair for lane in racers)

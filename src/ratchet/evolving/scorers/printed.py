@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ratchet.evolving.scorers.said import Said, judged, of_counts, of_line, of_word, unread
 from ratchet.evolving.scorers.said_json import of_json, of_table, of_text
 from ratchet.evolving.scorers.said_tap import read_tap
-from ratchet.healing.episode import Counts
+from ratchet.healing.episode import RunnerCounts
 from ratchet.healing.judges.verdicts import counted
 
 _MOST_CHARS = 400_000
@@ -56,9 +56,9 @@ def _of_runner(text: str, lines: Sequence[str]) -> Said | None:
     packages = _GO.findall(text) if _GO.search(end) else []
     if counted(end) is None and not packages and not _CARGO.search(end):
         return None
-    counts = counted(text) or Counts()
+    counts = counted(text) or RunnerCounts()
     if packages and not counts.total:
-        counts = Counts(passed=packages.count("ok"), failed=packages.count("FAIL"))
+        counts = RunnerCounts(passed=packages.count("ok"), failed=packages.count("FAIL"))
     said, last = of_counts(counts), of_word(lines[-1])
     denied = last is not None and last.score == 0.0 and said.score == 1.0
     return judged(False, lines[-1]) if denied else said

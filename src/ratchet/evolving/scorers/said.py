@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from math import isfinite
 
-from ratchet.healing.episode import Counts
+from ratchet.healing.episode import RunnerCounts
 
 _SHOWN = 80
 _RATIO = r"(\d{1,9}(?:\.\d{1,9})?) ?(?:/| of | out of ) ?(\d{1,9}(?:\.\d{1,9})?)"
@@ -101,7 +101,7 @@ def judged(passed: bool, reason: str = "") -> Said:
     return Said(score=float(passed), reason="" if passed else reason, judged=True)
 
 
-def of_counts(counts: Counts, reason: str = "") -> Said:
+def of_counts(counts: RunnerCounts, reason: str = "") -> Said:
     """The share of the tests that passed, of those that ran."""
     ran = counts.total - counts.skipped
     if ran <= 0:

@@ -29,7 +29,7 @@ from ratchet.evolving.scorers.said import (
     unread,
 )
 from ratchet.failures.kinds.kind import kind_of
-from ratchet.healing.episode import Counts
+from ratchet.healing.episode import RunnerCounts
 
 _MOST_DEPTH = 4
 _MOST_STARTS = 100  # places tried as the beginning of a JSON text of many lines
@@ -104,7 +104,7 @@ def _of_go(events: Sequence[Mapping[str, object]]) -> Said:
     tests = [action for (_, test), action in ended.items() if test]
     packages = [action for (_, test), action in ended.items() if not test]
     said = of_counts(
-        Counts(passed=tests.count("pass"), failed=tests.count("fail"), skipped=tests.count("skip")),
+        RunnerCounts(passed=tests.count("pass"), failed=tests.count("fail"), skipped=tests.count("skip")),
     )
     broken = "fail" in packages and said.score in (None, 1.0)
     return judged(False, "a package failed without a test that did") if broken else said
@@ -129,7 +129,7 @@ def _of_list(values: Sequence[object], depth: int = 0) -> Said:
     if not said or not all(each.judged and each.score is not None for each in said):
         return unread(json.dumps(values, ensure_ascii=False)) if values else Said(score=None, reason="no test was run")
     passed = sum(each.score == 1.0 for each in said)
-    return of_counts(Counts(passed=passed, failed=len(said) - passed))
+    return of_counts(RunnerCounts(passed=passed, failed=len(said) - passed))
 
 
 def of_table(table: Mapping[str, object], depth: int = 0) -> Said:
@@ -216,7 +216,7 @@ def _counted(named: Mapping[str, object], reason: str) -> Said | None:
     if passed is None:
         passed = max(0, (total or 0) - lost - skipped)
     lost = max(lost, (total or 0) - skipped - passed)
-    return of_counts(Counts(passed=passed, failed=lost, skipped=skipped))
+    return of_counts(RunnerCounts(passed=passed, failed=lost, skipped=skipped))
 
 
 def _verdict(named: Mapping[str, object], reason: str) -> Said | None:

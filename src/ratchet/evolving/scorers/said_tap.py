@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ratchet.evolving.scorers.said import Said, of_counts
-from ratchet.healing.episode import Counts
+from ratchet.healing.episode import RunnerCounts
 
 _PLAN = re.compile(r"^1\.\.(\d{1,7})(?: *#.*)?$", re.MULTILINE)
 _VERSION = re.compile(r"^TAP version \d", re.MULTILINE)
@@ -40,4 +40,4 @@ def read_tap(text: str) -> Said | None:
     planned = int(plan[1])
     missing = max(0, planned - len(tests))
     extra = max(0, len(tests) - planned)  # a plan that is not kept is a failure of the whole
-    return of_counts(Counts(passed=passed, failed=failed + missing + extra, skipped=skipped))
+    return of_counts(RunnerCounts(passed=passed, failed=failed + missing + extra, skipped=skipped))

@@ -76,7 +76,7 @@ class _Call:
 
 
 @dataclass(slots=True)
-class _Run:
+class _Repeat:
     """The same call, met again and again."""
 
     call: _Call
@@ -103,9 +103,9 @@ def loops(rows: Iterable[Row]) -> list[Row]:
     return [_derived(run) for thread in threads.values() for run in _runs(thread) if run.is_loop]
 
 
-def _runs(rows: Sequence[Row]) -> Iterator[_Run]:
+def _runs(rows: Sequence[Row]) -> Iterator[_Repeat]:
     """All runs of one thread, ended by a change, another result, a long pause, or the end."""
-    open_runs: list[_Run] = []
+    open_runs: list[_Repeat] = []
     seen: set[_Call] = set()  # since the last edit: what brought the same before is no news, but part of a round
     for row in rows:
         if _kind(row) in EXCUSED:
@@ -120,7 +120,7 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Run]:
             open_runs.remove(run)
             yield run
         if run is None or not again:
-            run = _Run(call)
+            run = _Repeat(call)
             open_runs.append(run)
             if len(open_runs) > _OPEN_RUNS:
                 yield open_runs.pop(0)
@@ -135,7 +135,7 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Run]:
     yield from open_runs
 
 
-def _goes_on(run: _Run, call: _Call, row: Row) -> bool:
+def _goes_on(run: _Repeat, call: _Call, row: Row) -> bool:
     return run.call.result == call.result and _when(row)[0] - _when(run.rows[-1])[0] <= PAUSE_S
 
 
@@ -204,7 +204,7 @@ def _without_remarks(asked: str) -> str:
     return json.dumps({name: value for name, value in fields.items() if name not in _REMARKS})
 
 
-def _derived(run: _Run) -> Row:
+def _derived(run: _Repeat) -> Row:
     first, last = run.rows[0], run.rows[-1]
     session, tool = text_in(first, "session"), text_in(first["step"], "tool")
     shown = " ".join(text_in(first["step"], "input").split())[:_SHOWN_CHARS]

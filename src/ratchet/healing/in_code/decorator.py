@@ -105,14 +105,14 @@ class Heal:
         """Return what heals one function; loads the machinery."""
         from ratchet.healing.episode import Budget
         from ratchet.healing.in_code.checking import accept_of
-        from ratchet.healing.in_code.healer import Healer, Plan
+        from ratchet.healing.in_code.healer import Healer, HealPlan
         from ratchet.healing.project_check import argv_of
 
         command = argv_of(self._check) if isinstance(self._check, str) else ()
         accept = accept_of(self._check) if callable(self._check) else None
         attempts, usd, seconds = self._limits
         budget = Budget(attempts=attempts, usd=usd, seconds=seconds)
-        plan = Plan(mode=self._mode, solver=self._solver, budget=budget, command=command, accept=accept)
+        plan = HealPlan(mode=self._mode, solver=self._solver, budget=budget, command=command, accept=accept)
         return Healer(function=function, plan=plan, runtime=self._runtime, stamp=stamp)
 
 

@@ -23,7 +23,7 @@ from ratchet.healing.book import Asked, Means
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.in_code import landing, versions
 from ratchet.healing.in_code.judge import Accept, RecordedCallJudge
-from ratchet.healing.in_code.recorded import FOLDER, SCRIPT, Call, Form, pickled
+from ratchet.healing.in_code.recorded import FOLDER, SCRIPT, Form, RecordedCall, pickled
 from ratchet.healing.in_code.source import code_of, definition, first_line, parsed, same_code
 from ratchet.healing.in_code.staging import Project, project_of, stage
 from ratchet.healing.job import Solved, SolveJob, Solver
@@ -42,7 +42,7 @@ _UNHEALABLE = {"dependency_missing": "a package is missing", "permission": "it m
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class HealPlan:
     """Plan for healing a function. `command` and `accept` are the two forms of a check."""
 
     mode: Mode
@@ -92,7 +92,7 @@ class Healer:
     when it was loaded."""
 
     function: FunctionType
-    plan: Plan
+    plan: HealPlan
     runtime: Callable[[], Runtime]
     stamp: tuple[int, int] | None
     generation: int = 0
@@ -183,8 +183,8 @@ class Healer:
         there = code_of(text, str(file), code.co_qualname, line, free=code.co_freevars)
         return loaded, there is None or not same_code(there, code)
 
-    def _call(self, failed: Failed, project: Project, loaded: _Loaded) -> Call:
-        return Call(
+    def _call(self, failed: Failed, project: Project, loaded: _Loaded) -> RecordedCall:
+        return RecordedCall(
             module=self.function.__module__,
             path=project.path,
             paths=project.paths,
@@ -204,7 +204,7 @@ class Healer:
         known: Classification,
         project: Project,
         loaded: _Loaded,
-        call: Call,
+        call: RecordedCall,
         judge: RecordedCallJudge,
         *,
         edited: bool,
@@ -215,7 +215,7 @@ class Healer:
         solver: Solver | None = None if isinstance(self.plan.solver, str) else self.plan.solver
         known_before = None if edited else self._known(runtime, wanted)
         if edited or known_before is not None:
-            solver = _Known(known_before or ())
+            solver = _KnownSolver(known_before or ())
         with tempfile.TemporaryDirectory(prefix="ratchet-") as place:
             source = Path(place) / "project"
             stage(project, loaded.content, call, source, whole=bool(self.plan.command))
@@ -260,7 +260,11 @@ class Healer:
 
         Raises Refused where that was tried in vain: nothing is paid for twice."""
         for held in _tried(runtime, asked):
-            if held.task.held_check != asked.held_check or held.asked != asked.solver or held.solver == _Known.name:
+            if (
+                held.task.held_check != asked.held_check
+                or held.asked != asked.solver
+                or held.solver == _KnownSolver.name
+            ):
                 continue
             if held.status == "passed":
                 return episodes.checkpoint(runtime.store, held.id, held.attempts[-1].n).changes
@@ -318,7 +322,7 @@ class Healer:
         self._undo = undo
         return True
 
-    def _version(self, before: bytes, after: bytes, line: int) -> versions.Version:
+    def _version(self, before: bytes, after: bytes, line: int) -> versions.CodeVersion:
         code = self.function.__code__
         old, new = versions.read(before), versions.read(after).text
         return versions.version_of(self.function, old, new, code.co_filename, code.co_qualname, line)
@@ -331,7 +335,7 @@ class Healer:
         return Locked(place, busy, wait_s=self.plan.budget.seconds, stopped=failed.cancelled)
 
 
-class _Known:
+class _KnownSolver:
     """Port `Solver` for what is known already: proposes it once."""
 
     name = "known"

@@ -15,9 +15,9 @@ from ratchet.errors import Refused
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
 from ratchet.healing.episode import Task, Verdict
-from ratchet.healing.in_code.recorded import Call, Told, told_in, value_of
+from ratchet.healing.in_code.recorded import RecordedCall, Told, told_in, value_of
 from ratchet.healing.in_code.refusals import objection
-from ratchet.healing.in_code.source import Text, grafted
+from ratchet.healing.in_code.source import SourceText, grafted
 from ratchet.healing.in_code.versions import read
 from ratchet.healing.job import Purse
 from ratchet.healing.judges.reaching import reaches
@@ -36,13 +36,15 @@ class RecordedCallJudge:
 
     name = "recorded call"
 
-    def __init__(self, call: Call, *, raised: Sequence[str], exact: str, accept: Accept | None, project: Path) -> None:
+    def __init__(
+        self, call: RecordedCall, *, raised: Sequence[str], exact: str, accept: Accept | None, project: Path
+    ) -> None:
         self._call = call
         self._raised = raised
         self._exact = exact
         self._accept = accept
         self._project = project
-        self._before: Text = read(call.before)
+        self._before: SourceText = read(call.before)
         self.handed_out = ""
         """A digest of what the stream had handed out when it failed."""
         self.resumable = False
@@ -152,7 +154,7 @@ def _unlike(how: str) -> Verdict:
     return Verdict(passed=False, score=0.0, reason=reason, refused=True)
 
 
-def _ended(text: str, like: Text) -> str:
+def _ended(text: str, like: SourceText) -> str:
     """The text with the line ends of another."""
     if like.newline == "\n" or "\r" in text:
         return text

@@ -43,7 +43,7 @@ _VALUE_TYPES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RecordedCall:
     """Everything needed to make a call again. `module` is the name that it has on the host, `path` its file relative to
     the project, `paths` folders of the project that modules are imported from; `line` is where the function begins."""
 
@@ -65,7 +65,7 @@ class Call:
         return pickle.dumps(fields, protocol=4)
 
     @classmethod
-    def loaded(cls, text: bytes) -> Call:
+    def loaded(cls, text: bytes) -> RecordedCall:
         """From our own file, written before anything else ran."""
         return cls(**pickle.loads(text))  # noqa: S301
 

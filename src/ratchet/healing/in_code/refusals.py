@@ -11,7 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ratchet.healing.in_code.source import Definition, Text, definition, outside, parsed
+from ratchet.healing.in_code.source import Definition, SourceText, definition, outside, parsed
 
 _PURE_NAMES = (
     "math cmath decimal fractions itertools functools operator collections re string json datetime time calendar"
@@ -37,7 +37,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def objection(before: Text, after: str, qualname: str, line: int, raised: Sequence[str]) -> str:
+def objection(before: SourceText, after: str, qualname: str, line: int, raised: Sequence[str]) -> str:
     """Why this new text of the file is refused, "" where it is not. `raised` are the names of the recorded exception's
     class and its bases."""
     try:

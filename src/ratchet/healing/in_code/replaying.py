@@ -22,7 +22,7 @@ from typing import NamedTuple, TextIO, cast
 
 from ratchet.healing.in_code import REPLAYING, versions
 from ratchet.healing.in_code.checking import accept_of
-from ratchet.healing.in_code.recorded import CALL, CLASS, ITSELF, MOST_ITEMS, Call, Told, told_line
+from ratchet.healing.in_code.recorded import CALL, CLASS, ITSELF, MOST_ITEMS, RecordedCall, Told, told_line
 from ratchet.healing.in_code.source import code_of
 
 SCRIPT_TEXT = """\
@@ -50,7 +50,7 @@ def main(script: str, options: list[str]) -> None:
     """Make the call; raises what it raises."""
     nonce = sys.stdin.readline().strip() if "--tell" in options else ""
     folder = Path(script).resolve().parent
-    call = Call.loaded((folder / CALL).read_bytes())
+    call = RecordedCall.loaded((folder / CALL).read_bytes())
     out = os.fdopen(os.dup(1), "w", encoding="ascii") if nonce else None
     seen = _Seen(call.taken)
     try:
@@ -68,7 +68,7 @@ def _tell(out: TextIO, line: str) -> None:
     print(f"\n{line}", file=out, flush=True)
 
 
-def _made(project: Path, call: Call, seen: _Seen, *, checked: bool) -> Told:
+def _made(project: Path, call: RecordedCall, seen: _Seen, *, checked: bool) -> Told:
     os.environ[REPLAYING] = "1"
     sys.path[:0] = [str(project / path) for path in call.paths]
     importlib.invalidate_caches()
@@ -94,7 +94,7 @@ def _made(project: Path, call: Call, seen: _Seen, *, checked: bool) -> Told:
 # -- the function ------------------------------------------------------------------------------------------------------
 
 
-def _module(project: Path, call: Call) -> ModuleType:
+def _module(project: Path, call: RecordedCall) -> ModuleType:
     """The function's module. Of a program that was started, only what it defines: it is not run again."""
     file = project / call.path
     if call.module != "__main__":
@@ -117,14 +117,16 @@ def _defines(node: ast.stmt) -> bool:
 
 
 def _built(
-    project: Path, call: Call, module: ModuleType, defaults: tuple[object, object], cells: dict[str, object]
+    project: Path, call: RecordedCall, module: ModuleType, defaults: tuple[object, object], cells: dict[str, object]
 ) -> FunctionType:
     """The function where nothing that is imported makes it: one within a function, or decorated elsewhere."""
     before, file = versions.read(call.before), project / call.path
     code = code_of(before.text, str(file), call.qualname, call.line, free=tuple(cells))
     assert code is not None
     plain = {name: None if value in (ITSELF, CLASS) else value for name, value in cells.items()}
-    old = versions.Version(code, cast("tuple[object, ...] | None", defaults[0]), cast("dict[str, object]", defaults[1]))
+    old = versions.CodeVersion(
+        code, cast("tuple[object, ...] | None", defaults[0]), cast("dict[str, object]", defaults[1])
+    )
     function = versions.made(old, module.__dict__, plain, call.qualname, itself="", class_=None)
     now = versions.read(file.read_bytes()).text
     version = versions.version_of(function, before, now, str(file), call.qualname, call.line)
@@ -168,7 +170,7 @@ class _Seen:
         return item
 
 
-def _result(call: Call, value: object, seen: _Seen) -> object:
+def _result(call: RecordedCall, value: object, seen: _Seen) -> object:
     """The value; of a stream the list of its items."""
     if call.form == "coroutine":
         return asyncio.run(_awaited(value))

@@ -19,7 +19,7 @@ _KINDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator: flags of 
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SourceText:
     """A source file as text, with everything that is needed to write it back byte for byte."""
 
     text: str
@@ -40,10 +40,10 @@ class Text:
         return text.encode(self.encoding)
 
 
-def decoded(content: bytes) -> Text:
+def decoded(content: bytes) -> SourceText:
     """A source file's text. Raises SyntaxError for an unknown encoding, UnicodeDecodeError."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-    return Text(content.decode(encoding), encoding)
+    return SourceText(content.decode(encoding), encoding)
 
 
 def parsed(text: str) -> ast.Module:
@@ -149,7 +149,7 @@ def outside(tree: ast.Module, node: Definition) -> str:
         node.body, node.args, node.decorator_list, node.returns = kept
 
 
-def grafted(before: Text, after: str, qualname: str, line: int) -> str:
+def grafted(before: SourceText, after: str, qualname: str, line: int) -> str:
     """The old text with the new version of one function in it: comments, docstring and line ends of the old one stay,
     and so does all that the change leaves as it was. Both texts must hold the function."""
     old_node = definition(parsed(before.text), qualname, line)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ratchet.errors import Refused
-from ratchet.healing.in_code.recorded import CALL, FOLDER, SCRIPT, Call
+from ratchet.healing.in_code.recorded import CALL, FOLDER, SCRIPT, RecordedCall
 from ratchet.healing.in_code.replaying import SCRIPT_TEXT
 from ratchet.sandbox.copyin import copy_in
 
@@ -49,7 +49,7 @@ def project_of(file: Path, module: str) -> Project:
     return Project(folder, real.relative_to(folder).as_posix(), marked=False)
 
 
-def stage(project: Project, content: bytes, call: Call, place: Path, *, whole: bool) -> None:
+def stage(project: Project, content: bytes, call: RecordedCall, place: Path, *, whole: bool) -> None:
     """Make the folder: the whole project where that is known to be one or a check needs it (`whole`), else the modules
     that this process has loaded from it. The function's file has `content`."""
     place.mkdir(parents=True, mode=0o755)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 
 from ratchet.errors import Refused
-from ratchet.healing.in_code.source import Text, code_of, decoded, definition, kind_flags, parsed
+from ratchet.healing.in_code.source import SourceText, code_of, decoded, definition, kind_flags, parsed
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class CodeVersion:
     """Code and defaults of a function."""
 
     code: CodeType
@@ -19,7 +19,9 @@ class Version:
     kwdefaults: dict[str, object] | None
 
 
-def version_of(function: FunctionType, before: Text, after: str, filename: str, qualname: str, line: int) -> Version:
+def version_of(
+    function: FunctionType, before: SourceText, after: str, filename: str, qualname: str, line: int
+) -> CodeVersion:
     """Match the function of `after` to one that was made of `before`. Raises Refused where it does not fit into one
     that is loaded."""
     free = function.__code__.co_freevars
@@ -34,15 +36,15 @@ def version_of(function: FunctionType, before: Text, after: str, filename: str, 
         raise Refused(f"it uses {', '.join(new)} of the function around it, which the loaded function does not hold")
     if kind_flags(code) != kind_flags(function.__code__):
         raise Refused(f"it makes {qualname} another kind of function")
-    return Version(code, *_defaults(function, before, after, qualname, line))
+    return CodeVersion(code, *_defaults(function, before, after, qualname, line))
 
 
-def held(function: FunctionType) -> Version:
+def held(function: FunctionType) -> CodeVersion:
     """The version that is in force."""
-    return Version(function.__code__, function.__defaults__, function.__kwdefaults__)
+    return CodeVersion(function.__code__, function.__defaults__, function.__kwdefaults__)
 
 
-def put(function: FunctionType, version: Version) -> None:
+def put(function: FunctionType, version: CodeVersion) -> None:
     """Bring a version into force, for everybody who holds the function. Calls under way end with the code that they
     began with."""
     function.__code__ = version.code
@@ -51,7 +53,7 @@ def put(function: FunctionType, version: Version) -> None:
 
 
 def made(
-    version: Version,
+    version: CodeVersion,
     module: dict[str, object],
     cells: dict[str, object],
     name: str,
@@ -74,7 +76,7 @@ def made(
 
 
 def _defaults(
-    function: FunctionType, before: Text, after: str, qualname: str, line: int
+    function: FunctionType, before: SourceText, after: str, qualname: str, line: int
 ) -> tuple[tuple[object, ...] | None, dict[str, object] | None]:
     """Defaults of the new version: the very objects of the old one where they are written as they were."""
     old, new = (_written(text, qualname, line) for text in (before.text, after))
@@ -110,7 +112,7 @@ def _written(text: str, qualname: str, line: int) -> tuple[dict[str, ast.expr], 
     )
 
 
-def read(content: bytes) -> Text:
+def read(content: bytes) -> SourceText:
     """A source file's text. Raises Refused."""
     try:
         return decoded(content)

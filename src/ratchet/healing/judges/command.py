@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ratchet.healing.episode import Counts, Task, Verdict
+from ratchet.healing.episode import RunnerCounts, Task, Verdict
 from ratchet.healing.job import Purse
 from ratchet.healing.judges.reaching import reaches
 from ratchet.healing.judges.verdicts import counted, failed, ran_nothing, text_of
@@ -69,7 +69,7 @@ class CommandJudge:
         return replace(verdict, reason=less, score=0.0) if less and not ran.killed and ran.exit_code == 0 else verdict
 
 
-def _asks_for_less(output: str, tests: Counts | None, first: Verdict | None) -> str:
+def _asks_for_less(output: str, tests: RunnerCounts | None, first: Verdict | None) -> str:
     """Why an exit code of 0 is not believed, "" where it is."""
     if ran_nothing(output):
         return "no test was run"

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from ratchet.healing.episode import Counts, Task, Verdict
+from ratchet.healing.episode import RunnerCounts, Task, Verdict
 from ratchet.healing.job import Purse
 from ratchet.healing.judges.protection import is_test
 from ratchet.healing.judges.reaching import reaches
@@ -203,7 +203,7 @@ class _Judged:
             duration_s=self.ran.wall_s,
         )
 
-    def _merged(self, graded: _Graded) -> tuple[dict[str, str], Counts]:
+    def _merged(self, graded: _Graded) -> tuple[dict[str, str], RunnerCounts]:
         """The outcome of each test: the one with the program apart where it passed so, else the other."""
         outcomes: dict[str, str] = {}
         if graded.together is not None:
@@ -219,7 +219,7 @@ class _Judged:
         bad = [name for name, said in outcomes.items() if said in ("failed", "error", "not run")]
         good = [name for name, said in outcomes.items() if said in ("passed", "xpassed")]
         skipped = [name for name, said in outcomes.items() if said in ("skipped", "xfailed")]
-        counts = Counts(
+        counts = RunnerCounts(
             passed=len(good),
             failed=len(bad),
             errors=len(errors),
@@ -230,7 +230,7 @@ class _Judged:
         )
         return outcomes, counts
 
-    def _objection(self, graded: _Graded, outcomes: dict[str, str], tests: Counts) -> str:
+    def _objection(self, graded: _Graded, outcomes: dict[str, str], tests: RunnerCounts) -> str:
         """Why this is no pass, "" where it is one."""
         for told in filter(None, (graded.apart, graded.together)):
             if told.strangers:
@@ -256,7 +256,7 @@ class _Judged:
         )
         return f"{off[0]} is skipped now" if off else ""
 
-    def _failed(self, output: str, reason: str, tests: Counts | None = None) -> Verdict:
+    def _failed(self, output: str, reason: str, tests: RunnerCounts | None = None) -> Verdict:
         verdict = failed(
             output or reason,
             exit_code=self.ran.exit_code or 1,

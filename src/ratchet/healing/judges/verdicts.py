@@ -8,7 +8,7 @@ from ratchet.failures.excerpt import error_lines
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import cap, redact
 from ratchet.failures.signature import sign, template_of
-from ratchet.healing.episode import Counts, Verdict
+from ratchet.healing.episode import RunnerCounts, Verdict
 from ratchet.sandbox.command import Ran
 
 OUTPUT_CHARS = 60_000
@@ -64,7 +64,7 @@ def failed(
     exit_code: int | None = None,
     killed: str = "",
     wall_s: float = 0.0,
-    tests: Counts | None = None,
+    tests: RunnerCounts | None = None,
     isolation: str = "",
     duration_s: float = 0.0,
 ) -> Verdict:
@@ -91,33 +91,33 @@ def failed(
     )
 
 
-def _score(tests: Counts | None) -> float:
+def _score(tests: RunnerCounts | None) -> float:
     if tests is None or not tests.total:
         return 0.0
     return min(0.99, tests.passed / tests.total)
 
 
-def counted(text: str) -> Counts | None:
+def counted(text: str) -> RunnerCounts | None:
     """Read how many tests a runner says that it ran; None where it says nothing of it."""
     if (parts := _PYTEST.findall(text)) or (parts := _MOCHA.findall(text)):
         said = " ".join(" ".join(part) if isinstance(part, tuple) else part for part in parts)
         said = said.replace("passing", "passed").replace("failing", "failed")
         found = {word.rstrip("s") if word == "errors" else word: int(n) for n, word in _PARTS.findall(said)}
-        return Counts(
+        return RunnerCounts(
             passed=found.get("passed", 0) + found.get("xpassed", 0),
             failed=found.get("failed", 0),
             errors=found.get("error", 0),
             skipped=found.get("skipped", 0) + found.get("xfailed", 0),
         )
     if ended := _GO.findall(text):
-        return Counts(passed=ended.count("PASS"), failed=ended.count("FAIL"), skipped=ended.count("SKIP"))
+        return RunnerCounts(passed=ended.count("PASS"), failed=ended.count("FAIL"), skipped=ended.count("SKIP"))
     for pattern, adds_up in _RAN:
         numbers = [int(number) for number in pattern.findall(text)]
         if numbers:
             total = sum(numbers) if adds_up else numbers[-1]
             bad = _failures(text)
-            return Counts(passed=max(0, total - bad), failed=min(bad, total))
-    return Counts() if _NOTHING.search(text) else None
+            return RunnerCounts(passed=max(0, total - bad), failed=min(bad, total))
+    return RunnerCounts() if _NOTHING.search(text) else None
 
 
 def _failures(text: str) -> int:

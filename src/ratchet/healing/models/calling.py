@@ -65,7 +65,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Completion:
     """Reply of a model. `usage` is None where the server did not count."""
 
     text: str
@@ -86,7 +86,7 @@ class CallFailed(Exception):  # noqa: N818  (data for the chain, turned into a M
         """The model may have worked on it: an answer was broken off, or never seen to its end."""
 
 
-def call(request: Request, *, timeout_s: float, cancelled: Callable[[], bool]) -> Said:
+def call(request: Request, *, timeout_s: float, cancelled: Callable[[], bool]) -> Completion:
     """Send it and wait for the whole answer, at most `timeout_s`. Raises CallFailed.
 
     The request lives in a thread of its own with its own event loop and connections, so that a caller with a loop may
@@ -102,7 +102,7 @@ def call(request: Request, *, timeout_s: float, cancelled: Callable[[], bool]) -
             run.stop()
             run.done.wait(_GRACE_S)
             break
-    if isinstance(run.outcome, Said):
+    if isinstance(run.outcome, Completion):
         return run.outcome
     if isinstance(run.outcome, Exception):
         raise run.outcome
@@ -116,13 +116,13 @@ class _Run:
 
     def __init__(self, request: Request, timeout_s: float) -> None:
         self.done = threading.Event()
-        self.outcome: Said | CallFailed | None = None
+        self.outcome: Completion | CallFailed | None = None
         self._request = request
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._stopped = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[Said] | None = None
+        self._task: asyncio.Task[Completion] | None = None
         self._sent = False
 
     def work(self) -> None:
@@ -142,7 +142,7 @@ class _Run:
             if self._loop is not None and self._task is not None and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(self._task.cancel)
 
-    async def _cancellable(self) -> Said:
+    async def _cancellable(self) -> Completion:
         with self._lock:
             if self._stopped:
                 raise asyncio.CancelledError
@@ -150,7 +150,7 @@ class _Run:
             self._task = asyncio.ensure_future(self._ask())
         return await self._task
 
-    async def _ask(self) -> Said:
+    async def _ask(self) -> Completion:
         request = self._request
         model = _model(request.model)
         async with model:
@@ -166,7 +166,7 @@ class _Run:
                 async for _event in events:
                     seen += 1
                     if seen % _LOOK_EVENTS == 0 and goes_in_circles(_text(events.get())):
-                        return Said(text=_text(events.get()), usage=None, ended="circles")
+                        return Completion(text=_text(events.get()), usage=None, ended="circles")
                 return _said(events.get())
 
 
@@ -230,7 +230,7 @@ def _text(response: ModelResponse) -> str:
     return "".join(part.content for part in response.parts if isinstance(part, messages.TextPart))
 
 
-def _said(response: ModelResponse) -> Said:
+def _said(response: ModelResponse) -> Completion:
     text = _text(response)
     refusal = (response.provider_details or {}).get("refusal")
     ended: Ended = ""
@@ -240,11 +240,11 @@ def _said(response: ModelResponse) -> Said:
         ended = response.finish_reason
     counted = response.usage
     if counted.unmeasured_requests or not counted.input_tokens:
-        return Said(text=text, usage=None, ended=ended)
+        return Completion(text=text, usage=None, ended=ended)
     usage = Usage(
         counted.input_tokens, counted.output_tokens, counted.cache_read_tokens or 0, counted.cache_write_tokens or 0
     )
-    return Said(text=text, usage=usage, ended=ended)
+    return Completion(text=text, usage=usage, ended=ended)
 
 
 def _failure(error: Exception, *, sent: bool) -> CallFailed:

@@ -13,10 +13,10 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.job import Purse
 from ratchet.healing.models.answers import Malformed, schema_of, tightened, value_of
-from ratchet.healing.models.calling import CallFailed, Request, Said, Speaker, call
+from ratchet.healing.models.calling import CallFailed, Completion, Request, Speaker, call
 from ratchet.healing.models.names import Named
 from ratchet.healing.models.prices import Pricing, Usage, own_prices, pricing_of
-from ratchet.healing.models.question import Answer, Question, Role
+from ratchet.healing.models.question import ModelAnswer, Question, Role
 from ratchet.records import Json
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Chain:
     def named(self, role: Role) -> str:
         return str(self._by_role[role][0])
 
-    def ask(self, question: Question[T], purse: Purse) -> Answer[T]:
+    def ask(self, question: Question[T], purse: Purse) -> ModelAnswer[T]:
         """See `asking.Model.ask`."""
         return _Asking(question, purse, self).answer(self._by_role[question.role])
 
@@ -99,7 +99,7 @@ class _Asking(Generic[T]):
         self._tokens = 0
         self._cost_usd = 0.0
 
-    def answer(self, models: Sequence[Named]) -> Answer[T]:
+    def answer(self, models: Sequence[Named]) -> ModelAnswer[T]:
         waiting_helps = False
         for model in models:
             try:
@@ -114,7 +114,7 @@ class _Asking(Generic[T]):
                 log.info("model.passed_over", extra={"model": str(model), "kind": failed.kind})
         raise ModelError(f"no model answered ({'; '.join(self._notes)})", retryable=waiting_helps)
 
-    def _of(self, model: Named) -> Answer[T]:
+    def _of(self, model: Named) -> ModelAnswer[T]:
         """The answer of one model; a malformed one is asked for once more, with what is wrong with it."""
         rules, text = self._texts()
         turns: list[tuple[Speaker, str]] = [("person", text)]
@@ -129,8 +129,8 @@ class _Asking(Generic[T]):
             value, kind, problem = self._read(said)
         return self._answered(model, value, kind, problem, said.text)
 
-    def _answered(self, model: Named, value: T | None, kind: str, problem: str, text: str) -> Answer[T]:
-        return Answer(
+    def _answered(self, model: Named, value: T | None, kind: str, problem: str, text: str) -> ModelAnswer[T]:
+        return ModelAnswer(
             value=value,
             kind=kind,
             problem=problem,
@@ -151,7 +151,7 @@ class _Asking(Generic[T]):
             rules += f"\n\nAnswer with one JSON object and nothing else, by this schema:\n{asked}"
         return redact(rules.strip()), redact(self._question.text)
 
-    def _read(self, said: Said) -> tuple[T | None, str, str]:
+    def _read(self, said: Completion) -> tuple[T | None, str, str]:
         """The value of an answer, or the kind of its fault and one line about it."""
         if said.ended in ("refusal", "content_filter"):
             told = " ".join(said.text.split())[:_MOST_NOTE]
@@ -168,7 +168,7 @@ class _Asking(Generic[T]):
             kind = "refusal" if "{" not in said.text and kind_of(said.text) == "refusal" else "malformed_output"
             return None, kind, str(fault)
 
-    def _said(self, model: Named, rules: str, turns: Sequence[tuple[Speaker, str]]) -> Said:
+    def _said(self, model: Named, rules: str, turns: Sequence[tuple[Speaker, str]]) -> Completion:
         """One answer of one model, waited for as long as it says "later". Raises CallFailed."""
         # Servers that speak for others' models bind by grammar; the providers' own interfaces refuse a length.
         schema: Mapping[str, Json] | None = self._schema
@@ -191,7 +191,7 @@ class _Asking(Generic[T]):
 
     def _paid(
         self, model: Named, rules: str, turns: Sequence[tuple[Speaker, str]], schema: Mapping[str, Json] | None
-    ) -> Said:
+    ) -> Completion:
         """One request: its most is reserved, then its cost is settled."""
         pricing, remark = self._chain.pricing(model)
         if remark and remark not in self._notes:

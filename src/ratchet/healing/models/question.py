@@ -35,7 +35,7 @@ class Question(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T]):
+class ModelAnswer(Generic[T]):
     """Answer of a model. A bad answer is data: `value` is None, and `kind` and `problem` say why."""
 
     value: T | None
@@ -62,7 +62,7 @@ class Model(Protocol):
     def named(self, role: Role) -> str:
         """Name the model that would be asked first, as `provider:name`."""
 
-    def ask(self, question: Question[T], purse: Purse) -> Answer[T]:
+    def ask(self, question: Question[T], purse: Purse) -> ModelAnswer[T]:
         """One answer, malformed ones asked for again once, failing models waited for or passed over.
 
         Every request is paid from the purse: its most is reserved before, its cost settled after. Raises Refused where

@@ -50,7 +50,7 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class AgentAccount:
     """Deeds of an agent, and its account of them: data. Secrets are taken out of the texts."""
 
     told: str
@@ -98,7 +98,7 @@ class CodingAgent:
         """Tell whether its words ask for a text, or its file, by name."""
         return any(f"{{{name}" in word for word in self._argv)
 
-    def run(self, errand: Errand) -> Account:
+    def run(self, errand: Errand) -> AgentAccount:
         """Run it once. A command that fails may have changed files all the same.
 
         Raises Refused where nobody would learn what it costs, where it cannot be started, and where the purse does not
@@ -146,11 +146,11 @@ class CodingAgent:
             stdin=errand.stdin.encode("utf-8", "replace"),
         )
 
-    def _account(self, ran: Ran, said: _Said) -> Account:
+    def _account(self, ran: Ran, said: _Said) -> AgentAccount:
         if ran.exit_code in _CANNOT_START and not ran.killed:
             raise Refused(f"`{self.name}` cannot be started in the sandbox: {said.last}; {_remedy(self.name)}")
         problem = f"{self.name} ended with {ran.exit_code}: {said.last}" if ran.exit_code else ""
-        return Account(
+        return AgentAccount(
             told=said.told,
             said=said.answer,
             problem=f"{self.name} was ended by its limit: {ran.killed}" if ran.killed else problem,

@@ -12,11 +12,11 @@ from ratchet.healing.episode import Attempt
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.protection import is_harness, is_test, matches, objection
 from ratchet.healing.models.prompts import Prompts
-from ratchet.healing.models.question import Answer, Model, Question
+from ratchet.healing.models.question import Model, ModelAnswer, Question
 from ratchet.healing.solvers import survey
 from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences
-from ratchet.healing.solvers.prompting import ROOMS, Material, Proposal, prompt, rewriting, short_file, telling
-from ratchet.healing.solvers.survey import Shown
+from ratchet.healing.solvers.prompting import ROOMS, EditProposal, Material, prompt, rewriting, short_file, telling
+from ratchet.healing.solvers.survey import ShownFile
 from ratchet.records import Json
 from ratchet.sandbox.command import FileChange
 
@@ -42,7 +42,7 @@ class Summary:
 class _Round:
     """One answer, as far as it came: changes that can be made, or what is wrong with it."""
 
-    answer: Answer[Proposal] | Answer[str]
+    answer: ModelAnswer[EditProposal] | ModelAnswer[str]
     cause: str = ""
     fix: str = ""
     edits: tuple[FileEdit, ...] = ()
@@ -73,7 +73,7 @@ class ModelSolver:
 
     def _rounds(
         self, job: SolveJob, order: Sequence[str], changeable: frozenset[str], summary: str
-    ) -> tuple[list[_Round], Sequence[Shown]]:
+    ) -> tuple[list[_Round], Sequence[ShownFile]]:
         """Ask until the edits can be made; a model whose window is too small is asked with less."""
         done: list[_Round] = []
         rooms = iter(ROOMS)
@@ -90,7 +90,9 @@ class ModelSolver:
                 break
         return done, files if done else ()
 
-    def _round(self, job: SolveJob, files: Sequence[Shown], room: int, summary: str, done: Sequence[_Round]) -> _Round:
+    def _round(
+        self, job: SolveJob, files: Sequence[ShownFile], room: int, summary: str, done: Sequence[_Round]
+    ) -> _Round:
         """Ask for edits, or for one short file as a whole."""
         named = [each.file for each in done[-1].edits] if done else []
         meant = short_file(files, named)
@@ -102,7 +104,7 @@ class ModelSolver:
         wrong = tuple(done[-1].wrong.split("\n")) if done else ()
         material = Material(job=job, files=files, room=room, summary=summary, objections=wrong)
         rules = self._prompts.text("repair")
-        answer = self._model.ask(_question(job, Proposal, rules, prompt(material), len(done)), job.purse)
+        answer = self._model.ask(_question(job, EditProposal, rules, prompt(material), len(done)), job.purse)
         return _edited(job, answer, files)
 
     def _summary(self, job: SolveJob) -> tuple[str, str]:
@@ -164,7 +166,7 @@ def _may_change(path: str, protected: Sequence[str]) -> bool:
     return not (is_test(path) or is_harness(path) or any(matches(path, glob) for glob in protected))
 
 
-def _edited(job: SolveJob, answer: Answer[Proposal], files: Sequence[Shown]) -> _Round:
+def _edited(job: SolveJob, answer: ModelAnswer[EditProposal], files: Sequence[ShownFile]) -> _Round:
     """An answer of edits; where it is none, whole files between its fences."""
     shown = {each.path: each.text for each in files if each.may_change}
     if answer.value is not None:
@@ -176,7 +178,7 @@ def _edited(job: SolveJob, answer: Answer[Proposal], files: Sequence[Shown]) -> 
     return _made(job, found, shown)
 
 
-def _rewritten(job: SolveJob, answer: Answer[str], meant: Shown) -> _Round:
+def _rewritten(job: SolveJob, answer: ModelAnswer[str], meant: ShownFile) -> _Round:
     """An answer that is one whole file, in a fence or as it stands."""
     text = answer.value or ""
     edits = in_fences(text, {meant.path: meant.text}, only=meant.path)
@@ -197,7 +199,7 @@ def _made(job: SolveJob, found: _Round, shown: Mapping[str, str]) -> _Round:
     return replace(found, changes=changes, fix=found.fix or "rewrote " + ", ".join(each.path for each in changes))
 
 
-def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[Shown]) -> Solved:
+def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[ShownFile]) -> Solved:
     """Write the last round's changes, and tell what was asked and answered."""
     if not done:
         return Solved(status="proposed", reason="cancelled before a model answered")

@@ -14,7 +14,7 @@ from ratchet.healing.episode import Attempt, Memo
 from ratchet.healing.job import SolveJob
 from ratchet.healing.models.quoting import output_excerpt, quoted
 from ratchet.healing.solvers.edits import FileEdit
-from ratchet.healing.solvers.survey import Shown
+from ratchet.healing.solvers.survey import ShownFile
 from ratchet.lessons.fence import fence
 from ratchet.records import Lesson, Row
 
@@ -30,7 +30,7 @@ _REWRITING_OUTPUT = 800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class EditProposal:
     """The answer that is asked for."""
 
     cause: str = ""
@@ -43,7 +43,7 @@ class Material:
     """Material of a prompt. `summary` stands for the check's output where a model has summarised it."""
 
     job: SolveJob
-    files: Sequence[Shown]
+    files: Sequence[ShownFile]
     room: int
     summary: str = ""
     objections: Sequence[str] = field(default_factory=tuple)
@@ -99,7 +99,7 @@ def _failure(material: Material) -> str:
     return f"# What fails\n{cap(verdict.reason, 300)}{cap(failed, 800)}\n{quoted(lines)}"
 
 
-def _file(shown: Shown) -> str:
+def _file(shown: ShownFile) -> str:
     marks = [] if shown.may_change else ["read-only"]
     marks += [] if shown.whole else ["in part"]
     marked = f" ({', '.join(marks)})" if marks else ""
@@ -132,7 +132,7 @@ def _tried(tried: Sequence[Attempt], room: int) -> str:
     return "# What was tried and did not pass: do something else\n" + "\n".join(said)
 
 
-def rewriting(job: SolveJob, file: Shown) -> str:
+def rewriting(job: SolveJob, file: ShownFile) -> str:
     """The question in its plainest form, for models that cannot answer with edits: one short file, to be written anew.
 
     Measured with a model of 0.5 billion parameters: asked this way it mended some of the shipped programs, asked for
@@ -146,7 +146,7 @@ def rewriting(job: SolveJob, file: Shown) -> str:
     ).lstrip()
 
 
-def short_file(files: Sequence[Shown], named: Sequence[str]) -> Shown | None:
+def short_file(files: Sequence[ShownFile], named: Sequence[str]) -> ShownFile | None:
     """The file that is most likely meant, where it is short: one that the last answer named, else the first."""
     short = [each for each in files if each.may_change and each.whole and len(each.text) <= _SHORT_FILE]
     return next((each for each in short if each.path in named), short[0] if short else None)
@@ -159,7 +159,7 @@ def _objections(objections: Sequence[str]) -> str:
     return f"# Your last answer could not be used\n{told}\nAnswer again with edits that can be made."
 
 
-def _changeable(files: Sequence[Shown]) -> str:
+def _changeable(files: Sequence[ShownFile]) -> str:
     """Last, where a small model still sees it: which of the files the answer is about."""
     names = [each.path for each in files if each.may_change][:_NAMED]
     return f"You may change: {', '.join(names)}" if names else ""

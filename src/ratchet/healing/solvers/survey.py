@@ -33,7 +33,7 @@ _AROUND = 40  # lines shown on either side of one that the failure names
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFile:
     """One file as it is shown: all of it, or its lines around those that the failure names."""
 
     path: str
@@ -82,10 +82,10 @@ def ranked(paths: Sequence[str], texts: Sequence[str], read: dict[str, str]) -> 
 
 def shown(
     workspace: Workspace, order: Sequence[str], output: str, room: int, *, may_change: frozenset[str]
-) -> list[Shown]:
+) -> list[ShownFile]:
     """Files in the order given, as many as fit into `room` characters; a file that does not fit whole is shown around
     the lines that `output` names. What may not be changed gets at most a third of the room."""
-    found: list[Shown] = []
+    found: list[ShownFile] = []
     left, left_fixed = room, room // 3
     for path in order:
         text = text_of(workspace, path)
@@ -96,7 +96,7 @@ def shown(
         piece = text if len(text) <= space else _around(text, _lines_named(output, path), space)
         if len(piece) < min(_LEAST_PIECE, len(text)):
             continue
-        found.append(Shown(path, piece, len(piece) == len(text), changeable))
+        found.append(ShownFile(path, piece, len(piece) == len(text), changeable))
         left -= len(piece)
         left_fixed -= 0 if changeable else len(piece)
     return found

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias, cast
 
-from ratchet.improving.calls.limits import Limits
+from ratchet.improving.calls.limits import CallLimits
 from ratchet.improving.calls.streams import Rest
 from ratchet.improving.calls.threads import in_thread, too_long
 from ratchet.improving.calls.tries import Again, Tries
@@ -42,13 +42,13 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class CallGuard:
     """State shared by all guarded calls of one agent in this process."""
 
     agent: str
     values: Callable[[], Mapping[str, object]]
     trying: Callable[..., AbstractContextManager[None]]
-    limits: Limits = field(default_factory=Limits)
+    limits: CallLimits = field(default_factory=CallLimits)
     timing: Timing = field(default_factory=Timing)
 
 
@@ -76,11 +76,11 @@ class Options:
     """Begun with each call."""
 
 
-def guarded(guard: Guard, function: Callable[..., object], options: Options) -> Callable[..., object]:
+def guarded(guard: CallGuard, function: Callable[..., object], options: Options) -> Callable[..., object]:
     """The function, of the same kind, made as the live settings say."""
 
-    def begun(args: tuple[object, ...], kwargs: dict[str, object]) -> Call:
-        return Call(guard, function, options, args, kwargs)
+    def begun(args: tuple[object, ...], kwargs: dict[str, object]) -> GuardedCall:
+        return GuardedCall(guard, function, options, args, kwargs)
 
     called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
     if _is(inspect.isasyncgenfunction, function, called):
@@ -96,21 +96,21 @@ def _is(test: Callable[[object], bool], *candidates: object) -> bool:
     return any(test(candidate) for candidate in candidates)
 
 
-def _coroutine(begun: Callable[..., Call]) -> Callable[..., object]:
+def _coroutine(begun: Callable[..., GuardedCall]) -> Callable[..., object]:
     async def run(*args: object, **kwargs: object) -> object:
         return await begun(args, kwargs).run_async()
 
     return run
 
 
-def _generator(begun: Callable[..., Call]) -> Callable[..., object]:
+def _generator(begun: Callable[..., GuardedCall]) -> Callable[..., object]:
     def run(*args: object, **kwargs: object) -> Generator[object, object, object]:
         return (yield from begun(args, kwargs).stream())
 
     return run
 
 
-def _async_generator(begun: Callable[..., Call]) -> Callable[..., object]:
+def _async_generator(begun: Callable[..., GuardedCall]) -> Callable[..., object]:
     async def run(*args: object, **kwargs: object) -> AsyncGenerator[object, object]:
         call = begun(args, kwargs)
         opened = await call.opened_async()
@@ -135,12 +135,12 @@ def _async_generator(begun: Callable[..., Call]) -> Callable[..., object]:
     return run
 
 
-class Call:
+class GuardedCall:
     """One guarded call under way."""
 
     def __init__(
         self,
-        guard: Guard,
+        guard: CallGuard,
         function: Callable[..., object],
         options: Options,
         args: tuple[object, ...],

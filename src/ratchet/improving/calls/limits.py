@@ -95,7 +95,7 @@ def _done(turn: asyncio.Future[None]) -> None:
         turn.set_result(None)
 
 
-class Pace:
+class CallPace:
     """Starts per minute, as a token bucket that holds one second's worth and at least one."""
 
     def __init__(self) -> None:
@@ -120,9 +120,9 @@ class Pace:
         return max(0.0, due - slack_s - now)
 
 
-class Limits:
+class CallLimits:
     """Limits shared by all calls of one agent in this process, through whichever handle they are made."""
 
     def __init__(self) -> None:
         self.slots = Slots()
-        self.pace = Pace()
+        self.pace = CallPace()

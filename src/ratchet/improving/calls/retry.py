@@ -17,7 +17,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
 from ratchet.errors import RatchetError, UsageError
-from ratchet.improving.calls.guarded import Guard, Options, guarded
+from ratchet.improving.calls.guarded import CallGuard, Options, guarded
 from ratchet.improving.calls.tries import Again
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Retry:
         if not callable(function):
             raise UsageError(f"retry decorates functions, not {type(function).__name__}")
         name = getattr(function, "__qualname__", type(function).__name__)
-        guard = Guard(agent=name, values=lambda: self._values, trying=lambda **_values: nullcontext())
+        guard = CallGuard(agent=name, values=lambda: self._values, trying=lambda **_values: nullcontext())
         takes = self.recalls and _takes_lessons(function)
         options = Options(idempotent=self.idempotent, course=lambda: _Course(self, guard, takes_lessons=takes))
         return cast("Function", functools.wraps(function)(guarded(guard, function, options)))
@@ -114,7 +114,7 @@ class Retry:
 class _Course:
     """The tries of one call: what they may still use, and what is remembered of their failures."""
 
-    def __init__(self, retry: Retry, guard: Guard, *, takes_lessons: bool) -> None:
+    def __init__(self, retry: Retry, guard: CallGuard, *, takes_lessons: bool) -> None:
         self._retry = retry
         self._guard = guard
         self._takes_lessons = takes_lessons

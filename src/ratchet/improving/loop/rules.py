@@ -20,7 +20,7 @@ SAFE = frozenset(("retry_logic", "routing_config", "threshold_tuning"))
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class KnobStep:
     """Move of one knob: a number times `times` plus `plus`, within its bounds; a choice to its next option."""
 
     knob: str
@@ -47,7 +47,7 @@ class Rule:
 
     fix: str
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[KnobStep, ...]
     trade: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -55,21 +55,25 @@ _SLOWER = {"latency": 3.0}
 _MORE_RETRIES = Rule(
     "retry_logic",
     "retry more often, with longer pauses",
-    (Step("max_retries", plus=2), Step("backoff_s", times=2)),
+    (KnobStep("max_retries", plus=2), KnobStep("backoff_s", times=2)),
     _SLOWER,
 )
-_FEWER_AT_ONCE = Rule("threshold_tuning", "run fewer calls at once", (Step("concurrency", times=0.5),), _SLOWER)
-_SLOWER_PACE = Rule("threshold_tuning", "start fewer calls a minute", (Step("calls_per_minute", times=0.7),), _SLOWER)
-_LONGER_TIMEOUT = Rule("threshold_tuning", "allow a call more time", (Step("timeout_s", times=1.5),), {"latency": 2.0})
+_FEWER_AT_ONCE = Rule("threshold_tuning", "run fewer calls at once", (KnobStep("concurrency", times=0.5),), _SLOWER)
+_SLOWER_PACE = Rule(
+    "threshold_tuning", "start fewer calls a minute", (KnobStep("calls_per_minute", times=0.7),), _SLOWER
+)
+_LONGER_TIMEOUT = Rule(
+    "threshold_tuning", "allow a call more time", (KnobStep("timeout_s", times=1.5),), {"latency": 2.0}
+)
 _FALLBACK = Rule(
-    "routing_config", "fall back to other models", (Step("fallback_models"),), {"latency": 2.0, "cost": 2.0}
+    "routing_config", "fall back to other models", (KnobStep("fallback_models"),), {"latency": 2.0, "cost": 2.0}
 )
-_OTHER_MODEL = Rule("routing_config", "use another model", (Step("model"),), {"cost": 2.0})
+_OTHER_MODEL = Rule("routing_config", "use another model", (KnobStep("model"),), {"cost": 2.0})
 _EMPTY_RETRY = Rule(
-    "retry_logic", "ask again after an empty answer", (Step("empty_retries", plus=1),), {"latency": 2.0}
+    "retry_logic", "ask again after an empty answer", (KnobStep("empty_retries", plus=1),), {"latency": 2.0}
 )
-_TRIM = Rule("context_trimming", "shorten what does not fit the model's context", (Step("max_trims", plus=1),))
-_OTHER_PROMPT = Rule("prompt", "use the next prompt", (Step("prompt"),))
+_TRIM = Rule("context_trimming", "shorten what does not fit the model's context", (KnobStep("max_trims", plus=1),))
+_OTHER_PROMPT = Rule("prompt", "use the next prompt", (KnobStep("prompt"),))
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "rate_limit": (_MORE_RETRIES, _FEWER_AT_ONCE, _SLOWER_PACE, _FALLBACK),

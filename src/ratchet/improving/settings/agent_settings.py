@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
 from ratchet.errors import UsageError
-from ratchet.improving.calls.guarded import Guard, Options, Timing, Trim, guarded
+from ratchet.improving.calls.guarded import CallGuard, Options, Timing, Trim, guarded
 from ratchet.improving.settings.builtin import check_builtin
 from ratchet.improving.settings.knob import Knob, declared
 from ratchet.improving.settings.live import Live
@@ -103,7 +103,7 @@ class AgentSettings:
         self._store = store
         self._enclosing = enclosing
         self._ready: dict[tuple[int, float], tuple[Version, Values]] = {}
-        self._guard = Guard(
+        self._guard = CallGuard(
             agent=agent,
             values=self.current,
             trying=self.trying,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ratchet.errors import RatchetError
-from ratchet.improving.calls.limits import Limits
+from ratchet.improving.calls.limits import CallLimits
 from ratchet.improving.settings.versions import StoredSettings
 from ratchet.ports import Arms
 from ratchet.records import Version
@@ -42,7 +42,7 @@ class Live:
         self._stored: dict[str, Callable[[], StoredSettings]] = {}
         self._parents: dict[str, Version] = {}
         self._declared: set[str] = set()
-        self._limits: dict[str, Limits] = {}
+        self._limits: dict[str, CallLimits] = {}
         self._lock = threading.Lock()
         self._faulty = False
 
@@ -69,9 +69,9 @@ class Live:
             log.exception("settings.arm_failed", extra={"target": target})
             return None
 
-    def limits(self, target: str) -> Limits:
+    def limits(self, target: str) -> CallLimits:
         """The limits that all handles of one agent share."""
-        return self._limits.setdefault(target, Limits())
+        return self._limits.setdefault(target, CallLimits())
 
     def refresh(self, target: str | None = None) -> None:
         """Read again what is in force (of one target, or of all that were asked about). Never raises."""

@@ -16,7 +16,7 @@ from ratchet import ids
 from ratchet.gate import trial as trialgate
 from ratchet.gate.arms import RankBet
 from ratchet.gate.before_after import BeforeAfter
-from ratchet.gate.effects import Counts, measure, tally
+from ratchet.gate.effects import LessonCounts, measure, tally
 from ratchet.gate.switchback import BLOCK_CALLS, BLOCK_S
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.trials.arms import CHANNEL
@@ -116,7 +116,7 @@ def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
     bets = _Bets(store, trial)
     new = [row for row in bets.blocks if row.get("arm") == "new"]
     old = [row for row in bets.blocks if row.get("arm") != "new"]
-    tallies: dict[float, Counts] = tally(
+    tallies: dict[float, LessonCounts] = tally(
         (SHARE, row.get("arm") == "new", ids.toss(trial.salt, trial.id, str(row["unit"]), "score", share=_score(row)))
         for row in bets.blocks
     )

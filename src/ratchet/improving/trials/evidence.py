@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 
-from ratchet.gate.effects import Counts, Effect, measure
-from ratchet.gate.trial import Plan, TrialGate, Verdict
+from ratchet.gate.effects import Effect, LessonCounts, measure
+from ratchet.gate.trial import TrialGate, TrialPlan, Verdict
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.ports import Store, Where
 from ratchet.records import Json, Metric, Row, Trial
@@ -62,11 +62,11 @@ class Evidence:
     """How it came about: units, and the evidence against and toward after them, at about a hundred places."""
 
 
-def plan_of(trial: Trial) -> Plan:
+def plan_of(trial: Trial) -> TrialPlan:
     """Return what the gate was told when the trial opened."""
     change = trial.change
     trade: dict[Metric, float] = {name: factor for name, factor in change.trade.items() if name in _RANKED}  # type: ignore[misc]
-    return Plan(
+    return TrialPlan(
         deadline_s=trial.deadline_s,
         metrics=trial.metrics,
         purpose=change.metric,
@@ -117,7 +117,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
         threshold=1 / trial.alpha,
         metrics={name: said[name] for name in trial.metrics},
         verdict=gate.verdict(age_s=age_s),
-        effect=measure({key: Counts(*c) for key, c in tallies.items()}),
+        effect=measure({key: LessonCounts(*c) for key, c in tallies.items()}),
         curve=tuple(curve),
     )
 

@@ -19,7 +19,7 @@ from ratchet.gate import trial as trialgate
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.trials import blocks
 from ratchet.improving.trials.evidence import Evidence, count, evidence
-from ratchet.improving.trials.planning import ALPHA, Asked, plan, release, take_lease
+from ratchet.improving.trials.planning import ALPHA, TrialRequest, plan, release, take_lease
 from ratchet.improving.trials.publishing import publish
 from ratchet.improving.trials.trials import OPEN, row_of, trial, trials, write
 from ratchet.ports import Store, Target
@@ -63,7 +63,7 @@ class Guard:
         another trial holds the target or its budget for neutral changes is spent; UsageError for a value that the
         target does not take; BackendError when the target cannot be changed, which leaves it as it was.
         """
-        asked = Asked(mode=mode, unit=unit, deadline_s=deadline_s, alpha=alpha, ramp=ramp)
+        asked = TrialRequest(mode=mode, unit=unit, deadline_s=deadline_s, alpha=alpha, ramp=ramp)
         planned = plan(self._store, change, asked, self._target_of, now=now)
         with self._store.transaction():
             take_lease(self._store, planned)

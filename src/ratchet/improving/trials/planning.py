@@ -24,7 +24,7 @@ _SETTINGS = "settings:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TrialRequest:
     """Choices of whoever opens a trial; None is derived."""
 
     mode: TrialMode | None = None
@@ -34,7 +34,7 @@ class Asked:
     ramp: bool = True
 
 
-def plan(store: Store, change: Change, asked: Asked, target_of: Callable[[str], Target], *, now: float) -> Trial:
+def plan(store: Store, change: Change, asked: TrialRequest, target_of: Callable[[str], Target], *, now: float) -> Trial:
     """The trial of a change, not written yet. Raises Refused, UsageError, NotFound, BackendError."""
     refuse_second(store, change.target)
     _refuse_overspent(store, change, now)

@@ -71,7 +71,7 @@ class Piece:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class ToolCall:
     """One call. Times are Unix seconds; `message` is the failure's redacted text, "" of a success."""
 
     id: str
@@ -163,7 +163,7 @@ class Call:
         return any(piece.noise == 1 and any(same_path(word, path) for word in piece.operands) for piece in self.pieces)
 
 
-def calls_of(rows: Iterable[Row]) -> list[Call]:
+def calls_of(rows: Iterable[Row]) -> list[ToolCall]:
     """The calls of tools among `rows`, ordered by (started_at, id); rows without a step are left out."""
     found = [_call_of(row) for row in rows if isinstance(row.get("step"), dict)]
     found = [call for call in found if call.kind != "loop_detected"]  # an analysis of calls, not one of them
@@ -171,7 +171,7 @@ def calls_of(rows: Iterable[Row]) -> list[Call]:
     return found
 
 
-def _call_of(row: Row) -> Call:
+def _call_of(row: Row) -> ToolCall:
     step = cast(Row, row["step"])
     held = row.get("failure")
     failure: Row = held if isinstance(held, dict) else {}
@@ -184,7 +184,7 @@ def _call_of(row: Row) -> Call:
         value = row.get(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
-    return Call(
+    return ToolCall(
         id=said(row, "id"),
         session=said(row, "session"),
         thread=said(row, "thread"),

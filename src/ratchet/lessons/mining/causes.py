@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from ratchet.failures import programs
-from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.generalise import bindings, generalise
 from ratchet.lessons.mining.remedy import PLACE, Remedy
 
@@ -44,7 +44,9 @@ _MISSING_FIRST = re.compile(r"(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not fou
 _NEVER_DROPPED_FOR = re.compile(r"no-?config|no-?verify|force|skip|ignore|insecure|unsafe|allow|disable", re.IGNORECASE)
 
 
-def named_cause(failed: Call, worked: Call, between: Sequence[Call], piece: Piece, *, root: str) -> Remedy | None:
+def named_cause(
+    failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece, *, root: str
+) -> Remedy | None:
     """The remedy that a cause named by the error makes; None where none is. `root` is the folder in which the session
     began."""
     return (
@@ -57,13 +59,13 @@ def named_cause(failed: Call, worked: Call, between: Sequence[Call], piece: Piec
     )
 
 
-def missing_program(call: Call) -> str:
+def missing_program(call: ToolCall) -> str:
     """The program that the failing shell could not find, "" when that is not what failed."""
     found = _MISSING_LAST.search(call.message[:2000]) or _MISSING_FIRST.search(call.message[:2000])
     return found[1].rstrip(":,.") if found else ""
 
 
-def unresolved(failed: Call) -> Remedy | None:
+def unresolved(failed: ToolCall) -> Remedy | None:
     """What a failure that nothing followed may yet teach, if it comes again: a flag that the error blames, a tool of
     another server that never works."""
     if failed.shell:
@@ -84,7 +86,7 @@ def unresolved(failed: Call) -> Remedy | None:
     return None
 
 
-def _printed_usage(call: Call) -> bool:
+def _printed_usage(call: ToolCall) -> bool:
     return _USAGE.match(call.message.removeprefix("Exit code 129").lstrip()) is not None
 
 
@@ -93,7 +95,7 @@ def _only_flag(piece: Piece) -> list[str]:
     return names if len(names) == 1 else []
 
 
-def _place(failed: Call, worked: Call, piece: Piece, *, root: str) -> Remedy | None:
+def _place(failed: ToolCall, worked: ToolCall, piece: Piece, *, root: str) -> Remedy | None:
     """The shell stood in another folder than the project's: its last `cd` had left it there."""
     if not _NOT_THERE.search(failed.message):
         return None
@@ -118,7 +120,7 @@ def _relative(piece: Piece) -> bool:
     return not paths or any(word[:1] not in "/~" and "://" not in word for word in paths)
 
 
-def _made(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> Remedy | None:
+def _made(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> Remedy | None:
     """What the error misses was made by a step between."""
     missed = missing_paths(failed)
     if not missed:
@@ -146,7 +148,7 @@ _TIDIES = frozenset(
 )
 
 
-def missing_paths(call: Call) -> list[str]:
+def missing_paths(call: ToolCall) -> list[str]:
     """The paths that the error says are not there, longest first."""
     found: list[str] = []
     for line in call.message[:4000].split("\n"):
@@ -174,7 +176,7 @@ def makes(piece: Piece, path: str) -> bool:
     ) or any(word.partition("=")[0] in outputs and word.endswith("=" + target) for word in words)
 
 
-def blamed_flags(call: Call) -> list[str]:
+def blamed_flags(call: ToolCall) -> list[str]:
     """The options of the failed command that its error does not know."""
     message = call.message[:4000]
     usage = _USAGE.search(message)
@@ -195,7 +197,7 @@ def blamed_flags(call: Call) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _blamed(failed: Call, piece: Piece) -> Remedy | None:
+def _blamed(failed: ToolCall, piece: Piece) -> Remedy | None:
     """The flag that the error does not know is gone from the command that works."""
     was = next((each for each in failed.pieces if each.head == piece.head), failed.piece)
     if was is None or was.head != piece.head:
@@ -222,7 +224,7 @@ def _names(words: Sequence[str]) -> list[str]:
     return [word.partition("=")[0] for word in words if word[:1] == "-" and len(word) > 1]
 
 
-def _through(failed: Call, piece: Piece) -> Remedy | None:
+def _through(failed: ToolCall, piece: Piece) -> Remedy | None:
     """A program that is not there as such is run through another one: `uv run`, `mise exec --`, `npx`, `python -m`."""
     missing = missing_program(failed)
     if not missing:
@@ -244,7 +246,7 @@ def _through(failed: Call, piece: Piece) -> Remedy | None:
     return Remedy(rule="through", text=text, do=piece.exact, reusable=True, form=f"through {missing} {prefix}")
 
 
-def _wrapped(failed: Call, piece: Piece) -> Remedy | None:
+def _wrapped(failed: ToolCall, piece: Piece) -> Remedy | None:
     """The same words behind a runner that brings what was missing: `uv run pytest` for `pytest`."""
     was = next((each for each in failed.pieces if each.words == piece.words), None)
     if was is None or was.raw == piece.raw or failed.kind not in _BROUGHT_BY_RUNNERS:
@@ -268,7 +270,7 @@ _BROUGHT_BY_RUNNERS = frozenset(
 _NO_RUNNERS = frozenset(("sudo", "doas", "timeout", "time", "nice", "nohup", "env", "xargs"))
 
 
-def _waited(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> Remedy | None:
+def _waited(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> Remedy | None:
     """The same command worked after a wait, of a failure that passes with time."""
     was = failed.piece
     if was is None or was.plain != piece.plain or not _PASSES_WITH_TIME.search(failed.message):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ratchet.failures.diagnostics import Diagnostic, diagnostics
-from ratchet.lessons.mining.calls import Call
+from ratchet.lessons.mining.calls import ToolCall
 from ratchet.lessons.mining.hunks import Hunk, defined, features, hunks_of, points, words_of
 
 WINDOW_CALLS = 40  # later is another matter
@@ -32,8 +32,8 @@ class Ended:
     edit in vain, after which it stood there still. `end` is the run that showed so."""
 
     found: Diagnostic
-    failed: Call
-    end: Call
+    failed: ToolCall
+    end: ToolCall
     hunk: Hunk | None
     forms: frozenset[str]
     fixed: bool
@@ -43,7 +43,7 @@ class Ended:
 @dataclass(slots=True)
 class _Open:
     found: Diagnostic
-    failed: Call
+    failed: ToolCall
     first: int
     last: int  # where it was seen last
     words: frozenset[str]
@@ -51,7 +51,7 @@ class _Open:
     tried: list[Hunk] = field(default_factory=list)
 
 
-def classes(call: Call) -> frozenset[str]:
+def classes(call: ToolCall) -> frozenset[str]:
     """What kinds of check a shell call runs: lint, test, build."""
     found = set()
     for piece in call.pieces:
@@ -63,11 +63,11 @@ def classes(call: Call) -> frozenset[str]:
     return frozenset(found)
 
 
-def ended(calls: Sequence[Call]) -> list[Ended]:
+def ended(calls: Sequence[ToolCall]) -> list[Ended]:
     """The ends of the findings in one thread's calls, in order; those that nobody saw end are left out."""
     waiting: dict[tuple[str, str, str], _Open] = {}
     found: list[Ended] = []
-    edits: list[tuple[int, Call]] = []
+    edits: list[tuple[int, ToolCall]] = []
     for at, call in enumerate(calls):
         if call.writes or call.patches:
             if call.ok:
@@ -96,7 +96,7 @@ def ended(calls: Sequence[Call]) -> list[Ended]:
     return found
 
 
-def _extracted(hunk: Hunk, edits: Sequence[Call]) -> bool:
+def _extracted(hunk: Hunk, edits: Sequence[ToolCall]) -> bool:
     """Whether what a hunk calls now was made a function by the same edits."""
     made: set[str] = set()
     for edit in edits:
@@ -113,7 +113,7 @@ def _ident(found: Diagnostic) -> tuple[str, str, str]:
     return found.key, found.name, _DIGITS.sub("#", f"{found.message}\n{found.source}")
 
 
-def _wanted(found: Diagnostic, edits: Sequence[tuple[int, Call]], at: int) -> bool:
+def _wanted(found: Diagnostic, edits: Sequence[tuple[int, ToolCall]], at: int) -> bool:
     """Whether a failure is a test's that was written just before: it is to fail."""
     if found.key[:2] not in ("t:", "c:") or "test" not in found.name.lower():
         return False
@@ -121,7 +121,7 @@ def _wanted(found: Diagnostic, edits: Sequence[tuple[int, Call]], at: int) -> bo
     return any(call.target.endswith("/" + found.name) or call.target == found.name for call in recent)
 
 
-def _tells(call: Call, kinds: frozenset[str], one: _Open, *, compiled: bool) -> bool:
+def _tells(call: ToolCall, kinds: frozenset[str], one: _Open, *, compiled: bool) -> bool:
     """Whether a run that does not show a finding says by that that it is gone."""
     key = one.found.key
     if key[:2] == "c:" or one.found.tool in ("tsc", "rustc", "gcc"):
@@ -139,7 +139,7 @@ def _tells(call: Call, kinds: frozenset[str], one: _Open, *, compiled: bool) -> 
     return True
 
 
-def _vain(one: _Open, call: Call, edits: Sequence[tuple[int, Call]], at: int) -> list[Ended]:
+def _vain(one: _Open, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: int) -> list[Ended]:
     """The edit after which a finding stood there still."""
     hunk = _cause(one, [edit for when, edit in edits if one.last < when < at])
     if hunk is None:
@@ -147,7 +147,7 @@ def _vain(one: _Open, call: Call, edits: Sequence[tuple[int, Call]], at: int) ->
     return [Ended(one.found, one.failed, call, hunk, _features(hunk, one), False, one.tries)]
 
 
-def _end(one: _Open, call: Call, edits: Sequence[tuple[int, Call]], at: int) -> Ended:
+def _end(one: _Open, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: int) -> Ended:
     since = [edit for when, edit in edits if one.last < when < at]
     hunk = _cause(one, since)
     forms = _features(hunk, one) if hunk is not None else frozenset()
@@ -160,7 +160,7 @@ def _features(hunk: Hunk, one: _Open) -> frozenset[str]:
     return features(hunk, f"{one.found.message}\n{one.found.source}")
 
 
-def _cause(one: _Open, edits: Sequence[Call]) -> Hunk | None:
+def _cause(one: _Open, edits: Sequence[ToolCall]) -> Hunk | None:
     """The hunk that most speaks for, the first one of equals."""
     best, score = None, 0
     unplaced: list[Hunk] = []

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.generalise import without_prose
 
 _FORM_CHARS = 160
@@ -32,7 +32,7 @@ class Run:
     last_refused: float = 0.0
 
 
-def runs(calls: Iterable[Call]) -> list[Run]:
+def runs(calls: Iterable[ToolCall]) -> list[Run]:
     """What a session ran, each form once. Of a chain that failed nobody knows which part did: only the one that it was
     for counts as failed."""
     held: dict[tuple[str, str], Run] = {}
@@ -51,7 +51,7 @@ def form_of(piece: Piece) -> str:
     return " ".join(_NUMBER.sub("#", without_prose(piece.raw)).split())[:_FORM_CHARS]
 
 
-def _count(held: dict[tuple[str, str], Run], head: str, form: str, call: Call) -> None:
+def _count(held: dict[tuple[str, str], Run], head: str, form: str, call: ToolCall) -> None:
     run = held.setdefault((head, form), Run(head, form))
     if call.ok:
         run.ok += 1

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from ratchet.failures.diagnostics import Diagnostic
-from ratchet.lessons.mining.calls import Call
+from ratchet.lessons.mining.calls import ToolCall
 
 NEAR_LINES = 3  # a finding's line and the hunk that mends it: edits above it move it by a few
 _DIFFED_LINES = 80  # longer texts without line numbers are one hunk: comparing them line by line is quadratic
@@ -87,7 +87,7 @@ class Hunk:
         return sum(map(len, self.removed)) + sum(map(len, self.added))
 
 
-def hunks_of(call: Call) -> list[Hunk]:
+def hunks_of(call: ToolCall) -> list[Hunk]:
     """The hunks of a successful edit, in order."""
     found: list[Hunk] = []
     line, removed, added = 0, list[str](), list[str]()

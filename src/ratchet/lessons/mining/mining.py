@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ratchet.failures.diagnostics import diagnostics
-from ratchet.lessons.mining.calls import Call, Piece, calls_of
+from ratchet.lessons.mining.calls import Piece, ToolCall, calls_of
 from ratchet.lessons.mining.causes import unresolved
 from ratchet.lessons.mining.findings import Ended, ended
 from ratchet.lessons.mining.habits import form_of
@@ -77,9 +77,9 @@ def resolutions(rows: Iterable[Row]) -> list[Resolution]:
     return resolved(calls, next((call.project for call in calls if call.project), ""))
 
 
-def resolved(calls: Sequence[Call], root: str) -> list[Resolution]:
+def resolved(calls: Sequence[ToolCall], root: str) -> list[Resolution]:
     """The resolutions in the calls of one session that began in the folder `root`, in order of the failures."""
-    threads: dict[str, list[Call]] = {}
+    threads: dict[str, list[ToolCall]] = {}
     for call in calls:
         threads.setdefault(call.thread, []).append(call)
     found: list[Resolution] = []
@@ -89,7 +89,7 @@ def resolved(calls: Sequence[Call], root: str) -> list[Resolution]:
     return found
 
 
-def mined(calls: Sequence[Call], root: str) -> list[Resolution]:
+def mined(calls: Sequence[ToolCall], root: str) -> list[Resolution]:
     """The resolutions in one thread's calls."""
     by_edit = [_by_edit(each) for each in ended(calls) if each.hunk is not None or each.found.placed]
     found: list[Resolution] = []
@@ -129,7 +129,7 @@ def _short(lines: Sequence[str]) -> tuple[str, ...]:
 # -- by a step ------------------------------------------------------------------------------------------------------
 
 
-def _by_step(calls: Sequence[Call], at: int, covered: set[str], root: str) -> list[Resolution]:
+def _by_step(calls: Sequence[ToolCall], at: int, covered: set[str], root: str) -> list[Resolution]:
     """What resolved the failure at `at`, with the tries before it that failed the same way (they are `covered`: their
     waste is part of this one's)."""
     failed = calls[at]
@@ -164,16 +164,16 @@ def _by_step(calls: Sequence[Call], at: int, covered: set[str], root: str) -> li
     return [*vain, _stepped(failed, failed, alone, keys, message, worked=False)] if alone is not None else vain
 
 
-def _first_key(call: Call) -> str:
+def _first_key(call: ToolCall) -> str:
     said = diagnostics(call.message)
     return said[0].key if said else ""
 
 
-def _tries(calls: Sequence[Call], at: int, end: int) -> int:
+def _tries(calls: Sequence[ToolCall], at: int, end: int) -> int:
     return sum(call.failed for call in calls[at + 1 : end])
 
 
-def _replaced(calls: Sequence[Call], at: int, later: int) -> Piece | bool:
+def _replaced(calls: Sequence[ToolCall], at: int, later: int) -> Piece | bool:
     """Whether the call at `later` did by other means what failed; not so if the same means soon worked after all."""
     match = stands_in(calls[at], calls[later])
     again = calls[later + 1 : at + 1 + NEAR_CALLS]
@@ -181,7 +181,7 @@ def _replaced(calls: Sequence[Call], at: int, later: int) -> Piece | bool:
 
 
 def _stepped(
-    failed: Call, last: Call, cure: Remedy, keys: tuple[str, ...], message: str, *, worked: bool
+    failed: ToolCall, last: ToolCall, cure: Remedy, keys: tuple[str, ...], message: str, *, worked: bool
 ) -> Resolution:
     return _resolution(
         failed,
@@ -205,7 +205,7 @@ def _charged(found: Resolution, wasted_s: float, wasted_tokens: int, turns: int,
     return replace(found, wasted_s=wasted_s, wasted_tokens=wasted_tokens, turns=turns, tried=tried)
 
 
-def _resolution(failed: Call, last: Call, mark: str, **told: object) -> Resolution:
+def _resolution(failed: ToolCall, last: ToolCall, mark: str, **told: object) -> Resolution:
     return Resolution(
         id="r" + hashlib.sha256(f"{failed.id}\0{last.id}\0{mark}".encode("utf-8", "replace")).hexdigest()[:24],
         session=failed.session,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import named_cause
 from ratchet.lessons.mining.checks import drops_check, switches_off
 from ratchet.lessons.mining.generalise import without_prose
@@ -20,7 +20,13 @@ _NEXT_COMMAND = re.compile(r"&&|\n|;(?!\s*(?:true|:|exit 0))")
 
 
 def remedy(
-    failed: Call, worked: Call, between: Sequence[Call], piece: Piece | None, *, stand_in: bool = False, root: str = ""
+    failed: ToolCall,
+    worked: ToolCall,
+    between: Sequence[ToolCall],
+    piece: Piece | None,
+    *,
+    stand_in: bool = False,
+    root: str = "",
 ) -> Remedy:
     """The remedy that led from `failed` to `worked`, with what ran `between` them. `piece` is the simple command of
     `worked` that does what failed (shells only); `root` the folder in which the session began."""
@@ -33,7 +39,7 @@ def remedy(
     return _checked(found, failed, worked, piece)
 
 
-def _checked(found: Remedy, failed: Call, worked: Call, piece: Piece) -> Remedy:
+def _checked(found: Remedy, failed: ToolCall, worked: ToolCall, piece: Piece) -> Remedy:
     """The remedy with the reason that forbids it, looked for in all that it consists of."""
     if not found.text or found.rule == "place":
         return found
@@ -50,7 +56,7 @@ def _checked(found: Remedy, failed: Call, worked: Call, piece: Piece) -> Remedy:
     return _culprit(worked, ran, reason) if reason else replace(found, reusable=fits)
 
 
-def _culprit(worked: Call, ran: str, reason: str) -> Remedy:
+def _culprit(worked: ToolCall, ran: str, reason: str) -> Remedy:
     """What let the step pass was not the change that looks like it, but a check that the same call switched off."""
     flagged = next((piece for piece in worked.pieces if switches_off(piece.bare)), None)
     do = flagged.exact if flagged is not None and not is_code(flagged.exact) else ran
@@ -58,7 +64,7 @@ def _culprit(worked: Call, ran: str, reason: str) -> Remedy:
     return Remedy(rule="instead", text=text, do=do, reusable=False, reason=reason)
 
 
-def _ran_with(call: Call, piece: Piece) -> str:
+def _ran_with(call: ToolCall, piece: Piece) -> str:
     """What a shell call ran up to `piece` and what that one's end hangs on (`| tail`, `|| true`), without the messages
     of commits and the bodies of here-documents: those say, not do."""
     if "<<" in call.input:

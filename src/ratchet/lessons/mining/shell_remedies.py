@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ratchet.failures.programs import TEST_RUNNERS
-from ratchet.lessons.mining.calls import Call, Piece
+from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import missing_program, other_program
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
@@ -62,7 +62,9 @@ _PLAIN_WORDS = frozenset("install test build start check list show help file cod
 _TOKEN = re.compile(r"[\w./:@-]{3,}")
 
 
-def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Piece, *, stand_in: bool) -> Remedy:
+def shell_remedy(
+    failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece, *, stand_in: bool
+) -> Remedy:
     """Why the simple command `piece` of `worked` did what `failed` could not. What the error itself names counts before
     what merely happened; where several things changed and none is named, there is no advice."""
     was = failed.piece
@@ -102,7 +104,7 @@ def shell_remedy(failed: Call, worked: Call, between: Sequence[Call], piece: Pie
     return _by_circumstance(failed, worked, acts, changed=changed)
 
 
-def _by_circumstance(failed: Call, worked: Call, acts: Sequence[Piece], *, changed: bool) -> Remedy:
+def _by_circumstance(failed: ToolCall, worked: ToolCall, acts: Sequence[Piece], *, changed: bool) -> Remedy:
     """Where neither the command nor the code changed for a reason that shows: what had run before it, its folder, or
     time."""
     related = [act for act in acts if likely(failed, act)]
@@ -113,11 +115,11 @@ def _by_circumstance(failed: Call, worked: Call, acts: Sequence[Piece], *, chang
     return Remedy(rule="again", text="", do=worked.input, reusable=False, form="again")
 
 
-def _plains(call: Call) -> set[str]:
+def _plains(call: ToolCall) -> set[str]:
     return {piece.plain for piece in call.pieces}
 
 
-def _acts(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> list[Piece]:
+def _acts(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> list[Piece]:
     """Commands that changed something on the way: those run between, and those put before the command itself."""
     known = _plains(failed)
     found: list[Piece] = []
@@ -143,7 +145,7 @@ def _acts(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> 
     ]
 
 
-def _led_in(failed: Call, worked: Call, between: Sequence[Call], piece: Piece) -> list[Piece]:
+def _led_in(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> list[Piece]:
     """Scene-setting commands new before the one that worked: another folder, an activated environment, a variable."""
     known = _plains(failed)
     pieces = [each for call in between if call.ok and call.shell and len(call.pieces) == 1 for each in call.pieces]
@@ -160,7 +162,7 @@ def _makes(act: Piece, piece: Piece) -> bool:
     return any(len(word) > 2 and program.startswith(word.removeprefix("./") + "/") for word in act.operands)
 
 
-def _hinted(failed: Call, act: Piece) -> bool:
+def _hinted(failed: ToolCall, act: Piece) -> bool:
     """Whether the error itself tells to run this, or it installs what the error misses."""
     message = failed.message
     if " " in act.head and re.search(rf"(?<![\w-]){re.escape(act.head)}(?![\w-])", message):
@@ -176,7 +178,7 @@ def _hinted(failed: Call, act: Piece) -> bool:
     return any(word in message for word in act.operands if len(word) > 2) or "install" in message
 
 
-def _asked_for(failed: Call, act: Piece) -> bool:
+def _asked_for(failed: ToolCall, act: Piece) -> bool:
     """Whether the error asks in plain words for this subcommand of git, or of the very program that failed, or for this
     program: "commit or stash them", "run Prettier with --write"."""
     program, _, sub = act.head.rpartition(" ")
@@ -187,7 +189,7 @@ def _asked_for(failed: Call, act: Piece) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", failed.message, re.IGNORECASE) is not None
 
 
-def likely(failed: Call, act: Piece) -> bool:
+def likely(failed: ToolCall, act: Piece) -> bool:
     """Whether the command has to do with the failure: they speak of the same thing, or it made what was not there."""
     message = failed.message[:2000]
     if _SERVICES.search(act.line) and (failed.kind == "network" or _NOT_RUNNING.search(message)):
@@ -205,7 +207,7 @@ def likely(failed: Call, act: Piece) -> bool:
     return any(len(word) > 2 and word.removeprefix("./") in said for word in act.operands)
 
 
-def _named_change(failed: Call, was: Piece, piece: Piece) -> bool:
+def _named_change(failed: ToolCall, was: Piece, piece: Piece) -> bool:
     """Whether the error speaks of what was changed in the command."""
     lost = [word for word in was.words if word not in piece.words]
     new = [word for word in piece.words if word not in was.words]
@@ -214,7 +216,7 @@ def _named_change(failed: Call, was: Piece, piece: Piece) -> bool:
     )
 
 
-def _bound(failed: Call) -> list[Binding]:
+def _bound(failed: ToolCall) -> list[Binding]:
     command = failed.piece.raw if failed.piece else ""
     return bindings(failed.message, command, failed.target if failed.head in TEST_RUNNERS else "", failed.project)
 
@@ -223,7 +225,7 @@ def _form(raw: str, bound: Sequence[Binding]) -> str:
     return generalise(without_prose(raw), bound)
 
 
-def _instead(failed: Call, was: Piece, piece: Piece, rule: Rule = "instead") -> Remedy:
+def _instead(failed: ToolCall, was: Piece, piece: Piece, rule: Rule = "instead") -> Remedy:
     bound = _bound(failed)
     if rule == "stand_in":
         known = {value for value, _ in bound}
@@ -248,7 +250,7 @@ def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:
     return Remedy(rule="instead", text=text, do=piece.exact, reusable=len(words) <= 2)
 
 
-def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
+def _first(failed: ToolCall, acts: Sequence[Piece]) -> Remedy:
     bound = _bound(failed)
     steps = " && ".join(dict.fromkeys(_form(act.line, bound) for act in acts[-3:]))
     again = _form(failed.piece.raw, bound) if failed.piece else ""
@@ -260,7 +262,7 @@ def _first(failed: Call, acts: Sequence[Piece]) -> Remedy:
     return Remedy(rule="first", text=text, do=do, reusable=not is_code(steps), form=form)
 
 
-def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
+def _led(failed: ToolCall, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
     bound = _bound(failed)
     known = {value for value, _ in bound}
     if _INSTALLS.match(was.head):
@@ -271,7 +273,7 @@ def _led(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy
     return Remedy(rule="instead", text=text, do=do, reusable=not is_code(new), form=new)
 
 
-def _folder_kept(failed: Call, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
+def _folder_kept(failed: ToolCall, was: Piece, piece: Piece, led: Sequence[Piece]) -> Remedy:
     """The `cd` itself failed: it was relative to a folder that the shell had left, or was in already."""
     if led and led[-1].words[0] == "cd":
         return replace(

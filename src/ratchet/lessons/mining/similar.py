@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
-from ratchet.lessons.mining.calls import Call, Piece, same_path
+from ratchet.lessons.mining.calls import Piece, ToolCall, same_path
 from ratchet.lessons.mining.causes import missing_program
 
 _WORDS = re.compile(r"\w{2,}")
@@ -18,7 +18,7 @@ _REPLACEABLE = frozenset(("tool_not_found", "dependency_missing", "permission"))
 _NO_STAND_IN = frozenset(("rm", "mv", "rmdir", "chmod", "kill", "pkill", "cd", "git rm"))
 
 
-def retries(failed: Call, later: Call) -> Piece | bool:
+def retries(failed: ToolCall, later: ToolCall) -> Piece | bool:
     """Whether `later` tries what `failed` tried; for a shell the simple command in which it does."""
     if failed.shell != later.shell:
         return False
@@ -31,7 +31,7 @@ def retries(failed: Call, later: Call) -> Piece | bool:
     return failed.tool == later.tool and _same_fields(failed, later)
 
 
-def stands_in(failed: Call, later: Call) -> Piece | bool:
+def stands_in(failed: ToolCall, later: ToolCall) -> Piece | bool:
     """Whether `later` does by another program or tool what `failed` could not: on the same operands, after a failure
     that means "not here" or "not like this"."""
     if not later.ok:
@@ -51,7 +51,7 @@ def stands_in(failed: Call, later: Call) -> Piece | bool:
     return False
 
 
-def _same_try(failed: Call, piece: Piece) -> bool:
+def _same_try(failed: ToolCall, piece: Piece) -> bool:
     mine = failed.piece
     if mine is None:
         return False
@@ -81,7 +81,7 @@ def covers_test(ran: str, wanted: str) -> bool:
     )
 
 
-def _same_operands(failed: Call, mine: Piece, piece: Piece) -> bool:
+def _same_operands(failed: ToolCall, mine: Piece, piece: Piece) -> bool:
     """Whether two uses of one command head are about the same thing, seen from what they are given."""
     was, now = mine.operands, piece.operands
     if was == now:
@@ -114,7 +114,7 @@ def _named(word: str, message: str) -> bool:
     return any("/".join(parts[:count]) in message for count in range(2, len(parts)))
 
 
-def _same_fields(failed: Call, later: Call) -> bool:
+def _same_fields(failed: ToolCall, later: ToolCall) -> bool:
     """Whether two calls of one tool share their main input: the longest text of the first, or most fields."""
     mine, other = failed.fields, later.fields
     if not mine or not other:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ratchet.lessons.mining.calls import Call, value_text
+from ratchet.lessons.mining.calls import ToolCall, value_text
 from ratchet.lessons.mining.remedy import PLACE, Remedy, evidence
 from ratchet.lessons.mining.similar import names
 
 _PATHS = frozenset(("file_path", "path", "notebook_path", "absolute_path", "filename", "cwd"))
 
 
-def fields_remedy(failed: Call, worked: Call) -> Remedy:
+def fields_remedy(failed: ToolCall, worked: ToolCall) -> Remedy:
     """Which inputs of the same tool differ."""
     was, now = failed.fields, worked.fields
     if failed.head == "read":
@@ -35,7 +35,7 @@ def fields_remedy(failed: Call, worked: Call) -> Remedy:
     return _with_fields(failed, worked, told) if told else evidence("unclear", worked.input)
 
 
-def _elsewhere(failed: Call, worked: Call) -> bool:
+def _elsewhere(failed: ToolCall, worked: ToolCall) -> bool:
     """Whether a path outside the folder of the session was asked for, and one inside it did."""
     root = worked.project.rstrip("/")
     for name in _PATHS:
@@ -45,7 +45,7 @@ def _elsewhere(failed: Call, worked: Call) -> bool:
     return False
 
 
-def _with_fields(failed: Call, worked: Call, names: Sequence[str]) -> Remedy:
+def _with_fields(failed: ToolCall, worked: ToolCall, names: Sequence[str]) -> Remedy:
     example = ", ".join(f"{name}={value_text(worked.fields[name])}" for name in names)[:200]
     text = f"Call {failed.tool} with {' and '.join(f'`{name}`' for name in names)} (for example {example})."
     return Remedy(rule="fields", text=text, do=example, reusable=True, form=f"with {failed.tool} {' '.join(names)}")

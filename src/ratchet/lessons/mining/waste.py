@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ratchet.lessons.mining.calls import Call
+from ratchet.lessons.mining.calls import ToolCall
 
 GAP_S = 120.0  # a longer pause between two calls is a person away
 CALL_S = 600.0  # a longer call was stopped, or slept
@@ -24,7 +24,7 @@ _ASKING = frozenset(
 )
 
 
-def spent(calls: Sequence[Call], at: int, end: int) -> tuple[float, int]:
+def spent(calls: Sequence[ToolCall], at: int, end: int) -> tuple[float, int]:
     """(seconds, tokens) after the failed call at `at` up to the start of the one at `end`; calls that ran side by side
     count once."""
     seconds = 0.0
@@ -37,9 +37,9 @@ def spent(calls: Sequence[Call], at: int, end: int) -> tuple[float, int]:
     return seconds, sum(call.tokens for call in calls[at + 1 : end + 1])
 
 
-def _asks(call: Call) -> bool:
+def _asks(call: ToolCall) -> bool:
     return call.head in ("read", "edit", "write") or call.tool.lower() in _ASKING
 
 
-def _ended(call: Call) -> float:
+def _ended(call: ToolCall) -> float:
     return call.at + min(call.duration_s, _ASKING_S if _asks(call) else CALL_S)

@@ -25,7 +25,7 @@ _QUOTING = (".md", ".rst", ".adoc", ".html", ".py", ".js", ".ts", ".go", ".rs", 
 
 
 @dataclass(slots=True)
-class Found:
+class FoundFiles:
     """Files to read, in a stable order; those left aside with the reason; those that could not be looked at."""
 
     files: list[str] = field(default_factory=list)
@@ -49,14 +49,14 @@ def usual_homes(environ: Mapping[str, str]) -> list[str]:
     return [place for place in dict.fromkeys(places) if Path(place).is_dir()]
 
 
-def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> Found:
+def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> FoundFiles:
     """The histories below `paths`. A file that is named itself is always among them; below a folder, what is clearly
     no history (empty, binary, prose, settings) is left aside.
 
     Raises UsageError for a path that does not exist.
     """
     asked = tuple(plugins)
-    found = Found()
+    found = FoundFiles()
     met: set[tuple[int, int]] = set()
     for path in paths:
         if not os.path.lexists(path):
@@ -71,7 +71,7 @@ def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> Found:
     return found
 
 
-def _is_new(path: str, met: set[tuple[int, int]], found: Found) -> bool:
+def _is_new(path: str, met: set[tuple[int, int]], found: FoundFiles) -> bool:
     """Whether a file or folder has not been met under another name (links may form a circle)."""
     try:
         about = Path(path).stat()
@@ -84,7 +84,7 @@ def _is_new(path: str, met: set[tuple[int, int]], found: Found) -> bool:
     return new
 
 
-def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], found: Found) -> None:
+def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], found: FoundFiles) -> None:
     folders = [top]
     while folders:
         folder = folders.pop()
@@ -100,7 +100,7 @@ def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], fou
         folders += reversed(inner)
 
 
-def _entries(folder: str, found: Found) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: str, found: FoundFiles) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as listed:
             yield from sorted(listed, key=lambda entry: entry.name)
@@ -115,7 +115,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _sort_in(path: str, plugins: tuple[Source, ...], found: Found) -> None:
+def _sort_in(path: str, plugins: tuple[Source, ...], found: FoundFiles) -> None:
     """Put a file met on the way among those to read, or aside."""
     if not Path(path).is_file():  # a socket, a pipe: opening one may wait for ever
         return

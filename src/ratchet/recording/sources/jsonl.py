@@ -85,7 +85,7 @@ class Runs:
             return []
         return [self._outcome(record, line, found)]
 
-    def _outcome(self, record: Row, line: int, found: spellings.Verdict) -> Outcome:
+    def _outcome(self, record: Row, line: int, found: spellings.RecordVerdict) -> Outcome:
         started = fields.instant(fields.first(record, spellings.STARTED))
         step = _step(record)
         failure = _failure(record, found, step)
@@ -140,7 +140,7 @@ def _step(record: Row) -> Step | None:
     return calls.step_of(tool, fields.first(record, spellings.INPUT))
 
 
-def _failure(record: Row, found: spellings.Verdict, step: Step | None) -> Failure | None:
+def _failure(record: Row, found: spellings.RecordVerdict, step: Step | None) -> Failure | None:
     if found.ok:
         said = spellings.said_text(record)
         tool, head = (step.tool, step.head) if step else ("", "")

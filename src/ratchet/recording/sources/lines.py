@@ -32,7 +32,7 @@ _LONE_CHARS = 6  # `\ud83d`
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceLine:
     """One line: the objects on it, and why the rest of it could not be read ("" when all was)."""
 
     number: int  # from 1
@@ -179,22 +179,22 @@ def raw_lines(path: str, offset: int, carry: Row) -> Iterator[Raw]:
             number += 1
 
 
-def lines_of(path: str, offset: int, carry: Row) -> Iterator[Line]:
+def lines_of(path: str, offset: int, carry: Row) -> Iterator[SourceLine]:
     """The objects of each line from `offset` on, blank lines left out. See `raw_lines`."""
     consumed = offset
     for raw in raw_lines(path, offset, carry):
         if raw.damage:
-            yield Line(raw.number, [], raw.damage, consumed)
+            yield SourceLine(raw.number, [], raw.damage, consumed)
             return
         objects, reason = decode(raw.data)
         if reason and not raw.data.endswith(b"\n"):
             consumed = raw.end - len(raw.data)
             reason = f"cut off at the end of the file; read again once it grows ({reason})"
-            yield Line(raw.number, [], reason, consumed)
+            yield SourceLine(raw.number, [], reason, consumed)
             continue
         consumed = raw.end
         if objects or reason:
-            yield Line(raw.number, objects, reason, consumed)
+            yield SourceLine(raw.number, objects, reason, consumed)
 
 
 def _next_raw(file: io.BufferedReader) -> tuple[bytes, str]:

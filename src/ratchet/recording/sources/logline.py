@@ -38,7 +38,7 @@ _KLOG_LEVELS = {"I": "INFO", "W": "WARN", "E": "ERROR", "F": "FATAL"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """The first line of a log entry. `level` is "" where it names none; `message` the text behind the prefix."""
 
     at: float | None
@@ -52,7 +52,7 @@ class Entry:
         return self.level in _FAILING
 
 
-def entry_of(line: str, year: int) -> Entry | None:
+def entry_of(line: str, year: int) -> LogEntry | None:
     """A line that begins a log entry taken apart; None for any other. `year` completes the times that lack one."""
     start = line[:_HEAD_CHARS]
     found = _klog(start, line, year) or _syslog(start, line, year)
@@ -65,26 +65,26 @@ def entry_of(line: str, year: int) -> Entry | None:
     return _levelled(line, stamp.end(), _time(stamp), _LEVEL.search(start, stamp.end(), stamp.end() + 120))
 
 
-def _levelled(line: str, begin: int, at: float | None, level: re.Match[str] | None) -> Entry:
+def _levelled(line: str, begin: int, at: float | None, level: re.Match[str] | None) -> LogEntry:
     if level is None:
-        return Entry(at, "", "", line[begin:].removeprefix(" ").rstrip())  # a frame keeps its indentation
+        return LogEntry(at, "", "", line[begin:].removeprefix(" ").rstrip())  # a frame keeps its indentation
     name = next(group for group in level.groups() if group).upper()
     rest = line[level.end() :]
     before = _WRITER_BEFORE.search(line[begin : level.start()].rstrip(" [(<-:|"))
     after = None if before else _WRITER_AFTER.match(rest[:_HEAD_CHARS])
     writer = before[1] if before else after[1] if after else ""
-    return Entry(at, name, writer, rest.lstrip(" \t]>):|-").strip() or line.strip())
+    return LogEntry(at, name, writer, rest.lstrip(" \t]>):|-").strip() or line.strip())
 
 
-def _klog(start: str, line: str, year: int) -> Entry | None:
+def _klog(start: str, line: str, year: int) -> LogEntry | None:
     found = _KLOG.match(start)
     if found is None:
         return None
     at = _seconds(year, int(found[2]), int(found[3]), found[4])
-    return Entry(at, _KLOG_LEVELS[found[1]], found[5].partition(".")[0], line[found.end() :].rstrip())
+    return LogEntry(at, _KLOG_LEVELS[found[1]], found[5].partition(".")[0], line[found.end() :].rstrip())
 
 
-def _syslog(start: str, line: str, year: int) -> Entry | None:
+def _syslog(start: str, line: str, year: int) -> LogEntry | None:
     found = _SYSLOG.match(start)
     if found is None or found[1] not in _MONTHS:
         return None
@@ -92,7 +92,7 @@ def _syslog(start: str, line: str, year: int) -> Entry | None:
     inner = line[found.end() :]
     level = _LEVEL.search(inner[:80])
     name = next(group for group in level.groups() if group).upper() if level else ""
-    return Entry(at, name, found[5], inner.rstrip())
+    return LogEntry(at, name, found[5], inner.rstrip())
 
 
 def _time(stamp: re.Match[str]) -> float | None:

@@ -102,14 +102,14 @@ _NO_ERROR = frozenset(("", "none", "null", "no", "false", "0", "n/a", "ok", "[]"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RecordVerdict:
     """What a record says of its run: it was fine, it failed, or (None) it says neither yet."""
 
     ok: bool | None
     word: str = ""  # the word that said so ("timeout", "cancelled")
 
 
-def verdict(record: Row) -> Verdict | None:
+def verdict(record: Row) -> RecordVerdict | None:
     """A record's own verdict; None when it bears no field that could hold one.
 
     Flags come first, then a status in words, exit and HTTP codes, the presence of an error, and last a score.
@@ -118,33 +118,33 @@ def verdict(record: Row) -> Verdict | None:
         for name in names:
             flag = fields.boolean(record.get(name))
             if flag is not None:
-                return Verdict(flag if good else not flag)
+                return RecordVerdict(flag if good else not flag)
     found = _by_word(record)
     if found is not None and found.ok is not None:
         return found
     code = _by_code(record)
     if code is not None:
-        return Verdict(code)
+        return RecordVerdict(code)
     if error_text(record):
-        return Verdict(False)
+        return RecordVerdict(False)
     if found is not None:
         return found
     if any(name in record for name in ("error", "exception", "err")):
-        return Verdict(True)
+        return RecordVerdict(True)
     graded = score(record)
-    return Verdict(graded >= 0.5) if graded is not None else None
+    return RecordVerdict(graded >= 0.5) if graded is not None else None
 
 
-def _by_word(record: Row) -> Verdict | None:
+def _by_word(record: Row) -> RecordVerdict | None:
     open_word = None
     for name in _WORDS:
         word = fields.text(record.get(name)).strip().lower().replace("-", "_").replace(" ", "_")
         if _GOOD_WORDS.match(word):
-            return Verdict(True, word)
+            return RecordVerdict(True, word)
         if _BAD_WORDS.match(word):
-            return Verdict(False, word)
+            return RecordVerdict(False, word)
         if _OPEN_WORDS.match(word):
-            open_word = Verdict(None, word)
+            open_word = RecordVerdict(None, word)
     return open_word
 
 

@@ -16,7 +16,7 @@ from ratchet import ids
 from ratchet.failures import tool_call as toolcall
 from ratchet.ports import Read
 from ratchet.recording.sources.lines import raw_lines
-from ratchet.recording.sources.logline import Entry, entry_of
+from ratchet.recording.sources.logline import LogEntry, entry_of
 from ratchet.recording.sources.reading import count, moment, tally
 from ratchet.records import Failure, Outcome, Quarantined, Row
 
@@ -112,7 +112,7 @@ class _Open:
     """An entry whose end has not been seen."""
 
     first: _Line
-    entry: Entry | None
+    entry: LogEntry | None
     lines: list[str] = field(default_factory=list)
     traced: bool = False  # holds a traceback
     expects: int = 0  # unindented lines that the traceback still needs: the one that names its exception
@@ -198,7 +198,7 @@ class _Log:
             self._open.add_trace(body)
         return closed
 
-    def _belongs(self, entry: Entry | None, body: str, after: str) -> bool:
+    def _belongs(self, entry: LogEntry | None, body: str, after: str) -> bool:
         """Whether a line continues the open entry; if so it is added to it."""
         held = self._open
         if held is None or not held.fails:
@@ -216,7 +216,7 @@ class _Log:
         return True
 
     @staticmethod
-    def _continues(held: _Open, entry: Entry | None, body: str) -> bool:
+    def _continues(held: _Open, entry: LogEntry | None, body: str) -> bool:
         if held.traced and (body[:1] in " \t" or body.startswith(_CONTINUES)):
             return True
         if held.traced and (entry is None or not entry.level):

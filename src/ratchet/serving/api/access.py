@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Asked
 
 from ratchet.errors import BackendError
-from ratchet.serving.api.problems import RETRY_S, Problem
+from ratchet.serving.api.problems import RETRY_S, HttpProblem
 from ratchet.store.tokens import SCOPES, Scope, Token, TokenBook, hash_of
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class Doorkeeper:
         try:
             caller = await run_in_threadpool(self._access.caller, secret)
         except BackendError as error:
-            problem = Problem(
+            problem = HttpProblem(
                 503,
                 "backend",
                 f"the tokens cannot be read, so nobody is let in: {error}",
@@ -123,9 +123,9 @@ async def _refuse(scope: Asked, receive: Receive, send: Send) -> None:
     await _unknown(secret_of(Headers(scope=scope))).response(str(scope["path"]))(scope, receive, send)
 
 
-def _unknown(secret: str | None) -> Problem:
+def _unknown(secret: str | None) -> HttpProblem:
     said = "this token is not known, or was revoked" if secret else "this server asks for a token"
-    return Problem(
+    return HttpProblem(
         401,
         "unauthorized",
         said,
@@ -174,7 +174,7 @@ def check_scopes(caller: Caller, *scopes: Scope) -> None:
     """Raise the Problem of a caller who has none of these scopes."""
     if not caller.scopes.intersection(scopes):
         wanted = " or ".join(scopes)
-        raise Problem(
+        raise HttpProblem(
             403,
             "scope",
             f"token {caller.name} lacks the scope {wanted}",

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ratchet.serving.api.problems import Problem
+from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.roots import allowed
 from ratchet.serving.api.serving import Served
 
@@ -55,7 +55,7 @@ class Agents:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._handle is None:
-            raise Problem(
+            raise HttpProblem(
                 503, "backend", "there is no MCP server here", "On the server: pip install 'ratchet-ai[mcp]'."
             )
         await self._handle(scope, receive, send)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ratchet.serving.api.problems import Problem
+from ratchet.serving.api.problems import HttpProblem
 
 _FORM = "application/x-www-form-urlencoded"
 _WITH_BODY = ("POST", "PUT")
@@ -45,8 +45,8 @@ class Habits:
         await self._app(scope, receive, send)
 
 
-def _plain(packed: str) -> Problem:
-    return Problem(
+def _plain(packed: str) -> HttpProblem:
+    return HttpProblem(
         415,
         "media-type",
         f"a body packed with {packed[:40]} is not read here",

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ratchet.serving.api.access import Caller
-from ratchet.serving.api.problems import Problem
+from ratchet.serving.api.problems import HttpProblem
 
 _CLIENTS = 4_096  # callers whose pace is remembered; the one that was silent for longest is forgotten
 _BURST_S = 2.0  # seconds' worth of requests that may come at once: a page loads its parts together
@@ -44,8 +44,8 @@ class Body:
 
         await self._app(scope, counted, send)
 
-    def _problem(self) -> Problem:
-        return Problem(
+    def _problem(self) -> HttpProblem:
+        return HttpProblem(
             413,
             "too-large",
             f"the body is larger than {self._most_bytes:,} bytes",
@@ -66,7 +66,7 @@ class Pace:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         wait_s = self._wait_s(_who(scope)) if scope["type"] == "http" and self._per_s > 0 else 0.0
         if wait_s > 0:
-            problem = Problem(
+            problem = HttpProblem(
                 429,
                 "too-many",
                 f"more than {self._per_s:g} requests a second",

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ratchet.serving.api.problems import Problem
+from ratchet.serving.api.problems import HttpProblem
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -72,19 +72,19 @@ class Gate:
         else:
             await self._app(scope, receive, _readable_by(origin, send))
 
-    def _host(self, headers: Headers) -> Problem | None:
+    def _host(self, headers: Headers) -> HttpProblem | None:
         given = headers.getlist("host")
         name = name_of(given[0]) if len(given) == 1 else ""
         if name in self._hosts or (self._addresses and is_address(name)):
             return None
-        return Problem(
+        return HttpProblem(
             421,
             "host",
             f"this server is not {name or 'that'}",
             "Use the address that `ratchet serve` printed, or start it with --allow-host NAME.",
         )
 
-    def _origin(self, headers: Headers, method: str) -> Problem | None:
+    def _origin(self, headers: Headers, method: str) -> HttpProblem | None:
         """A browser sends Origin with whatever another site can ask for, but for plain GETs, where it sends
         Sec-Fetch-Site; a link that a person follows is a navigation and does nothing."""
         given = headers.getlist("origin")
@@ -96,7 +96,7 @@ class Gate:
             same = not foreign or followed
         if same:
             return None
-        return Problem(
+        return HttpProblem(
             403,
             "origin",
             "this request comes from a page of another site",

@@ -28,7 +28,7 @@ RETRY_S = 5
 _MOST_ERRORS = 20  # of a wrong body that are named: a batch of 500 wrong outcomes is wrong in one way
 
 
-class Problem(HTTPException):
+class HttpProblem(HTTPException):
     """What a request could not get. `name` identifies the kind of problem, `remedy` says what to do next.
 
     An HTTPException, since FastAPI lets nothing else pass that is raised while it reads a body.
@@ -72,13 +72,13 @@ _OF_ERRORS: tuple[tuple[type[RatchetError], int, str, str], ...] = (
 )
 
 
-def problem_of(error: RatchetError) -> Problem:
+def problem_of(error: RatchetError) -> HttpProblem:
     """The problem that an error of ours is."""
     for kind, status, name, remedy in _OF_ERRORS:
         if isinstance(error, kind):
             headers = {"Retry-After": str(RETRY_S)} if status == 503 else {}
-            return Problem(status, name, str(error), remedy, headers)
-    return Problem(500, "fault", str(error), "Look into the server's log.")
+            return HttpProblem(status, name, str(error), remedy, headers)
+    return HttpProblem(500, "fault", str(error), "Look into the server's log.")
 
 
 _PLAIN: dict[int, tuple[str, str]] = {
@@ -99,7 +99,7 @@ def add_handlers(app: FastAPI) -> None:
         return found.response(request.url.path)
 
     async def problem(request: Request, error: Exception) -> Response:
-        assert isinstance(error, Problem)
+        assert isinstance(error, HttpProblem)
         return error.response(request.url.path)
 
     async def invalid(request: Request, error: Exception) -> Response:
@@ -112,11 +112,11 @@ def add_handlers(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         if error.status_code == 405:
             headers["Allow"] = ", ".join(_methods(request))
-        return Problem(error.status_code, name, str(error.detail), remedy, headers).response(request.url.path)
+        return HttpProblem(error.status_code, name, str(error.detail), remedy, headers).response(request.url.path)
 
     async def gone(request: Request, error: Exception) -> Response:
         log.info("request.cut_off", extra={"path": request.url.path, "why": clean(str(error))})
-        return Problem(400, "cut-off", "the body ended before its end", "Send it again.").response(request.url.path)
+        return HttpProblem(400, "cut-off", "the body ended before its end", "Send it again.").response(request.url.path)
 
     async def machine(request: Request, error: Exception) -> Response:
         assert isinstance(error, OSError)
@@ -127,10 +127,12 @@ def add_handlers(app: FastAPI) -> None:
     async def fault(request: Request, error: Exception) -> Response:
         log.error("request.fault", exc_info=error, extra={"path": request.url.path})
         detail = "an unexpected fault of the server; nothing is known about its cause here"
-        return Problem(500, "fault", detail, "Look into the server's log, and report it.").response(request.url.path)
+        return HttpProblem(500, "fault", detail, "Look into the server's log, and report it.").response(
+            request.url.path
+        )
 
     app.add_exception_handler(RatchetError, ours)
-    app.add_exception_handler(Problem, problem)
+    app.add_exception_handler(HttpProblem, problem)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(PlainException, plain)
     app.add_exception_handler(ClientDisconnect, gone)
@@ -149,7 +151,7 @@ def _methods(request: Request) -> list[str]:
     return sorted(found)
 
 
-def invalid_of(errors: Sequence[Mapping[str, object]]) -> Problem:
+def invalid_of(errors: Sequence[Mapping[str, object]]) -> HttpProblem:
     """What is wrong with a request, by place. What was sent is not repeated: it may hold a secret."""
     found: list[Json] = []
     for each in errors:
@@ -158,7 +160,7 @@ def invalid_of(errors: Sequence[Mapping[str, object]]) -> Problem:
     first = found[0] if found else {"where": "body", "what": "is not understood"}
     assert isinstance(first, dict)
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return Problem(
+    return HttpProblem(
         422,
         "invalid",
         f"{first['where']}: {first['what']}{more}",
@@ -167,14 +169,14 @@ def invalid_of(errors: Sequence[Mapping[str, object]]) -> Problem:
     )
 
 
-def unreadable(error: ValueError) -> Problem:
+def unreadable(error: ValueError) -> HttpProblem:
     """A body that is no JSON. What was sent is not repeated."""
-    return Problem(422, "invalid", f"body: no JSON: {error}", "Send a JSON body; GET /openapi.json tells which.")
+    return HttpProblem(422, "invalid", f"body: no JSON: {error}", "Send a JSON body; GET /openapi.json tells which.")
 
 
 SCHEMA: dict[str, object] = {
     "type": "object",
-    "title": "Problem",
+    "title": "HttpProblem",
     "description": "RFC 9457, with what to do next.",
     "required": ["type", "title", "status", "detail", "remedy", "instance"],
     "properties": {

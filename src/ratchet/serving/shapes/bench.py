@@ -11,7 +11,7 @@ from ratchet.serving.shapes.shape import Shape, said
 if TYPE_CHECKING:
     from typing import Self
 
-    from ratchet.evolving.bench.book import Compared
+    from ratchet.evolving.bench.book import ComparedRuns
     from ratchet.evolving.bench.figures import Figures, Paired
     from ratchet.evolving.bench.rows import BenchRun
 
@@ -205,7 +205,7 @@ class BenchComparisonShape(PairsShape):
     noise_run: str = said("The run of an agent against itself that shows it; empty for none.")
 
     @classmethod
-    def compared(cls, found: Compared) -> Self:
+    def compared(cls, found: ComparedRuns) -> Self:
         """The shape of a comparison."""
         return cls.built(
             found.paired,

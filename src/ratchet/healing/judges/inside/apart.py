@@ -14,7 +14,7 @@ import sys
 import plainly
 
 
-class Candidate:
+class CandidateProcess:
     """The other process, started when first asked."""
 
     def __init__(self, paths):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .ordering import Ranked
-from .program import Edit, Program
-from .server import Report
+from .program import Program, SourceEdit
+from .server import RunReport
 
 _PATIENCE = 60.0  # candidates after which a branch is worth half
 _DEEPER = 0.4  # every further edit makes a right patch so much rarer
@@ -21,7 +21,7 @@ class State:
 
     files: Mapping[str, bytes]
     marks: tuple[Mapping[str, str], ...]
-    report: Report
+    report: RunReport
     promise: float = 1.0
     likely: float = 1.0
     """How likely its last edit is, beside the mean of all."""
@@ -62,13 +62,13 @@ class Partials:
         return found
 
 
-def gained(before: Report, after: Report) -> frozenset[str] | None:
+def gained(before: RunReport, after: RunReport) -> frozenset[str] | None:
     """Tests that failed before and pass now; None where one that passed fails now, or the run had no end."""
     found = after.passing - before.passing
     return None if before.passing & after.failing or (found and not after.whole) else found
 
 
-def promise(before: Report, after: Report) -> float:
+def promise(before: RunReport, after: RunReport) -> float:
     """Rate how much better it is, in [0, 1]: the share of the failing tests that pass now; less where they only fail
     later."""
     found = gained(before, after)
@@ -81,7 +81,7 @@ def promise(before: Report, after: Report) -> float:
     return _FURTHER * len(further) / failing
 
 
-def _further(before: Report, after: Report, name: str) -> bool:
+def _further(before: RunReport, after: RunReport, name: str) -> bool:
     old, new = before.tests[name], after.tests.get(name)
     return new is not None and new.line > old.line > 0 and new.error != "TimeUp"
 
@@ -90,5 +90,5 @@ def _complementary(one: Partial, other: Partial) -> bool:
     return not (one.gained <= other.gained or other.gained <= one.gained)
 
 
-def _apart(one: Edit, other: Edit) -> bool:
+def _apart(one: SourceEdit, other: SourceEdit) -> bool:
     return one.path != other.path or one.end <= other.start or other.end <= one.start

@@ -26,7 +26,7 @@ _LATE, _HURRIED = 8, 4.0
 class InChild(BaseException):
     """Raised in the forked process, so that it returns from the search to the runner that it was forked in."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ForkedRun) -> None:
         super().__init__()
         self.job = job
 
@@ -36,7 +36,7 @@ class TimeUp(BaseException):
 
 
 @dataclass(slots=True)
-class Job:
+class ForkedRun:
     """One run of the tests in a forked process. `first` are run before the others; when none of them passes, and
     `hopeless` says so, the others are not run at all."""
 
@@ -140,7 +140,7 @@ def _places(found: TracebackType | None, sources: Sequence[str]) -> tuple[int, l
     return line, crash
 
 
-def guarded(job: Job, name: str, run: Callable[[], object]) -> None:
+def guarded(job: ForkedRun, name: str, run: Callable[[], object]) -> None:
     """Run one test and tell how it ended."""
     job.begin(name)
     try:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .child import InChild, Job, guarded
+from .child import ForkedRun, InChild, guarded
 
 Serve = Callable[[], None]
 _SETTINGS = {"pytest.ini": "", ".pytest.ini": "", "pytest.toml": "", ".pytest.toml": "", "tox.ini": "[pytest]",
@@ -36,7 +36,7 @@ class Driver(Protocol):
 class Forked:
     """A driver that needs nothing set up: `tests` are run by the child from the start."""
 
-    tests: Callable[[Job], None]
+    tests: Callable[[ForkedRun], None]
 
     def run(self, serve: Serve) -> None:
         try:
@@ -56,7 +56,7 @@ class Pytest:
         self._arguments = [*_here(arguments), *quick, *arguments]
         self._stale = stale
         self._serve: Serve | None = None
-        self._job: Job | None = None
+        self._job: ForkedRun | None = None
         self._errors: dict[str, BaseException] = {}
         self._failed: set[str] = set()
         self._left = 0
@@ -77,7 +77,7 @@ class Pytest:
         else:
             self._job.leave()
 
-    def _whole(self, job: Job) -> None:
+    def _whole(self, job: ForkedRun) -> None:
         import pytest
 
         self._job = job
@@ -201,7 +201,7 @@ def _without_parallel(arguments: list[str]) -> list[str]:
     return kept
 
 
-def _begin(job: Job) -> None:
+def _begin(job: ForkedRun) -> None:
     job.confine()
     if job.tracer is not None:
         job.tracer.start()
@@ -210,7 +210,7 @@ def _begin(job: Job) -> None:
         job.leave()
 
 
-def _unittest(job: Job, arguments: list[str]) -> None:
+def _unittest(job: ForkedRun, arguments: list[str]) -> None:
     loader = unittest.TestLoader()
     named = [each for each in arguments if not each.startswith("-")]
     if not named or named[0] == "discover":
@@ -225,7 +225,7 @@ def _unittest(job: Job, arguments: list[str]) -> None:
         _one(job, tests[i])
 
 
-def _one(job: Job, test: unittest.TestCase) -> None:
+def _one(job: ForkedRun, test: unittest.TestCase) -> None:
     result = _Result()
     job.begin(test.id())
     test.run(result)
@@ -278,7 +278,7 @@ def _dotted(name: str) -> str:
     return name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else name
 
 
-def _script(job: Job, words: list[str], *, module: bool) -> None:
+def _script(job: ForkedRun, words: list[str], *, module: bool) -> None:
     sys.argv = list(words)
     if module:
         guarded(job, words[0], lambda: runpy.run_module(words[0], run_name="__main__", alter_sys=True))
@@ -286,12 +286,12 @@ def _script(job: Job, words: list[str], *, module: bool) -> None:
         guarded(job, words[0], lambda: runpy.run_path(words[0], run_name="__main__"))
 
 
-def _code(job: Job, words: list[str]) -> None:
+def _code(job: ForkedRun, words: list[str]) -> None:
     sys.argv = ["-c", *words[1:]]
     guarded(job, "check", lambda: exec(words[0], {"__name__": "__main__"}))  # noqa: S102  (what the check says)
 
 
-def _command(job: Job, argv: list[str]) -> None:
+def _command(job: ForkedRun, argv: list[str]) -> None:
     def run() -> None:
         done = subprocess.run(argv, check=False, capture_output=True)  # noqa: S603
         sys.exit(done.returncode)

@@ -16,8 +16,8 @@ from .choosing import chosen, told
 from .differing import answers, asked
 from .drivers import driver_for
 from .recollection import Remembered
-from .search import Patch, Search, Wanted
-from .server import Server, cpu_s
+from .search import Patch, RepairSearch, Wanted
+from .server import ForkServer, cpu_s
 
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
@@ -44,7 +44,7 @@ def main() -> None:
     sources: list[str] = []
     driver, checked = driver_for(request["argv"], lambda: _stale(sources))
     sources += _sources([*request["protected"], *checked])
-    server = Server(time.monotonic() + request["seconds"])
+    server = ForkServer(time.monotonic() + request["seconds"])
     server.sources = tuple(sources)
 
     def serve() -> None:
@@ -59,12 +59,12 @@ def main() -> None:
     driver.run(serve)
 
 
-def _serve(server: Server, request: Mapping[str, Any], out: Any) -> None:
+def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     def tell(**said: object) -> None:
         print(json.dumps(said), file=out, flush=True)
 
     wanted = _wanted(request)
-    search = Search(server, wanted, lambda text: tell(note=text))
+    search = RepairSearch(server, wanted, lambda text: tell(note=text))
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
     inputs = asked(search.calls, wanted.seed)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from .program import Edit
+from .program import SourceEdit
 from .recollection import common
 
 
-def mark(edit: Edit) -> dict[str, str]:
+def mark(edit: SourceEdit) -> dict[str, str]:
     """An edit as it is remembered: enough to find it again in the same program, and its class for others."""
     return {
         "path": edit.path, "function": edit.function, "family": edit.family, "shape": edit.shape,
@@ -18,7 +18,7 @@ def mark(edit: Edit) -> dict[str, str]:
     }  # fmt: skip
 
 
-def is_same(edit: Edit, held: Mapping[str, str]) -> bool:
+def is_same(edit: SourceEdit, held: Mapping[str, str]) -> bool:
     return all(getattr(edit, name) == held.get(name) for name in ("function", "family", "before", "text"))
 
 

@@ -12,7 +12,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .program import Edit
+from .program import SourceEdit
 from .recollection import Remembered, foretold, trust
 from .spectrum import Place
 
@@ -31,13 +31,13 @@ _ENDING = frozenset({"growing", "stepping", "setting", "noting", "leaving", "gua
 class Ranked:
     """An edit with its shares (all edits of one order add up to 1 in each)."""
 
-    edit: Edit
+    edit: SourceEdit
     plain: float
     foretold: float
 
 
 def ranked(
-    edits: Sequence[Edit],
+    edits: Sequence[SourceEdit],
     suspicion: Mapping[Place, float],
     memory: Sequence[Remembered],
     *,
@@ -77,11 +77,11 @@ def ranked(
     )
 
 
-def _share(edit: Edit, size: float) -> float:
+def _share(edit: SourceEdit, size: float) -> float:
     return float(edit.weight / size**_SIZE) * (_COMMON if edit.family in _COMMON_FAMILIES else 1.0)
 
 
-def _suspicion(edit: Edit, suspicion: Mapping[Place, float], root: str) -> float:
+def _suspicion(edit: SourceEdit, suspicion: Mapping[Place, float], root: str) -> float:
     path = f"{root}/{edit.path}"
     return max((suspicion.get((path, line), 0.0) for line in range(edit.lines[0], edit.lines[1] + 1)), default=0.0)
 

@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class SourceEdit:
     """Replace `start:end` (characters) of one file by `text`. Everything else of the file stays as it is.
 
     `lines` are those whose execution speaks for it, `shape` what it does with all names masked, `weight` how likely
@@ -36,7 +36,7 @@ class Edit:
     site: str = ""
 
 
-def applied(text: str, edits: tuple[Edit, ...]) -> str:
+def applied(text: str, edits: tuple[SourceEdit, ...]) -> str:
     """The text with these edits of it, which must not overlap (a later one wins nothing: it is left out)."""
     end = len(text) + 1
     for edit in sorted(edits, key=lambda each: (each.start, each.end), reverse=True):
@@ -75,7 +75,7 @@ class Program:
         self.types: dict[str, dict[str, list[str]]] = {}
         """Function -> variable -> names of the types that it was seen to hold."""
 
-    def encoded(self, edits: tuple[Edit, ...]) -> bytes:
+    def encoded(self, edits: tuple[SourceEdit, ...]) -> bytes:
         return applied(self.text, edits).encode(self.encoding)
 
     def _walk(self) -> None:

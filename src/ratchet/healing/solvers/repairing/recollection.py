@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .program import Edit
+from .program import SourceEdit
 
 _BEGIN = 0.5  # the memory's say before it has shown anything; few memories change little whatever their say
 _MOST = 0.9  # the order without memory always keeps a tenth
@@ -57,10 +57,10 @@ def trust(memory: Sequence[Remembered]) -> float:
     return 0.0 if share < _SILENT else min(_MOST, share)
 
 
-def foretold(edits: Sequence[Edit], plain: Sequence[float], memory: Sequence[Remembered]) -> list[float]:
+def foretold(edits: Sequence[SourceEdit], plain: Sequence[float], memory: Sequence[Remembered]) -> list[float]:
     """The share of each edit, by memory; `plain` are their shares without it. `memory` has the newest first."""
     keys = [(edit.family, form_of(edit.shape), edit.site) for edit in edits]
-    here, known = _Counts(), _Counts()
+    here, known = _Shares(), _Shares()
     for key, share in zip(keys, plain, strict=True):
         here.add(key, share)
     for age, each in enumerate(memory):
@@ -71,7 +71,7 @@ def foretold(edits: Sequence[Edit], plain: Sequence[float], memory: Sequence[Rem
     return [share / total for share in shares]
 
 
-class _Counts:
+class _Shares:
     """Shares, or successes, by family, by form in it, and by place of that."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class _Counts:
         self.places[key] = self.places.get(key, 0.0) + share
 
 
-def _posterior(key: tuple[str, str, str], here: _Counts, known: _Counts) -> float:
+def _posterior(key: tuple[str, str, str], here: _Shares, known: _Shares) -> float:
     """Compute how much likelier an edit of this key is by memory than without it."""
     family, form, _ = key
     share = here.places[key]

@@ -13,7 +13,7 @@ from .marks import alike, is_same, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program
 from .recollection import Remembered, trust
-from .server import UNFINISHED, Report, Server, cpu_s
+from .server import UNFINISHED, ForkServer, RunReport, cpu_s
 from .spectrum import Place, suspicion
 from .templates import edits as edits_of
 
@@ -73,17 +73,17 @@ class Patch:
         return " | ".join(f"{m['path']}:{m['function']}:{m['shape']}:{m['before']}>{m['text']}" for m in self.marks)
 
 
-class Search:
+class RepairSearch:
     """One search. `patches` grows while it runs; `tried` counts candidates."""
 
-    def __init__(self, server: Server, wanted: Wanted, note: Callable[[str], None]) -> None:
+    def __init__(self, server: ForkServer, wanted: Wanted, note: Callable[[str], None]) -> None:
         self._server, self._wanted, self._note = server, wanted, note
         self._root = os.getcwd()
         self._seen: set[int] = set()
         self.patches: list[Patch] = []
         self.tried = 0
         self.calls: list[Mapping[str, str]] = []
-        self.first = Report()
+        self.first = RunReport()
         self._states: list[State] = []
         self._partials = Partials()
         self._cut_short: list[Patch] = []
@@ -218,7 +218,7 @@ class Search:
             return False
         return True
 
-    def _run(self, files: Mapping[str, bytes]) -> Report:
+    def _run(self, files: Mapping[str, bytes]) -> RunReport:
         self.tried += 1
         if self.tried % 100 == 0:
             self._note(f"{self.tried} candidates tried")
@@ -236,7 +236,7 @@ class Search:
             if self._passes(self._server.candidate(patch.files, times=_SLOWER)):
                 self._found(replace(patch, found_at=self.tried))
 
-    def _passes(self, report: Report) -> bool:
+    def _passes(self, report: RunReport) -> bool:
         expected = {name for name, test in self.first.tests.items() if test.error != "collect"}
         return report.whole and bool(report.passing) and not report.failing and expected <= report.passing
 
@@ -288,7 +288,7 @@ class Search:
         if len(self._states) > _STATES:
             self._states.remove(min(self._states[1:], key=lambda each: each.worth))
 
-    def _try_together(self, root: State, one: Ranked, content: bytes, report: Report) -> None:
+    def _try_together(self, root: State, one: Ranked, content: bytes, report: RunReport) -> None:
         """Two edits that each help other tests may be the whole fix: that is tried at once."""
         helped = gained(root.report, report)
         if not helped:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .child import InChild, Job
+from .child import ForkedRun, InChild
 from .tracing import Tracer
 
 _SMALLEST_S = 0.1  # of CPU; most mutants of a loop never end, and what works is rarely slower than all that failed
@@ -34,7 +34,7 @@ UNFINISHED = "unfinished"  # the `error` of a test that had begun when its proce
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """One run. `whole` is False where it was ended, or ended itself, before the last test."""
 
     tests: dict[str, Test] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def cpu_s() -> float:
     return sum(os.times()[:4])
 
 
-class Server:
+class ForkServer:
     """The parent of all candidates. One at a time, since they share the folder."""
 
     def __init__(self, deadline: float) -> None:
@@ -73,7 +73,7 @@ class Server:
         self._endless: frozenset[str] = frozenset()
         self._root = os.getcwd()
 
-    def measured(self, report: Report) -> None:
+    def measured(self, report: RunReport) -> None:
         """Set a candidate's time by what the first run took, and its order by what failed."""
         self.limit_s = max(_SMALLEST_S, _TIMES * sum(t.cpu_s for t in report.tests.values() if t.error != "TimeUp"))
         self.first = tuple(name for name, test in report.tests.items() if not test.passed)
@@ -82,12 +82,12 @@ class Server:
     def out_of_time(self) -> bool:
         return time.monotonic() > self.deadline
 
-    def whole(self, files: Mapping[str, bytes], *, trace: bool = False) -> Report:
+    def whole(self, files: Mapping[str, bytes], *, trace: bool = False) -> RunReport:
         """All tests, each with its own time; with `trace`, what they run."""
         tracer = Tracer(self.sources) if trace else None
         return self._run(files, tracer=tracer, each_s=2.0 if trace else 0.7, wall_s=60.0)
 
-    def candidate(self, files: Mapping[str, bytes], *, times: float = 1.0) -> Report:
+    def candidate(self, files: Mapping[str, bytes], *, times: float = 1.0) -> RunReport:
         """The tests that failed at first; the others only if one of those passes now. It has `times` the usual time."""
         limit_s = self.limit_s * times
         return self._run(files, first=self.first, hopeless=True, cpu_s=limit_s, wall_s=4 * limit_s + 3.0)
@@ -107,7 +107,7 @@ class Server:
         each_s: float = 0.0,
         tracer: Tracer | None = None,
         call: Callable[[], object] | None = None,
-    ) -> Report:
+    ) -> RunReport:
         kept = {path: _exchange(self._root, path, content) for path, content in files.items()}
         out, back = os.pipe()
         child = os.fork()
@@ -115,7 +115,7 @@ class Server:
             os.setpgid(0, 0)
             os.close(out)
             raise InChild(
-                Job(
+                ForkedRun(
                     out=back,
                     first=first,
                     hopeless=hopeless,
@@ -174,9 +174,9 @@ def _ended(child: int) -> None:
     os.waitpid(child, 0)
 
 
-def _parsed(said: bytes) -> Report:
+def _parsed(said: bytes) -> RunReport:
     """The report of a child. What it says is a mutant's word: odd lines are left out."""
-    report = Report()
+    report = RunReport()
     for line in said.splitlines():
         try:
             row = json.loads(line)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 
 from . import calls, conditions, insertions, statements, terms, texts, values, wrapping
-from .program import FUNCTIONS, Edit, Program, masked
+from .program import FUNCTIONS, Program, SourceEdit, masked
 
 Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
 
@@ -74,7 +74,7 @@ _EDITS_A_FILE = 60_000
 """A file so large that its edits are more is searched in its most suspect lines only, since they come first."""
 
 
-def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterator[Edit]:
+def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterator[SourceEdit]:
     """Every edit of the file whose lines are `wanted`. Two families may make the same one, each with its own share, and
     some are no Python: whoever runs them finds out."""
     seen: set[tuple[int, int, str, str]] = set()
@@ -93,7 +93,7 @@ def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterat
                 if before == text or (start, end, text, family) in seen:
                     continue
                 seen.add((start, end, text, family))
-                yield Edit(
+                yield SourceEdit(
                     path=program.path, start=start, end=end, text=text, family=family, lines=lines,
                     shape=f"{_masked(program, before)} => {_masked(program, text)}",
                     function=program.qualname(node), before=before, weight=weight, site=site,

@@ -10,7 +10,7 @@ from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
-from ratchet.serving.api.problems import Problem, said
+from ratchet.serving.api.problems import HttpProblem, said
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.shapes.lessons import LessonShape
 from ratchet.serving.shapes.served import PageShape
@@ -38,7 +38,7 @@ def add(asked: inputs.NewLesson, runtime: Operations) -> Response:
     """Write a lesson; a candidate until it is approved. Advice that switches a check off is quarantined."""
     scope = asked.scope or ("project" if asked.project else "global")
     if scope == "project" and not asked.project:
-        raise Problem(422, "invalid", "body.project: is missing", "Name the project's folder, or use scope global.")
+        raise HttpProblem(422, "invalid", "body.project: is missing", "Name the project's folder, or use scope global.")
     added = runtime.lessons.add(when=asked.when, do=asked.do, scope=scope, project=asked.project or "")
     return answer(LessonShape.built(added), 201, {"Location": f"/v1/lessons/{added.id}"})
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from ratchet.errors import UsageError
 from ratchet.recording.intake import JSON, PROTOBUF
 from ratchet.serving.api.access import Needs
-from ratchet.serving.api.problems import Problem, said
+from ratchet.serving.api.problems import HttpProblem, said
 from ratchet.serving.api.serving import Operations
 
 router = APIRouter(prefix="/v1", tags=["otlp"], dependencies=[Depends(Needs("write"))])
@@ -43,7 +43,7 @@ async def _taken(signal: Literal["traces", "logs", "metrics"], request: Request,
             encoding=request.headers.get("content-encoding", ""),
         )
     except UsageError as error:  # what cannot be decoded is 400 to every exporter (OTLP/HTTP, "Bad Data"): no retry
-        raise Problem(
+        raise HttpProblem(
             400, "malformed", str(error), "Mend the exporter as the detail says; do not repeat it."
         ) from error
     return Response(received.answer, media_type=received.content_type)

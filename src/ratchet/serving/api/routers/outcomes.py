@@ -16,7 +16,7 @@ from ratchet.records import Row
 from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Needs
 from ratchet.serving.api.answers import answer
-from ratchet.serving.api.problems import RETRY_S, Problem, invalid_of, unreadable
+from ratchet.serving.api.problems import RETRY_S, HttpProblem, invalid_of, unreadable
 from ratchet.serving.api.serving import Served, Shared
 from ratchet.serving.shapes.served import AcceptedShape
 
@@ -71,7 +71,7 @@ def rows(body: bytes) -> list[Row]:
         raise unreadable(error) from error
     items = said if isinstance(said, list) else [said]
     if len(items) > MOST:
-        raise Problem(
+        raise HttpProblem(
             422, "invalid", f"body: {len(items):,} outcomes in one request", f"Send at most {MOST:,} at once."
         )
     usual = usual_rows(items)
@@ -91,7 +91,7 @@ def keep(held: Served, made: Sequence[Row]) -> list[str]:
     ids = held.runtime.record_rows(made)
     if ids is None:
         held.meter.took(0, len(made))
-        raise Problem(
+        raise HttpProblem(
             503,
             "journal",
             "the journal cannot be written: its disk is full, or the home is not writable",

@@ -12,7 +12,7 @@ from ratchet.improving.settings.book import SettingsView
 from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Caller, Needs
 from ratchet.serving.api.answers import answer, tagged
-from ratchet.serving.api.problems import Problem, said
+from ratchet.serving.api.problems import HttpProblem, said
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.shapes.tasks import redacted
 from ratchet.serving.shapes.trials import SettingsShape, VersionShape
@@ -63,7 +63,7 @@ def put(
     except Conflict as error:
         if if_match is None:
             raise
-        raise Problem(
+        raise HttpProblem(
             412, "changed", str(error), f"GET /v1/settings/{agent} again, and repeat the change on what it is now."
         ) from error
     found = runtime.settings.show(agent)

@@ -18,7 +18,7 @@ from ratchet.serving.api import inputs
 from ratchet.serving.api.access import Caller, Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit
-from ratchet.serving.api.problems import Problem, said
+from ratchet.serving.api.problems import HttpProblem, said
 from ratchet.serving.api.roots import allowed
 from ratchet.serving.api.serving import Operations, Served, Shared
 from ratchet.serving.api.streams import STREAM, LastEventId, stream
@@ -141,7 +141,7 @@ def checkpoints(task_id: str, request: Request, runtime: Operations) -> Response
 def restore(task_id: str, checkpoint_id: str, runtime: Operations, caller: Runs) -> Response:
     """Take a task back to a checkpoint, also one that has ended; `retry` goes on from there."""
     if not (checkpoint_id.isascii() and checkpoint_id.isdigit() and int(checkpoint_id) <= MOST_CHECKPOINT):
-        raise Problem(
+        raise HttpProblem(
             404,
             "not-found",
             f"task {task_id} has no checkpoint {checkpoint_id}",

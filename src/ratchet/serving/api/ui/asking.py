@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from ratchet.serving.api.access import Needs
-from ratchet.serving.api.problems import Problem
+from ratchet.serving.api.problems import HttpProblem
 
 T = TypeVar("T")
 ROWS = 100
@@ -49,13 +49,13 @@ async def form(request: Request) -> dict[str, str]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
     if body and kind != "application/x-www-form-urlencoded":
-        raise Problem(415, "media-type", f"a form is due, not {kind[:80] or 'nothing'}", "Use the page's own form.")
+        raise HttpProblem(415, "media-type", f"a form is due, not {kind[:80] or 'nothing'}", "Use the page's own form.")
     if len(body) > _FORM_BYTES:
-        raise Problem(413, "too-large", "this form is too large", "Use the page's own form.")
+        raise HttpProblem(413, "too-large", "this form is too large", "Use the page's own form.")
     try:
         fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50)
     except ValueError as error:
-        raise Problem(422, "invalid", f"this form cannot be read: {error}", "Use the page's own form.") from error
+        raise HttpProblem(422, "invalid", f"this form cannot be read: {error}", "Use the page's own form.") from error
     return {name: values[0] for name, values in fields.items()}
 
 

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ratchet.serving.api.pages import Cursor
-from ratchet.serving.api.problems import Problem
+from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import READS, ROWS, RUNS, Start, back, following, form, here, part
@@ -51,5 +51,5 @@ def rewind(episode_id: str, given: Form, runtime: Operations) -> Response:
     """Take it back to the files after an attempt."""
     to = given.get("to", "")
     if not (to.isascii() and to.isdigit()) or len(to) > 9:
-        raise Problem(422, "invalid", f"{to[:40]!r} is no attempt", "Use a button of the page.")
+        raise HttpProblem(422, "invalid", f"{to[:40]!r} is no attempt", "Use a button of the page.")
     return back(f"/ui/episodes/{runtime.episodes.rewind(episode_id, to=int(to)).id}")

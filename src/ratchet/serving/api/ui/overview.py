@@ -7,7 +7,7 @@ from functools import cache
 from fastapi import Request
 from starlette.responses import FileResponse, Response
 
-from ratchet.serving.api.problems import Problem
+from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import READS, back
@@ -52,7 +52,7 @@ def live(request: Request, runtime: Operations) -> Response:
 def static(name: str) -> Response:
     """Scripts, styles and the icon: shipped files only, to everybody."""
     if name not in _static():
-        raise Problem(404, "not-found", f"no file {name[:100]!r}", "Reload the page.")
+        raise HttpProblem(404, "not-found", f"no file {name[:100]!r}", "Reload the page.")
     path = FOLDER / "static" / name
     headers = {**HEADERS, "Cache-Control": "public, max-age=3600"}
     return FileResponse(path, media_type=_KINDS[path.suffix], headers=headers)

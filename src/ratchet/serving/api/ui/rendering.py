@@ -113,20 +113,20 @@ def _shown(value: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """One line of a diff, and what kind it is: added, taken, place, or kept."""
 
     text: str
     kind: str
 
 
-def diff_lines(diff: str) -> Iterator[Line]:
+def diff_lines(diff: str) -> Iterator[DiffLine]:
     """The lines of a patch, without its bookkeeping, and without secrets: some are longer than a line."""
     diff = redact(diff)
     kinds = {"+": "added", "-": "taken", "@": "place"}
     for text in diff.split("\n"):
         if text and not text.startswith(("diff --git", "index ")):
-            yield Line(text.rstrip("\r"), kinds.get(text[0], "kept"))
+            yield DiffLine(text.rstrip("\r"), kinds.get(text[0], "kept"))
 
 
 def ago(then: float | None) -> str:
