@@ -91,7 +91,7 @@ def test_every_tool_is_listed_with_schemas_of_what_it_takes_and_answers(home: Pa
 def test_an_error_finds_the_lesson_and_the_lesson_is_told_whole(learnt: Path) -> None:
     found = called(learnt, "search_memory", query=PUSH)
     (lesson,) = data(found)["lessons"]
-    assert lesson["text"] == "git push --set-upstream origin topic"
+    assert "\ngit push --set-upstream origin topic\n" in lesson["text"]
     assert "git push --set-upstream origin topic" in prose(found)
     whole = data(called(learnt, "get_lesson", id=lesson["id"]))
     assert whole["id"] == lesson["id"]
@@ -181,7 +181,7 @@ def test_a_command_runs_in_the_sandbox_and_reaches_nothing_but_its_folder(home: 
     work.mkdir()
     code = "import pathlib; pathlib.Path('made').write_text('x'); print(pathlib.Path('/root/.ssh').exists())"
     ran = data(called(home, "run_sandboxed", argv=["python", "-c", code], folder=str(work)))
-    assert (ran["exit_code"], ran["stdout"]) == (0, "False\n")
+    assert (ran["exit_code"], "False\n" in ran["stdout"]) == (0, True)
     assert (work / "made").read_text() == "x"
     assert data(called(home, "run_sandboxed", argv=["sleep", "30"], wall_s=0.5))["killed"] == "wall"
 
@@ -237,7 +237,7 @@ def test_lessons_and_patterns_are_resources_and_a_prompt_tells_what_to_know(lear
         return lessons.contents[0].text, listed, templates, content.text  # type: ignore[union-attr]
 
     lessons, listed, templates, prompt = with_client(learnt, ask)
-    assert json.loads(lessons)[0]["text"] == "git push --set-upstream origin topic"
+    assert "git push --set-upstream origin topic" in json.loads(lessons)[0]["text"]
     assert {"ratchet://lessons", "ratchet://patterns"} <= set(listed)
     assert {"ratchet://lessons/{lesson_id}", "ratchet://patterns/{pattern_id}"} <= set(templates)
     assert "git push --set-upstream origin topic" in prompt

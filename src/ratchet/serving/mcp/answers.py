@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import fields
+from typing import Any, ParamSpec, TypeVar, cast
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver.exceptions import ToolError
@@ -14,13 +15,16 @@ from pydantic import BaseModel
 
 from ratchet.errors import RatchetError
 from ratchet.failures.redaction.text import clean
-from ratchet.serving.shapes.shape import Shape, json_of
+from ratchet.lessons.fence import REMOVED, enclosed, harmless
+from ratchet.serving.shapes.shape import Foreign, Shape, json_of
 
 _SENT = re.compile(r", input_value=.*?, input_type=\w+(?=\]$)", re.MULTILINE)
 """How pydantic repeats what it was given, at the end of a line."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
+_NAME_CHARS = 200
 
 
 def told(function: Callable[P, R]) -> Callable[P, R]:
@@ -50,5 +54,22 @@ async def unrepeated(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
 
 
 def answer(prose: str, shape: Shape) -> CallToolResult:
-    """Prose for a model, and the same as data."""
-    return CallToolResult(content=[TextContent(type="text", text=prose)], structured_content=json_of(shape))
+    """Prose for a model, and the same as data. Clients pass on one of them, mostly the data: both are guarded."""
+    data = json_of(guarded(shape))
+    return CallToolResult(content=[TextContent(type="text", text=prose)], structured_content=data)
+
+
+def guarded(value: T, foreign: Foreign = "") -> T:
+    """Shapes with each text of earlier runs in a fence of its own, as their fields declare it. Names (of agents) that
+    read as an instruction are withheld."""
+    if isinstance(value, Shape):
+        kinds = {each.name: each.metadata["foreign"] for each in fields(cast("Any", value))}
+        return cast("T", type(value)(**{name: guarded(getattr(value, name), kinds[name]) for name in kinds}))
+    if isinstance(value, list):
+        return cast("T", [guarded(each, foreign) for each in value])
+    if isinstance(value, dict):
+        named = {(harmless(name, _NAME_CHARS) or REMOVED) if foreign else name: held for name, held in value.items()}
+        return cast("T", {name: guarded(held, foreign) for name, held in named.items()})
+    if isinstance(value, str) and value and foreign:
+        return cast("T", enclosed(value, verbatim=foreign == "output"))
+    return value

@@ -15,7 +15,7 @@ from ratchet.healing.models.quoting import quoted
 from ratchet.recording import wire
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp import scopes
-from ratchet.serving.mcp.answers import unrepeated
+from ratchet.serving.mcp.answers import guarded, unrepeated
 from ratchet.serving.mcp.tasktools import Place, TaskTools
 from ratchet.serving.mcp.tools import Tools, fenced
 from ratchet.serving.shapes.failures import PatternDetailShape, PatternShape
@@ -68,7 +68,7 @@ def _tools(tools: Tools, tasks: TaskTools) -> list[tuple[Callable[..., Any], Too
 def _add_resources(server: MCPServer, runtime: Runtime) -> None:
     def told(get: Callable[[], object]) -> str:
         try:
-            return wire.written(json_of(get()))
+            return wire.written(json_of(guarded(get())))
         except RatchetError as error:
             raise ResourceError(str(error)) from error
 

@@ -120,7 +120,9 @@ class Tools:
             str, Field(description="The working folder, absolute, changed in place; empty: an empty one, thrown away.")
         ] = "",
         stdin: str = "",
-        wall_s: Annotated[float, Field(gt=0, le=600)] = 60.0,
+        wall_s: Annotated[
+            float, Field(gt=0, le=600, description="Ended after so long.")
+        ] = 40.0,  # clients wait a minute
         memory_mb: Annotated[int, Field(ge=16, le=8192)] = 1024,
     ) -> Annotated[CallToolResult, RootModel[RanShape]]:
         """Run a command without network, where it reaches nothing but its folder; then nothing of it is left."""

@@ -26,7 +26,7 @@ class HealthShape(Shape):
     """How well agents do lately, from 0 (all fails) to 1 (all succeeds)."""
 
     score: float | None = said("Over all agents; null without outcomes.")
-    agents: dict[str, float] = said("The score of each agent, by name.")
+    agents: dict[str, float] = said("The score of each agent, by name.", foreign="words")
     half_life_calls: float = said("So many calls later, a call counts half.")
 
 
@@ -34,7 +34,7 @@ class LessonBriefShape(Shape):
     """A lesson, as it stands beside a pattern."""
 
     id: str = said("Names the lesson.")
-    text: str = said("The advice, word for word.")
+    text: str = said("The advice, word for word.", foreign="words")
     state: str = said("candidate, active, quarantined or retired.")
     tried: int = said("How often it was seen to be tried.")
     worked: int = said("How often it worked.")
@@ -46,10 +46,10 @@ class PatternShape(Shape):
     id: str = said("Names the pattern.")
     signature: str = said("Names the cause: the same on every machine.")
     kind: str = said("The class of the failures.")
-    template: str = said("Their message, with what differs masked.")
+    template: str = said("Their message, with what differs masked.", foreign="words")
     count: int = said("Failures so far.")
     sessions: int = said("Sessions in which they happened.")
-    agents: list[str] = said("Agents to which they happened.")
+    agents: list[str] = said("Agents to which they happened.", foreign="words")
     first_seen: float = said("When the first one happened.")
     last_seen: float = said("When the last one happened.")
     trend: str = said("new, rising, steady, falling or resolved.")
@@ -64,7 +64,7 @@ class CorrelationShape(Shape):
     """Two patterns of two agents that come together more often than by chance."""
 
     patterns: list[str] = said("The ids of both.")
-    agents: list[str] = said("The agent of each.")
+    agents: list[str] = said("The agent of each.", foreign="words")
     unit: str = said("Within which they come together: hour or session.")
     together: int = said("Units that have both.")
     expected: float = said("Units that would have both by chance.")
@@ -78,7 +78,7 @@ class PatternDetailShape(PatternShape):
     """A pattern whole."""
 
     signatures: list[str] = said("All signatures that were merged into it.")
-    examples: list[str] = said("Some of its messages, secrets taken out.")
+    examples: list[str] = said("Some of its messages, secrets taken out.", foreign="words")
     correlated: list[CorrelationShape] = said("Patterns of other agents that come together with it.")
 
     @classmethod

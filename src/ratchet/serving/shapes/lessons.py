@@ -41,18 +41,18 @@ class LessonShape(Shape):
     """Advice for an error. Agents are handed active ones."""
 
     id: str = said("Names the lesson.")
-    text: str = said("The advice, word for word.")
+    text: str = said("The advice, word for word.", foreign="words")
     state: str = said("candidate, active, quarantined or retired.")
     scope: str = said("project or global.")
     signature: str = said("The cause that it is for.")
     kind: str = said("The class of the failure that it is for.")
     tried: int = said("How often it was seen to be tried.")
     worked: int = said("How often it worked.")
-    reason: str = said("Why it is quarantined or retired.")
-    when: str = said("The masked error text that it is for.")
-    example: str = said("One real instance of `text`.")
+    reason: str = said("Why it is quarantined or retired.", foreign="words")
+    when: str = said("The masked error text that it is for.", foreign="words")
+    example: str = said("One real instance of `text`.", foreign="words")
     projects: list[str] = said("Projects in which it was learnt.")
-    provenance: str = said("The source of it.")
+    provenance: str = said("The source of it.", foreign="words")
     evidence: list[str] = said("Ids of the outcomes behind it.")
 
 
@@ -60,7 +60,7 @@ class FoundLessonShape(Shape):
     """A lesson that was recalled."""
 
     id: str = said("Names the lesson.", of="lesson.id")
-    text: str = said("The advice, word for word.", of="lesson.text")
+    text: str = said("The advice, word for word.", foreign="words", of="lesson.text")
     state: str = said("candidate, active, quarantined or retired.", of="lesson.state")
     match: str = said("exact (same signature), pattern (same pattern) or similar.")
     score: float = said("Similarity, from 0 to 1.", digits=4)

@@ -12,7 +12,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import isfinite
 from types import NoneType
-from typing import TYPE_CHECKING, TypeVar, cast, dataclass_transform, get_args, get_origin, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Literal,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 if TYPE_CHECKING:
     from typing import Any, Self
@@ -24,10 +34,14 @@ Source = Callable[..., object]
 _PLANS: dict[type[Shape], list[tuple[str, Source, Source]]] = {}
 
 
-def said(meaning: str, *, of: str | Source = "", digits: int | None = None) -> Any:
+Foreign = Literal["", "words", "output"]
+
+
+def said(meaning: str, *, of: str | Source = "", digits: int | None = None, foreign: Foreign = "") -> Any:
     """A field of a shape. `of` leads to its value in the record: a path of names or a function, else the field's own
-    name. Numbers are rounded to `digits`."""
-    return field(metadata={"description": meaning, "of": of, "digits": digits})
+    name. Numbers are rounded to `digits`. Text of earlier runs is `foreign`, and goes to a model only in a fence:
+    `words` without what reads as an instruction, `output` (a diff, what a command printed) byte for byte."""
+    return field(metadata={"description": meaning, "of": of, "digits": digits, "foreign": foreign})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(said,))

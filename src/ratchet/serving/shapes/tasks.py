@@ -28,8 +28,8 @@ class RanShape(Shape):
     signal: int | None = said("The signal that ended it; null for none.")
     killed: str = said("The limit that ended it; empty for none.")
     truncated: bool = said("Whether output beyond the cap was dropped.")
-    stdout: str = said("Standard output.", of=lambda ran: ran.stdout.decode("utf-8", "replace"))
-    stderr: str = said("Standard error.", of=lambda ran: ran.stderr.decode("utf-8", "replace"))
+    stdout: str = said("Standard output.", foreign="output", of=lambda ran: ran.stdout.decode("utf-8", "replace"))
+    stderr: str = said("Standard error.", foreign="output", of=lambda ran: ran.stderr.decode("utf-8", "replace"))
     wall_s: float = said("How long it took.", digits=3)
     cpu_s: float = said("Processor time that it took.", digits=3)
     max_mem_mb: float = said("The most memory that it had.", of="max_memory_mb", digits=1)
@@ -43,13 +43,13 @@ class AttemptShape(Shape):
     status: str = said("running, passed, failed, gave_up, refused, budget, cancelled or dropped.")
     signature: str = said("Names the failure after it; empty when it passed.")
     kind: str = said("The class of the failure after it.")
-    cause: str = said("The cause of the failure that it was to mend.")
-    fix: str = said("The change that it made, in words.")
+    cause: str = said("The cause of the failure that it was to mend.", foreign="words")
+    fix: str = said("The change that it made, in words.", foreign="words")
     candidates: int = said("Changes tried out, up to the first that passes.")
     alternatives: int = said("Changes tried after it, to have a choice.")
     cost_usd: float = said("The cost of it.", digits=6)
     duration_s: float = said("How long it took.", digits=3)
-    reason: str = said("Why it ended so.")
+    reason: str = said("Why it ended so.", foreign="words")
     score: float = said("From 0 to 1; 1 is passed.", digits=4)
     isolation: str = said("The sandbox that it ran in.")
 
@@ -57,8 +57,8 @@ class AttemptShape(Shape):
 class AttemptDetailShape(AttemptShape):
     """An attempt with its files."""
 
-    diff: str = said("Its changes to the project.")
-    note: str = said("Remarks of the solver.")
+    diff: str = said("Its changes to the project.", foreign="output")
+    note: str = said("Remarks of the solver.", foreign="words")
 
 
 class EpisodeShape(Shape):
@@ -66,10 +66,10 @@ class EpisodeShape(Shape):
 
     id: str = said("Names the episode.")
     status: str = said("running, passed, failed, budget, breaker, no_progress, cancelled, refused or already_passing.")
-    reason: str = said("Why it ended so.")
+    reason: str = said("Why it ended so.", foreign="words")
     attempts: Sequence[AttemptShape] = said("In order.")
     candidates: int = said("Changes tried out in all attempts.")
-    diff: str = said("The changes that pass; empty where nothing does.")
+    diff: str = said("The changes that pass; empty where nothing does.", foreign="output")
     cost_usd: float = said("The cost of all.", digits=6)
     duration_s: float = said("How long it took.", digits=3)
     lessons_used: list[str] = said(
@@ -97,8 +97,8 @@ class TaskShape(Shape):
     id: str = said("Names the task.")
     kind: str = said("heal or compare.", of="work.kind")
     status: str = said("queued, running, or how it ended.", of="state")
-    reason: str = said("Why it ended so.")
-    instruction: str = said("The wish, in words.", of=lambda task: redact(task.work.instruction))
+    reason: str = said("Why it ended so.", foreign="words")
+    instruction: str = said("The wish, in words.", foreign="words", of=lambda task: redact(task.work.instruction))
     check: list[str] = said("The command that is to pass.", of=lambda task: [*map(redact, task.work.check)])
     dir: str = said("The folder of the project.", of="work.folder")
     solver: str = said("Who proposes the changes.", of=lambda task: redact(task.work.solver))
@@ -116,7 +116,7 @@ class TaskDetailShape(TaskShape):
     """A task as far as it has come. Secrets of the project's files are taken out; a diff is cut nowhere."""
 
     result: EpisodeDetailShape | None = said("The episode of it; null before it begins.")
-    comparison: dict[str, object] | None = said("The result of a comparison; null of other tasks.")
+    comparison: dict[str, object] | None = said("The result of a comparison; null of other tasks.", foreign="words")
 
     @classmethod
     def shown(cls, found: TaskDetail) -> Self:
@@ -179,7 +179,7 @@ class CheckpointShape(Shape):
     attempt: int = said("The attempt after which they are so; 0: as they were copied.", of="n")
     at: float = said("When it was made.")
     state: str = said("Names the content of all files.")
-    paths: list[str] = said("Files that are changed.")
+    paths: list[str] = said("Files that are changed.", foreign="output")
 
 
 class BreakerShape(Shape):
