@@ -26,7 +26,9 @@ TWINS = {
 HERE = ("heal", "record", "retry", "settings", "watch")
 
 HEAD = '''\
-"""`AsyncRatchet`: what `Ratchet` does, for asyncio. What may take time runs in threads; no call blocks the loop.
+"""`AsyncRatchet`: what `Ratchet` does, for asyncio, in one file since it is generated.
+
+What may take time runs in threads; no call blocks the loop.
 
 Written by scripts/generate_aio.py from `Ratchet`; change that, then run `python scripts/generate_aio.py`.
 """

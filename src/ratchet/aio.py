@@ -1,4 +1,6 @@
-"""`AsyncRatchet`: what `Ratchet` does, for asyncio. What may take time runs in threads; no call blocks the loop.
+"""`AsyncRatchet`: what `Ratchet` does, for asyncio, in one file since it is generated.
+
+What may take time runs in threads; no call blocks the loop.
 
 Written by scripts/generate_aio.py from `Ratchet`; change that, then run `python scripts/generate_aio.py`.
 """
@@ -181,7 +183,7 @@ class AsyncLessonBook:
         return await asyncio.to_thread(lambda: self._held().show(lesson_id))
 
     async def effect(self, lesson_id: str) -> LessonEffect | None:
-        """Whether a lesson helps, against its withheld control; None while nothing of it is settled."""
+        """Tell whether a lesson helps, against its withheld control; None while nothing of it is settled."""
         return await asyncio.to_thread(lambda: self._held().effect(lesson_id))
 
     async def add(
@@ -234,7 +236,7 @@ class AsyncLessonBook:
         return await asyncio.to_thread(lambda: self._held().take(content, name=name, project=project))
 
     async def stats(self) -> MemoryStats:
-        """How much is remembered, and how well it did."""
+        """Count what is remembered, and how well it did."""
         return await asyncio.to_thread(lambda: self._held().stats())
 
     async def load_reviewed(self, project: Path) -> Imported:
@@ -322,17 +324,18 @@ class AsyncRatchet:
     async def patterns(
         self, *, agent: str | None = None, kind: str | None = None, limit: int | None = None
     ) -> list[Pattern]:
-        """What keeps failing, recurring ones first, each with its lessons. Raises UsageError."""
+        """List what keeps failing, recurring ones first, each with its lessons. Raises UsageError."""
         return await asyncio.to_thread(lambda: self._held().patterns(agent=agent, kind=kind, limit=limit))
 
     async def health(self) -> Health:
-        """How well each agent does lately: `.score` and `.agents`, from 0 (all fails) to 1; None without outcomes."""
+        """Rate each agent's recent runs: `.score` and `.agents`, from 0 (all fails) to 1; None without outcomes."""
         return await asyncio.to_thread(lambda: self._held().health())
 
     async def recall(
         self, text: str, limit: int = 5, *, project: str | None = None, session: str | None = None
     ) -> Recalled:
-        """What is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and `.abstained`.
+        """Look up what is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and
+        `.abstained`.
 
         With `session` the session's arm of the control is obeyed and recorded. Raises NotFound when nothing was ever
         recorded or learnt in this home, which is another answer than knowing nothing; UsageError for a text that is
@@ -342,7 +345,7 @@ class AsyncRatchet:
 
     @property
     def lessons(self) -> AsyncLessonBook:
-        """What was learnt: list, show, add, approve, retire, quarantine."""
+        """Lessons: list, show, add, approve, retire, quarantine."""
         return AsyncLessonBook(lambda: self._held().lessons)
 
     async def learn(self, *paths: str | PathLike[str]) -> Learned:
@@ -390,7 +393,7 @@ class AsyncRatchet:
         await asyncio.to_thread(lambda: self._held().stop_background())
 
     async def report(self) -> Report:
-        """Whether the lessons help, measured against their withheld control."""
+        """Tell whether the lessons help, measured against their withheld control."""
         return await asyncio.to_thread(lambda: self._held().report())
 
     async def close(self) -> None:

@@ -212,17 +212,18 @@ class Ratchet:
         return self._runtime.outcomes(agent=agent, ok=ok, session=session, kind=kind, since=since, limit=limit)
 
     def patterns(self, *, agent: str | None = None, kind: str | None = None, limit: int | None = None) -> list[Pattern]:
-        """What keeps failing, recurring ones first, each with its lessons. Raises UsageError."""
+        """List what keeps failing, recurring ones first, each with its lessons. Raises UsageError."""
         need_text_or_none(agent=agent, kind=kind)
         need_count("limit", limit, or_none=True)
         return self._runtime.patterns(agent=agent, kind=kind, limit=limit)
 
     def health(self) -> Health:
-        """How well each agent does lately: `.score` and `.agents`, from 0 (all fails) to 1; None without outcomes."""
+        """Rate each agent's recent runs: `.score` and `.agents`, from 0 (all fails) to 1; None without outcomes."""
         return self._runtime.health()
 
     def recall(self, text: str, limit: int = 5, *, project: str | None = None, session: str | None = None) -> Recalled:
-        """What is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and `.abstained`.
+        """Look up what is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and
+        `.abstained`.
 
         With `session` the session's arm of the control is obeyed and recorded. Raises NotFound when nothing was ever
         recorded or learnt in this home, which is another answer than knowing nothing; UsageError for a text that is
@@ -235,7 +236,7 @@ class Ratchet:
 
     @property
     def lessons(self) -> LessonBook:
-        """What was learnt: list, show, add, approve, retire, quarantine."""
+        """Lessons: list, show, add, approve, retire, quarantine."""
         return self._runtime.lessons
 
     def learn(self, *paths: str | PathLike[str]) -> Learned:
@@ -293,7 +294,7 @@ class Ratchet:
             work.stop()
 
     def report(self) -> Report:
-        """Whether the lessons help, measured against their withheld control."""
+        """Tell whether the lessons help, measured against their withheld control."""
         return self._runtime.report()
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class Config:
 
 
 class Tunables(TypedDict, total=False):
-    """What may be given as a keyword besides the home; None means "not given"."""
+    """Keywords besides the home; None means "not given"."""
 
     withheld_share: float | None
     proven_withheld_share: float | None

@@ -1,4 +1,4 @@
-"""What every operation stands on: one home's configuration, store, journal and ways out, and their lifetimes."""
+"""Home: what every operation stands on: one home's configuration, store, journal and ways out, and their lifetimes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Foundation:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever recorded or learnt here."""
+        """Tell whether anything was ever recorded or learnt here."""
         from ratchet.store import opening as stores
 
         return stores.exist(self.config)
@@ -107,7 +107,7 @@ class Foundation:
 
     @property
     def sandboxes(self) -> Sandboxes:
-        """Where machine-written code runs."""
+        """Sandboxes, in which machine-written code runs."""
         from ratchet.sandbox.choice import Sandboxes
 
         return Sandboxes(self.home)
@@ -121,21 +121,22 @@ class Foundation:
 
     @cached_property
     def retention(self) -> Retention:
-        """How long things are kept."""
+        """Retention: how long things are kept."""
         from ratchet.store.retention import Retention
 
         return Retention(lambda: self.store, self.config.retention_days)
 
     @cached_property
     def targets(self) -> Targets:
-        """What trials may change in this process."""
+        """Targets that trials may change in this process."""
         from ratchet.improving.assembly import Targets
 
         return Targets(lambda: self.store)
 
     @property
     def outbox(self) -> Outbox:
-        """Where notices go: to the log, and to the notifiers that the environment names; none of them is waited for."""
+        """Outbox of notices: to the log, and to the notifiers that the environment names; none of them is waited
+        for."""
         with self._lock:
             if self._outbox is None:
                 from ratchet.improving.notifiers import from_environment  # mail and the web, which few commands need

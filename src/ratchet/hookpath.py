@@ -1,4 +1,4 @@
-"""What the installed hooks run: a process per event, so its start is the product, and it must never harm its host.
+"""Run the installed hooks: a process per event, so its start is the product, and it must never harm its host.
 
 Whatever happens, the process ends with exit code 0 (2 would lock every tool), prints one whole JSON document or
 nothing, and ends within `TIME_LIMIT_S`. A fault is one line in HOME/hook/hook.log. It reads the store and never writes

@@ -39,7 +39,7 @@ def uniform(salt: str, *parts: str) -> float:
 
 
 def toss(salt: str, *parts: str, share: float) -> bool:
-    """Whether this unit falls to the arm that has probability `share` (0: never, 1: always)."""
+    """Tell whether this unit falls to the arm that has probability `share` (0: never, 1: always)."""
     return uniform(salt, *parts) < share
 
 
@@ -55,7 +55,7 @@ def outcome_id(source: str, session: str, key: str) -> str:
 
 
 def _is_unique(key: str) -> bool:
-    """Whether a key is a provider's own random one (`toolu_01A...`, `srvtoolu_...`, `call_...`), not a counter."""
+    """Tell whether a key is a provider's own random one (`toolu_01A...`, `srvtoolu_...`, `call_...`), not a counter."""
     if not key.startswith(_PROVIDERS):
         return False
     prefix, _, random = key.rpartition("_")

@@ -1,4 +1,4 @@
-"""What can be replaced: the Protocols that loops call and backends implement."""
+"""Ports: what can be replaced, as Protocols that loops call and backends implement."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Changes(Protocol):
     """Hears that somebody wrote to a store. For one thread: whoever serves many asks once and tells them all."""
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether anything may have changed since the last call (the first: since this was made); waits for it at most
-        `timeout_s`. Raises StoreError while the store is down; the first call after that says yes."""
+        """Tell whether anything may have changed since the last call (the first: since this was made); waits for it at
+        most `timeout_s`. Raises StoreError while the store is down; the first call after that says yes."""
 
     def close(self) -> None: ...
 
@@ -93,7 +93,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What one piece of a file held: outcomes, and lines that could not be used. Store `items`, `offset` and the
+    """Content of one piece of a file: outcomes, and lines that could not be used. Store `items`, `offset` and the
     source's `carry` together, before the next piece is asked for: then a later read continues exactly there.
 
     `items` is empty where a piece (always the last one) only moves the offset. The last one also tells the `sessions`
@@ -113,7 +113,7 @@ class Source(Protocol):
     def name(self) -> str: ...
 
     def claims(self, head: bytes) -> bool:
-        """Whether this is its format, decided by content (the first 64 kB of it), never by the name."""
+        """Tell whether this is its format, decided by content (the first 64 kB of it), never by the name."""
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """Yield what the file holds from `offset` on (from its start when it was replaced since). `carry` is the
@@ -127,7 +127,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What a target holds now: the values of its keys (absent ones left out), and the version of what was read."""
+    """Content of a target: the values of its keys (absent ones left out), and the version of what was read."""
 
     values: Mapping[str, Json]
     version: str
@@ -153,7 +153,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What `Target.restore` did: keys put back, and keys left as a person set them since, with the value found (None
+    """Result of `Target.restore`: keys put back, and keys left as a person set them since, with the value found (None
     where the person took the key out)."""
 
     version: str
@@ -175,7 +175,7 @@ class Target(Protocol):
     def read(self) -> Held: ...
 
     def plan(self, change: Mapping[str, Json]) -> Edit:
-        """What setting these keys to these values would do. Changes nothing that anybody reads.
+        """Plan what setting these keys to these values would do. Changes nothing that anybody reads.
 
         Raises UsageError for a key or value that the target does not take."""
 
@@ -198,7 +198,7 @@ class Arms(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What keeps failing, as a proposer is asked about it.
+    """Recurring failure, as a proposer is asked about it.
 
     `count` failures of this pattern in the last `window_s`, of `calls` calls. `values` are the agent's settings in
     force and `knobs` what they may be (`Knob.described`); both are empty for an agent without live settings. `tried`
@@ -219,7 +219,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """What a proposer suggests. Without `new` it is advice for a person.
+    """Suggestion of a proposer. Without `new` it is advice for a person.
 
     `fix` is its class: `retry_logic`, `routing_config` and `threshold_tuning` may start by themselves. `target` is the
     agent's settings unless named. `metric`, `trade` and `neutral_ok` are those of a Change.
@@ -260,7 +260,7 @@ class Sandbox(Protocol):
 
     @property
     def overlays(self) -> bool:
-        """Whether it takes views with layers."""
+        """Tell whether it takes views with layers."""
 
     def run(
         self,
@@ -283,7 +283,7 @@ class Workspace(Protocol):
     def id(self) -> str: ...
 
     def view(self) -> View:
-        """What to hand to a sandbox. One command at a time."""
+        """Return what to hand to a sandbox. One command at a time."""
 
     def checkpoint(self) -> str:
         """A token for the state that the files have now."""
@@ -295,7 +295,7 @@ class Workspace(Protocol):
         """Another workspace that starts from a checkpoint of this one. Raises NotFound."""
 
     def diff(self, since: str | None = None) -> list[FileChange]:
-        """What changed since a checkpoint (the beginning, unless given), by path. Raises NotFound."""
+        """List what changed since a checkpoint (the beginning, unless given), by path. Raises NotFound."""
 
     def read(self, path: str, *, limit_bytes: int = 1_048_576) -> bytes:
         """Content of a plain file. Raises NotFound, and Refused for anything else than a plain file below the cap."""

@@ -43,7 +43,7 @@ ProposalState = Literal["open", "trial", "kept", "reverted", "undecided", "rejec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What an agent did in one call of a tool.
+    """One call of a tool by an agent.
 
     `head` and `target` are the intent (`failures.intent`): two steps with the same tool, head and target try the
     same thing. `input` is the redacted, capped text of the tool's input (for a shell the command itself); `change`
@@ -59,7 +59,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What went wrong in one run. `message` is redacted and capped (head and tail kept)."""
+    """Failure of one run. `message` is redacted and capped (head and tail kept)."""
 
     message: str
     kind: str = ""  # empty until classified at the drain; a name of `kinds.KINDS` after
@@ -270,7 +270,7 @@ class Version:
 
 
 class Fields(TypedDict, total=False):
-    """What `record` takes besides the agent. Times are seconds; `started_at` is Unix seconds or a datetime.
+    """Fields of `record` besides the agent. Times are seconds; `started_at` is Unix seconds or a datetime.
 
     `ok`, `score` in [0, 1] or `quality` from 1 to 5 say how it went; `error` is a text or an exception; `id` is the
     caller's own key: the same key in the same session is the same outcome. `session`, `thread`, `unit` and `project`

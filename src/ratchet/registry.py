@@ -122,7 +122,7 @@ def solver(name: str, options: SolverOptions) -> Solver:
 
 
 def agent_proposer(name: str, options: ProposerOptions) -> AgentProposer:
-    """Who proposes changes of an agent: `settings`, `model:NAME`, `command:WORDS`, `script:FILE`, a plugin's, or
+    """Find who proposes changes of an agent: `settings`, `model:NAME`, `command:WORDS`, `script:FILE`, a plugin's, or
     `package.module:attribute`; what follows the colon of a known name is its argument.
 
     Raises UsageError for a name that leads nowhere, and what the proposer itself raises when it cannot be set up.

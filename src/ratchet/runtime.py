@@ -63,7 +63,7 @@ class Runtime(Foundation):
 
     @property
     def lessons(self) -> LessonBook:
-        """What was learnt, and what people decided about it."""
+        """Lessons, and what people decided about them."""
         from ratchet.lessons.book import LessonBook
 
         return LessonBook(reading=self._read, writing=lambda: self.store, changed=self.publish)
@@ -153,14 +153,14 @@ class Runtime(Foundation):
 
     @property
     def intake(self) -> Intake:
-        """What other programs send by themselves."""
+        """Intake of what other programs send by themselves."""
         from ratchet.recording.intake import Intake
 
         return Intake(self.recorder)
 
     @property
     def tokens(self) -> TokenBook:
-        """Who may use a server over this home."""
+        """Tokens of a server over this home."""
         from ratchet.store.tokens import TokenBook
 
         return TokenBook(lambda: self.store)
@@ -174,7 +174,7 @@ class Runtime(Foundation):
 
     @property
     def timeline(self) -> Timeline:
-        """What happened, for people to read."""
+        """Timeline, for people to read."""
         from ratchet.store.timeline import Timeline
 
         return Timeline(lambda: self.store)
@@ -280,7 +280,7 @@ class Runtime(Foundation):
         return polled
 
     def settle(self, session: str, histories: Sequence[Path]) -> None:
-        """What is left to do when a session has ended: read its transcript, mine it, settle its credit."""
+        """Settle a session that has ended: read its transcript, mine it, settle its credit."""
         from ratchet.lessons import credit
 
         if histories:
@@ -332,7 +332,7 @@ class Runtime(Foundation):
         include_excused: bool = False,
         drained: bool = True,
     ) -> list[Pattern]:
-        """What keeps failing, recurring ones first, each with the lessons about it."""
+        """List what keeps failing, recurring ones first, each with the lessons about it."""
         from dataclasses import replace
 
         from ratchet.failures.patterns import patterns as patterned
@@ -370,7 +370,7 @@ class Runtime(Foundation):
         return correlations(self._read())
 
     def pattern_count(self) -> int:
-        """How many patterns the agents' own failures form."""
+        """Count the patterns that the agents' own failures form."""
         from ratchet.failures.patterns import patterns as patterned
 
         return patterned.pattern_count(self.store)
@@ -382,13 +382,13 @@ class Runtime(Foundation):
         return patterned.split(self._read(), pattern_id, signature, now=time.time())
 
     def health(self, *, drained: bool = True) -> Health:
-        """How well each agent does lately."""
+        """Rate each agent's recent runs."""
         from ratchet.failures.patterns.health import health
 
         return health(self._read(drained=drained))
 
     def overview(self, *, days: float = 14.0) -> Overview:
-        """How things stand: health over time, what is rising, what lessons have saved."""
+        """Sum up how things stand: health over time, what is rising, what lessons have saved."""
         from ratchet.lessons.overview import look
 
         report = self.report()
@@ -403,7 +403,7 @@ class Runtime(Foundation):
         )
 
     def report(self) -> Report:
-        """Whether lessons help, against their withheld control."""
+        """Tell whether lessons help, against their withheld control."""
         from ratchet.improving.report import report
         from ratchet.lessons import credit
 
@@ -422,7 +422,8 @@ class Runtime(Foundation):
         session: str | None = None,
         drained: bool = True,
     ) -> Recalled:
-        """What is known to fix this error. With a session, that session's arm is obeyed and its Exposure recorded.
+        """Look up what is known to fix this error. With a session, that session's arm is obeyed and its Exposure
+        recorded.
 
         Raises NotFound when nothing was ever recorded here: that is not the same as knowing nothing.
         """
@@ -439,7 +440,7 @@ class Runtime(Foundation):
         return found if session is None else self._obeying(found, session)
 
     def _obeying(self, found: Recalled, session: str) -> Recalled:
-        """What of it this session is shown. Agents are handed active lessons only."""
+        """Choose what of it this session is shown. Agents are handed active lessons only."""
         from dataclasses import replace
 
         from ratchet.failures.redaction.text import label

@@ -189,7 +189,7 @@ def history(name: str | None, limit: int, command_home: Path | None, as_json: bo
 @home_option
 @json_option
 def compare(first: str, second: str, command_home: Path | None, as_json: bool) -> None:
-    """How much better the SECOND run is than the FIRST, in pairs, and what so many runs cannot see."""
+    """Tell how much better the SECOND run is than the FIRST, in pairs, and what so many runs cannot see."""
     found = opened(command_home).benchmarks.compare(first, second)
     show.as_json(shapes.bench.BenchComparisonShape.compared(found)) if as_json else show_bench.compared(found)
 

@@ -10,21 +10,21 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("start", "See it work on a small history that ships with Ratchet."),
         "init": ("start", "Create the home folder and an empty store."),
         "learn": ("start", "Read session histories and logs."),
-        "doctor": ("keep", "What is set up, what is wrong, and what to do."),
+        "doctor": ("keep", "Check what is set up, what is wrong, and what to do."),
     },
     "See what keeps failing": {
-        "patterns": ("see", "What keeps failing, what it cost, what fixed it."),
-        "health": ("see", "How well each agent does lately, from 0 to 1."),
-        "classify": ("see", "What kind of failure is this, and may the step be repeated?"),
+        "patterns": ("see", "Show what keeps failing, what it cost, what fixed it."),
+        "health": ("see", "Rate each agent's recent runs, from 0 to 1."),
+        "classify": ("see", "Tell the kind of a failure, and whether the step may be repeated."),
     },
     "Get the fix": {
-        "recall": ("see", "What is known to fix this error?"),
-        "lessons": ("lessons", "What was learnt: list it, approve it, retire it, share it."),
+        "recall": ("see", "Look up what is known to fix this error."),
+        "lessons": ("lessons", "Lessons: list what was learnt, approve it, retire it, share it."),
     },
     "Hand it to an agent": {
         "install": ("deliver", "Hand a coding agent the fix in the failing turn."),
         "uninstall": ("deliver", "Take out what `install` put in."),
-        "hook": ("deliver", "What an installed hook does, by hand."),
+        "hook": ("deliver", "Run an installed hook by hand."),
         "mcp": ("mcp", "Be an MCP server for one agent, on standard input and output."),
         "report": ("see", "Do the lessons help, and what became of the changes?"),
     },
@@ -37,7 +37,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Heal it": {
         "run": ("heal", "Heal what fails: work in a sandbox until the check passes."),
-        "episodes": ("heal", "How healing went: every episode, every attempt."),
+        "episodes": ("heal", "Show how healing went: every episode, every attempt."),
         "ab": ("compare", "Measure whether memory pays on your tasks."),
     },
     "Measure it, and better it": {
@@ -49,7 +49,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Serve it": {
         "serve": ("serve", "Serve the page and the API until Ctrl-C or SIGTERM."),
-        "token": ("serve", "Who may use the server, and for what."),
+        "token": ("serve", "Tokens: who may use the server, and for what."),
     },
     "Feed it": {
         "record": ("start", "Record one run of an agent, e.g. from a shell script."),

@@ -91,7 +91,7 @@ def uninstall(
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("event", nargs=-1, type=click.UNPROCESSED)
 def hook(event: tuple[str, ...]) -> None:
-    """What an installed hook does, by hand.
+    """Run an installed hook by hand.
 
     Reads EVENT (PostToolUseFailure, SessionStart, ...) as Claude Code's JSON from standard input. On any fault it says
     nothing and ends with 0.

@@ -108,7 +108,7 @@ def ran(command: str) -> tuple[bool, str]:
 
 
 def hook_answer(runtime: Runtime, command: str, output: str, step: int) -> str:
-    """What the installed hook says to the agent about this failing step ("" for nothing)."""
+    """Return what the installed hook says to the agent about this failing step ("" for nothing)."""
     event = {
         "session_id": "5b1d0c1e-demo",
         "hook_event_name": "PostToolUseFailure",

@@ -49,7 +49,7 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
 
 
 def _looked(name: str, look: Callable[[], Check]) -> Check:
-    """What was found; that the system does not let one look is a finding, too, and the others are looked at."""
+    """Return what was found; that the system does not let one look is a finding, too, and the others are looked at."""
     try:
         return look()
     except OSError as error:

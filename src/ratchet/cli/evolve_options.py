@@ -43,7 +43,7 @@ _MEANS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shaped:
-    """How a run is shaped. `usd` and `seconds` are None where they were not given."""
+    """Shape of a run. `usd` and `seconds` are None where they were not given."""
 
     proposals: int
     usd: float | None

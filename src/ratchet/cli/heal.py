@@ -159,7 +159,7 @@ def _check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: bool) 
 
 @click.group()
 def episodes() -> None:
-    """How healing went: every episode, every attempt."""
+    """Show how healing went: every episode, every attempt."""
 
 
 @episodes.command("list")

@@ -15,7 +15,7 @@ from ratchet.cli.app import home_option, json_option, opened
 @home_option
 @json_option
 def doctor(command_home: Path | None, as_json: bool) -> None:
-    """What is set up, what is wrong, and what to do.
+    """Check what is set up, what is wrong, and what to do.
 
     Exit code 1 if something is wrong.
     """

@@ -1,4 +1,4 @@
-"""Where a result goes, as --apply, --branch and --patch say."""
+"""Destination of a result, as --apply, --branch and --patch say."""
 
 from __future__ import annotations
 

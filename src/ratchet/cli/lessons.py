@@ -16,7 +16,7 @@ STATES = ("candidate", "active", "quarantined", "retired")
 
 @click.group()
 def lessons() -> None:
-    """What was learnt: list it, approve it, retire it, share it."""
+    """Lessons: list what was learnt, approve it, retire it, share it."""
 
 
 @lessons.command("list")

@@ -13,7 +13,7 @@ import click
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What is given beside what the agent declares itself; None: nothing was said of the network."""
+    """Access given beside what the agent declares itself; None: nothing was said of the network."""
 
     net: Literal["none", "host"] | None
     pass_env: tuple[str, ...]

@@ -30,7 +30,7 @@ def sandbox() -> None:
 @home_option
 @json_option
 def probe(command_home: Path | None, as_json: bool) -> None:
-    """What each sandbox holds on this machine. A canary inside tries to get out; nothing is taken on trust.
+    """Test what each sandbox holds on this machine. A canary inside tries to get out; nothing is taken on trust.
 
     Exit code 5 where no sandbox holds.
     """

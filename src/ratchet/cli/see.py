@@ -32,7 +32,7 @@ def patterns(
     command_home: Path | None,
     as_json: bool,
 ) -> None:
-    """What keeps failing, what it cost, what fixed it.
+    """Show what keeps failing, what it cost, what fixed it.
 
     The recurring ones come first. With --json, --limit does not apply unless given.
     """
@@ -102,7 +102,7 @@ def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> N
 @home_option
 @json_option
 def health(command_home: Path | None, as_json: bool) -> None:
-    """How well each agent does lately, from 0 to 1.
+    """Rate each agent's recent runs, from 0 to 1.
 
     0: all fails; 1: all succeeds. The last 20 calls count half.
     """
@@ -125,7 +125,7 @@ def recall(
     command_home: Path | None,
     as_json: bool,
 ) -> None:
-    """What is known to fix this error?
+    """Look up what is known to fix this error.
 
     TEXT is the error; `-` reads standard input. Where nothing known is similar enough, no lesson is shown. Candidates,
     which agents are not handed yet, are searched too.
@@ -140,7 +140,7 @@ def recall(
 @click.option("--exit-code", type=int, help="Exit code, where known.")
 @json_option
 def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, as_json: bool) -> None:
-    """What kind of failure is this, and may the step be repeated?
+    """Tell the kind of a failure, and whether the step may be repeated
 
     TEXT is the error; `-` reads standard input.
     """

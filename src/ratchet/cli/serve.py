@@ -128,7 +128,7 @@ def _token(serving: Serving, known: list[str]) -> list[str]:
 
 @click.group()
 def token() -> None:
-    """Who may use the server, and for what."""
+    """Tokens: who may use the server, and for what."""
 
 
 @token.command("add")

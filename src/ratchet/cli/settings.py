@@ -25,7 +25,7 @@ def settings() -> None:
 @home_option
 @json_option
 def show_settings(agent: str | None, command_home: Path | None, as_json: bool) -> None:
-    """What is in force, of one agent or of all."""
+    """Show what is in force, of one agent or of all."""
     book = opened(command_home).settings
     found = [book.show(agent)] if agent else book.list()
     if as_json:

@@ -1,4 +1,4 @@
-"""How results look in a terminal. Text from tools is shown as data: never as markup, never as control characters."""
+"""Results as a terminal shows them. Text from tools is shown as data: never as markup, never as control characters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "
 
 
 class _Stream(Console):
-    """Where text goes. A reader that goes away is no failure, here as for every other line (`app.run`)."""
+    """Standard output for text. A reader that goes away is no failure, here as for every other line (`app.run`)."""
 
     def on_broken_pipe(self) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # what else is said goes nowhere
@@ -119,7 +119,7 @@ def row(out: Console, text: Text | str, lead: Text | str = "") -> None:
 
 
 def worked(each: Lesson) -> str:
-    """How far a lesson may be trusted, in a few words."""
+    """Say in a few words how far a lesson may be trusted."""
     if each.state == "quarantined":
         return f"quarantined, never advice: {each.reason}" if each.reason else "quarantined, never advice"
     tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"
@@ -243,7 +243,7 @@ def lesson(each: Lesson) -> None:
 
 
 def _counts_in(each: Lesson) -> Text:
-    """Where agents are handed it: the answer to "why is the hook silent?"."""
+    """Say where agents are handed it: the answer to "why is the hook silent?"."""
     if each.scope == "global":
         return Text("every project")
     where = ", ".join(each.projects[:5]) or "no project"

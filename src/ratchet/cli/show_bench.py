@@ -162,7 +162,7 @@ def compared(found: ComparedRuns) -> None:
 
 
 def cannot_see(pairs: Paired, effect: float = MDE) -> str:
-    """What so many pairs can and cannot tell, by the gate's formula 2 c log(1/a) / D^2."""
+    """Say what so many pairs can and cannot tell, by the gate's formula 2 c log(1/a) / D^2."""
     needed = pairs.needed(effect)
     each = pairs.gain.n / pairs.tasks if pairs.tasks else 0.0
     times = "once" if each <= 1 else f"{each:.0f} times"

@@ -59,7 +59,7 @@ def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
 
 
 def _race(moment: EvolveMoment) -> str:
-    """How those that race stand."""
+    """Show how those that race stand."""
     return "  ".join(
         f"#{racer.n} {100 * standing.mean:+.1f} ({standing.pairs} pairs)"
         for racer, standing in zip(moment.racers, moment.standings, strict=True)
@@ -89,7 +89,7 @@ def _step(moment: EvolveMoment, out: Console | None = None) -> None:
 
 
 def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
-    """How a run ended, what it is worth, and what to do next."""
+    """Say how a run ended, what it is worth, and what to do next."""
     out = console()
     kept = [each for each in candidates if each.state == "kept"]
     asked = sum(1 for each in candidates if each.n and not each.retry_of)

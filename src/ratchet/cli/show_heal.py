@@ -42,7 +42,7 @@ def moment(now: HealMoment) -> None:
 
 
 def ended(held: Episode) -> None:
-    """How it ended, and what to do next."""
+    """Say how it ended, and what to do next."""
     out = console()
     line = Text(held.status.replace("_", " "), STYLES.get(held.status, "red"))
     if held.status != "already_passing":

@@ -1,4 +1,4 @@
-"""What `learn` says: what was read, what it taught, what to do next."""
+"""Report of `learn`: what was read, what it taught, what to do next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def learned(found: Learned, best: Sequence[Lesson] = (), *, following: bool = True) -> None:
-    """What a run of `learn` added, then the `best` lessons that there are now, then what to do next."""
+    """Show what a run of `learn` added, then the `best` lessons that there are now, then what to do next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
     new = f"{show.number(found.outcomes, 'new outcome')}, {show.number(found.failures, 'failure')} of the agent."
@@ -53,7 +53,7 @@ def _skipped(out: Console, found: Learned) -> None:
 
 
 def _aside(found: Learned) -> Iterator[str]:
-    """What is counted apart, where there is any."""
+    """Show what is counted apart, where there is any."""
     if found.unflagged:
         yield f"{found.unflagged} of the failures were called a success by their source"
     apart = [

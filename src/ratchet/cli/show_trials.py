@@ -120,7 +120,7 @@ def _evidence(name: str, value: float, threshold: float, style: str) -> None:
 
 
 def changes(found: Sequence[Trial]) -> None:
-    """What became of the changes, each measured against its own control."""
+    """Show what became of the changes, each measured against its own control."""
     out = console()
     if found:
         out.print(Text("\nWhat became of the changes", "bold"))

@@ -37,8 +37,8 @@ def draining(said: str = "beginning nothing new; again to stop what is under way
 
 
 def heard(tell: Callable[Said, None], asked: threading.Event) -> Callable[Said, None]:
-    """What tells of long work as it goes on; a reader that goes away (head, less) asks for its end, as Ctrl-C does:
-    work that is cut off in the middle of a line would look done."""
+    """Return what tells of long work as it goes on; a reader that goes away (head, less) asks for its end, as Ctrl-C
+    does: work that is cut off in the middle of a line would look done."""
 
     def told(*given: Said.args, **named: Said.kwargs) -> None:
         try:

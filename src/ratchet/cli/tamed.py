@@ -22,7 +22,7 @@ class Tamed:
         self._coloured = False
 
     def said(self, part: bytes, *, last: bool = False) -> bytes:
-        """What to write for the next part of the stream; `last` for its end, with the colours put back."""
+        """Return what to write for the next part of the stream; `last` for its end, with the colours put back."""
         text = self._begun + self._decoder.decode(part, last)
         begun = None if last else _BEGUN.search(text)
         self._begun = begun[0] if begun else ""

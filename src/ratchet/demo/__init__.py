@@ -1,1 +1,1 @@
-"""What the demo and the tutorials play with: a history of sessions, and an agent with weaknesses to evolve."""
+"""Material of the demo and the tutorials: a history of sessions, and an agent with weaknesses to evolve."""

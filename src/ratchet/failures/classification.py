@@ -17,7 +17,7 @@ VAGUE = frozenset(("other", "code_error", "tool_error", "command_failed"))  # a 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classification:
-    """What a failure is. `kind` is a name of `kinds.KINDS`; `transient`: it may pass by itself; `retry_safe`: the same
+    """Class of a failure. `kind` is a name of `kinds.KINDS`; `transient`: it may pass by itself; `retry_safe`: the same
     call may be made again as it stands, unless its caller knows it is not idempotent; `signature` names the cause on
     every machine; `template` is the masked text behind it."""
 
@@ -30,7 +30,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
-    """What an exception says about itself.
+    """Facts that an exception tells of itself.
 
     `text` is its message, or its class where it has none; `classes` are the names of its class and bases, narrowest
     first; `code` is the provider's own, or the name of an errno. None and empty where it says nothing.

@@ -80,12 +80,12 @@ class Diagnostic:
 
     @property
     def ruled(self) -> bool:
-        """Whether its key is a rule's name, not a sentence."""
+        """Tell whether its key is a rule's name, not a sentence."""
         return self.key[:2] not in ("c:", "t:", "e:", "w:") and not self.key.startswith("py:")
 
     @property
     def placed(self) -> bool:
-        """Whether it is about code: it names a place, or a linter's rule."""
+        """Tell whether it is about code: it names a place, or a linter's rule."""
         return bool(self.path) or (self.ruled and self.tool == "golangci")
 
     def __repr__(self) -> str:
@@ -122,7 +122,7 @@ class _Form:
 
     @property
     def completes(self) -> bool:
-        """Whether it names the rule of the finding before it, as clippy does."""
+        """Tell whether it names the rule of the finding before it, as clippy does."""
         return self._near == "<^"
 
 

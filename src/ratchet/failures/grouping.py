@@ -27,7 +27,7 @@ nothing but itself ("template")."""
 
 
 class Added(NamedTuple):
-    """Where a template belongs: its group, whether the group is new, and the groups this addition merged into it."""
+    """Place of a template: its group, whether the group is new, and the groups this addition merged into it."""
 
     group: str
     is_new: bool

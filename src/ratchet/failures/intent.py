@@ -1,4 +1,4 @@
-"""What a tool call tries to achieve, as (head, target): two calls with the same tool, head and target try the same.
+"""Intent of a tool call, as (head, target): two calls with the same tool, head and target try the same.
 
 Computed from what redaction leaves: a part of a secret could no longer be told to be one. Lean: hook processes import
 it. Pure, total (any input gives an answer) and linear in the input's length.
@@ -77,7 +77,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: ([^\n]{1,500})", re.
 
 
 def intent(tool: object, tool_input: object) -> tuple[str, str]:
-    """What a call of `tool` tries: (head, target).
+    """Return what a call of `tool` tries: (head, target).
 
     A shell command gives its program with subcommand and, for a test runner or an interpreter, the test or script:
     `cd x && sudo git -C y push origin z | tail` -> ("git push", ""), `uv run pytest a.py::t` -> ("pytest", "a.py::t").
@@ -113,7 +113,7 @@ def _target(value: object) -> str:
 
 
 def is_shell(tool: str) -> bool:
-    """Whether the tool runs shell commands, whatever its agent calls it."""
+    """Tell whether the tool runs shell commands, whatever its agent calls it."""
     return _plain(tool) in programs.SHELL_TOOLS
 
 

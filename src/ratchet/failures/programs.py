@@ -1,4 +1,4 @@
-"""What is known of shell programs: tables for `ratchet.failures.intent`. Lean: hook processes import it."""
+"""Facts about shell programs: tables for `ratchet.failures.intent`. Lean: hook processes import it."""
 
 from __future__ import annotations
 

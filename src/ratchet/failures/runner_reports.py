@@ -56,7 +56,7 @@ _COMPILER_SIGNS = (
 
 
 def tests_failed(text: str) -> bool:
-    """Whether a test runner reports at least one failing test in `text`."""
+    """Tell whether a test runner reports at least one failing test in `text`."""
     return bool(test_summary(text))
 
 
@@ -72,7 +72,7 @@ def test_summary(text: str) -> str:
 
 
 def compiler_failed(text: str) -> bool:
-    """Whether a compiler or linter reports an error in `text`."""
+    """Tell whether a compiler or linter reports an error in `text`."""
     if not any(sign in text for sign in _COMPILER_SIGNS):  # one of them stands in every text that the patterns meet
         return False
     return re.search("|".join(_COMPILERS), text, re.MULTILINE) is not None

@@ -151,7 +151,7 @@ def mask(text: str) -> str:
 
 
 def template_of(text: str) -> str:
-    """What an error text says once everything that varies is masked; at most `LIMIT` characters.
+    """Mask everything that varies in an error text; at most `LIMIT` characters.
 
     Of a traceback: the exception and its in-project frames. Of a long tool output: the lines that carry the error.
     """
@@ -210,7 +210,7 @@ def _error_of(text: str) -> tuple[str, list[str]]:
 
 
 def _output_of(text: str) -> str:
-    """What a shell printed, out of the JSON in which some agents keep it."""
+    """Return what a shell printed, out of the JSON in which some agents keep it."""
     try:
         said = json.loads(text)["output"]
     except (ValueError, RecursionError):

@@ -105,7 +105,7 @@ def command_text(command: Json) -> str:
 
 
 def change_text(tool_input: Json) -> str:
-    """What an edit did, as `- old` and `+ new` lines; "" for a step that is none."""
+    """Write what an edit did, as `- old` and `+ new` lines; "" for a step that is none."""
     if isinstance(tool_input, str):
         return "\n".join(_patch_lines(tool_input)) if tool_input.startswith("*** Begin Patch") else ""
     if not isinstance(tool_input, dict):

@@ -133,7 +133,7 @@ _PASSED = (
 
 
 def says_failure(text: str, *, tool: str = "", head: str = "") -> bool:
-    """Whether the result of a step that nobody flagged says that it failed.
+    """Tell whether the result of a step that nobody flagged says that it failed.
 
     `tool` is the tool's name and `head` the command head of a shell step (`failures.intent`), where known. Linear.
     """

@@ -1,4 +1,4 @@
-"""What `ratchet install` puts into a coding agent: hooks where it has such, and our MCP server."""
+"""Install Ratchet into a coding agent: hooks where it has such, and our MCP server."""
 
 from __future__ import annotations
 

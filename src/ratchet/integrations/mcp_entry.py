@@ -100,7 +100,7 @@ def _folder(named: str | None, otherwise: Path) -> Path:
 
 
 def _entry(agent: str, home: Path, environ: Mapping[str, str] | None) -> Row:
-    """How the server is started. `-I`: a project's own `ratchet.py` must not be run in its place."""
+    """Entry that starts the server. `-I`: a project's own `ratchet.py` must not be run in its place."""
     environ = os.environ if environ is None else environ
     args: list[Json] = ["-I", *_MODULE]
     if home.absolute() != Path(environ.get("HOME") or Path.home()).absolute() / ".ratchet":

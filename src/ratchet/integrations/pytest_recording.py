@@ -1,4 +1,4 @@
-"""What `pytest --ratchet` does: an outcome for each failure, and the lessons about it in the report."""
+"""Record and recall under `pytest --ratchet`: an outcome for each failure, and the lessons about it in the report."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Recording:
             report.sections.append((TITLE, told))
 
     def _told(self, text: str) -> str:
-        """What helped before, the best first; "" where nothing is known."""
+        """Write what helped before, the best first; "" where nothing is known."""
         try:
             found = self._ratchet.recall(text, LESSONS, project=self._project)
         except NotFound:  # the journal is not there yet

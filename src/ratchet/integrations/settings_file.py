@@ -18,8 +18,8 @@ InstallScope = Literal["user", "project"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """What was (or with `dry_run` would be) done to a settings file. `diff` is a unified diff, `backup` the file that
-    keeps its content from before, "" where there was none."""
+    """Change that was (or with `dry_run` would be) made to a settings file. `diff` is a unified diff, `backup` the file
+    that keeps its content from before, "" where there was none."""
 
     path: str
     changed: bool

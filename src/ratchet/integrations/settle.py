@@ -1,4 +1,4 @@
-"""What a session's end leaves to a process of its own: read the transcript, drain, mine, settle credit.
+"""Settle a session that has ended, in a process of its own: read the transcript, drain, mine, settle credit.
 
 Started by `detached`, with nobody watching: faults go to the hook's log, and a time cap ends it (what is then left is
 done by the next one, or by any reading command).

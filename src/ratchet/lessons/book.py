@@ -1,4 +1,4 @@
-"""What was learnt, and what people decide about it: the operations behind `ratchet lessons` and `Ratchet.lessons`."""
+"""Lessons, and what people decide about them: the operations behind `ratchet lessons` and `Ratchet.lessons`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LessonBook:
         return lessons.show(self._reading(), lesson_id)
 
     def effect(self, lesson_id: str) -> LessonEffect | None:
-        """Whether a lesson helps, against its withheld control; None while nothing of it is settled."""
+        """Tell whether a lesson helps, against its withheld control; None while nothing of it is settled."""
         from ratchet.lessons import credit
         from ratchet.lessons.effect import lesson_effect
 
@@ -148,7 +148,7 @@ class LessonBook:
         return loaded
 
     def stats(self) -> MemoryStats:
-        """How much is remembered, and how well it did."""
+        """Count what is remembered, and how well it did."""
         store = self._reading()
         by: Counter[tuple[str, str]] = Counter()
         sums: Counter[str] = Counter()

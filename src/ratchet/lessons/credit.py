@@ -31,7 +31,7 @@ StepKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What one settling did: units that count, and those whose step was never attempted."""
+    """Report of one settling: units that count, and those whose step was never attempted."""
 
     counted: int = 0
     not_attempted: int = 0
@@ -84,7 +84,7 @@ def _settle_unit(store: Store, exposures: list[Row], results: list[Row], now: fl
 def judged(
     exposure: Row, results: Sequence[Row], *, step: StepKey | None, recurs: Callable[[Row], bool]
 ) -> bool | None:
-    """Whether a unit succeeded; None where its step was never attempted.
+    """Tell whether a unit succeeded; None where its step was never attempted.
 
     `results` are the session's outcomes in order, `step` what the pattern is about (an empty target: any), `recurs`
     tells the pattern's failures. Pure.
@@ -119,8 +119,8 @@ def _trigger(exposure: Row, calls: Sequence[Row], recurs: Callable[[Row], bool])
 
 
 def _achieved(calls: Sequence[Row], first: int) -> bool:
-    """Whether the step of the first attempt succeeds at it or within `PATIENCE` results of its thread after it; what
-    other subagents do meanwhile does not use that up, and they may achieve it too."""
+    """Tell whether the step of the first attempt succeeds at it or within `PATIENCE` results of its thread after it;
+    what other subagents do meanwhile does not use that up, and they may achieve it too."""
     wanted, thread = _step_of(calls[first]), calls[first].get("thread") or ""
     left = PATIENCE
     for i in range(first, len(calls)):

@@ -1,4 +1,5 @@
-"""Who is shown a lesson: one coin per (root session, pattern), obeyed by every channel, and what is written about it.
+"""Decide who is shown a lesson: one coin per (root session, pattern), obeyed by every channel, and what is written
+about it.
 
 The coin needs no coordination: it hashes the home's salt with session and pattern. Only the share has to stick, since
 it falls once lessons are proven; so a session keeps the share of its first toss, in a file of a few bytes. Lean: hook
@@ -23,8 +24,8 @@ _SALT = "salt"
 
 
 class Published:
-    """What hooks must know before they open the store: how many lessons are active (None: unknown, look yourself) and
-    the share of units that new sessions withhold."""
+    """Facts that hooks must know before they open the store: how many lessons are active (None: unknown, look yourself)
+    and the share of units that new sessions withhold."""
 
     __slots__ = ("active", "withheld")
 
@@ -34,7 +35,7 @@ class Published:
 
 
 def published(home: str) -> Published:
-    """What `publish` last said. A file that is missing or damaged is not an answer: `active` is None then."""
+    """Read what `publish` last said. A file that is missing or damaged is not an answer: `active` is None then."""
     try:
         words = small_text(os.path.join(home, "hook", _STATE)).split()
         if words[0::2] == ["active", "withheld"]:
@@ -67,13 +68,13 @@ def published_effects(home: str) -> dict[str, float]:
 
 
 def store_path(home: str) -> str:
-    """Where a home keeps what hooks look lessons up in: its store, or the copy of a shared one's lessons."""
+    """Return where a home keeps what hooks look lessons up in: its store, or the copy of a shared one's lessons."""
     mirror = mirror_path(home)
     return mirror if os.path.exists(mirror) else os.path.join(home, "ratchet.db")
 
 
 def mirror_path(home: str) -> str:
-    """Where the lessons of a shared database are copied to."""
+    """Return where the lessons of a shared database are copied to."""
     return os.path.join(home, "hook", "lessons.db")
 
 
@@ -129,7 +130,7 @@ def unit_of(session: str, pattern: str) -> str:
 
 
 def pattern_of(lesson: Row) -> str:
-    """What a lesson is about: its pattern, else its signature, else (a person's own note) itself."""
+    """Return what a lesson is about: its pattern, else its signature, else (a person's own note) itself."""
     return str(lesson.get("pattern") or lesson.get("signature") or lesson.get("id") or "")
 
 
@@ -160,9 +161,9 @@ def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str
 
 
 def concerns(lesson: Row, project: str) -> bool:
-    """Whether a lesson may be shown in a project: global ones, those learnt in this folder, above it (the project's
-    root) or below it (an agent changes its directory), and in another worktree of the same repository. A folder as high
-    as a home is nobody's project."""
+    """Tell whether a lesson may be shown in a project: global ones, those learnt in this folder, above it (the
+    project's root) or below it (an agent changes its directory), and in another worktree of the same repository. A
+    folder as high as a home is nobody's project."""
     if lesson.get("scope") == "global":
         return True
     projects = lesson.get("projects")
@@ -250,7 +251,7 @@ def _nested(one: str, other: str) -> bool:
 
 
 def settled_text(path: str, text: str) -> str:
-    """What stands in `path`, or `text` if nobody came before. Raises OSError."""
+    """Return what stands in `path`, or `text` if nobody came before. Raises OSError."""
     from ratchet import files  # most hooks find a text that stands there, and need none of it
 
     return files.settled(path, f"{text}\n".encode()).decode("utf-8", "replace").strip("\n")

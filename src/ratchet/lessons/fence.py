@@ -120,7 +120,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _provenance(lesson: Row) -> str:
-    """Where it comes from and how often it worked, in the frame's own words."""
+    """Say where it comes from and how often it worked, in the frame's own words."""
     tried, worked = _count(lesson, "tried"), _count(lesson, "worked")
     sessions = lesson.get("sessions")
     where = f" in {len(sessions)} sessions" if isinstance(sessions, list) and len(sessions) > 1 else ""
@@ -205,7 +205,7 @@ _TAGS = (
 
 
 def _suspicious(text: str) -> bool:
-    """Whether the rules below could find anything: a cheap test, since they cost a hook more than all else."""
+    """Tell whether the rules below could find anything: a cheap test, since they cost a hook more than all else."""
     lower = " ".join(text.lower().split())
     return any(hint in lower for hint in _HINTS) or (
         "<" in lower and any(behind.replace("/", " ").lstrip().startswith(_TAGS) for behind in lower.split("<"))

@@ -32,9 +32,9 @@ BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What one run of `learn` added. `failures` are the agents' own; `unflagged` of them were called a success by
-    their source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing;
-    `unread` counts files that could not be read at all."""
+    """Report of one run of `learn`. `failures` are the agents' own; `unflagged` of them were called a success by their
+    source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing; `unread`
+    counts files that could not be read at all."""
 
     files: int
     unread: int

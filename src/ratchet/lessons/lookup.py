@@ -94,8 +94,8 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
 
 
 def fits(lesson: Row, project: str, asked: str) -> bool:
-    """Whether a lesson that was found is about this step: not about a flag that the command does not have, nor about
-    the folder where the shell stands in the project's own."""
+    """Tell whether a lesson that was found is about this step: not about a flag that the command does not have, nor
+    about the folder where the shell stands in the project's own."""
     needs = lesson.get("needs")
     if isinstance(needs, str) and needs and asked and needs not in asked:
         return False
@@ -156,7 +156,8 @@ def repeated(home: str, tool: str, tool_input: Json, asked: str, *, project: str
 
 
 def top(home: str, project: str) -> list[Row]:
-    """What a session in this project should know from its start: measured effect first, then how often it worked."""
+    """Choose what a session in this project should know from its start: measured effect first, then how often it
+    worked."""
     clauses = ["l.scope = 'global'"]
     values: list[str] = []
     folder = project.rstrip("/")

@@ -22,7 +22,7 @@ _HOUR_S = 3_600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """What was run in one stretch of time; `failures` are the agents' own."""
+    """Runs in one stretch of time; `failures` are the agents' own."""
 
     at: float
     calls: int
@@ -36,7 +36,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """What lessons have saved, each with its 95 % interval: failures that did not come back, and what those would have
+    """Savings by lessons, each with its 95 % interval: failures that did not come back, and what those would have
     taken. Only where the effect is proven against the withheld control; None before that."""
 
     recurrences: float
@@ -63,7 +63,7 @@ class Overview:
 
 
 def spans(store: Store, *, since: float, step_hours: int) -> tuple[Span, ...]:
-    """What ran since a moment, in stretches of whole hours; those in which nothing ran are left out."""
+    """Count what ran since a moment, in stretches of whole hours; those in which nothing ran are left out."""
     start = int(since // _HOUR_S)
     found: dict[int, list[int]] = {}
     for row in store.sum_by("activity", ("hour",), ("calls", "failures"), {"hour": (">=", start)}):
@@ -77,7 +77,7 @@ def spans(store: Store, *, since: float, step_hours: int) -> tuple[Span, ...]:
 
 
 def saved(store: Store, effect: Effect) -> Saved | None:
-    """What the lessons that were shown have saved, if they were proven to help."""
+    """Estimate what the lessons that were shown have saved, if they were proven to help."""
     if effect.verdict != "helps" or effect.estimate is None:
         return None
     totals = store.sum_by("tallies", (), ("n", "duration_s", "cost_usd"))
@@ -124,8 +124,8 @@ class Glance:
         self._seen: OrderedDict[Hashable, tuple[tuple[Json, ...], float, object]] = OrderedDict()
 
     def at(self, store: Store, look: Callable[[], T], asked: Hashable = "") -> T:
-        """What a look says now; `asked` tells it from other looks. At most `KEPT_S` old: what ages by itself (a trend,
-        a deadline) is looked at again."""
+        """Return what a look says now; `asked` tells it from other looks. At most `KEPT_S` old: what ages by itself (a
+        trend, a deadline) is looked at again."""
         mark = _mark(store)
         with self._lock:
             seen = self._seen.get(asked)

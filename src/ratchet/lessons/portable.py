@@ -160,7 +160,7 @@ def _lines(path: Path) -> Iterable[bytes]:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether something stands there that is neither a file nor a folder: a device, a pipe, a socket."""
+    """Tell whether something stands there that is neither a file nor a folder: a device, a pipe, a socket."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
@@ -225,8 +225,8 @@ def _provenance(given: str | None, path: Path, origin: Origin) -> str:
 
 
 def _known(store: Store, project: str | None) -> set[tuple[Json, Json]]:
-    """What is in the store already under another id (mined here, say): an export that comes home adds nothing. For a
-    reviewed file that is only what is active in its project."""
+    """Find what is in the store already under another id (mined here, say): an export that comes home adds nothing. For
+    a reviewed file that is only what is active in its project."""
     rows = store.find("lessons", None if project is None else {"state": "active"}).rows
     mine = [row for row in rows if not row.get("origin") and (project is None or concerns(row, project))]
     return {(row.get("text"), row.get("when_text")) for row in mine}

@@ -112,7 +112,7 @@ def words(masked: str) -> list[str]:
 
 
 def similarity(query: str, memory: str) -> float:
-    """How surely two masked texts have one cause, in [0, 1]; 1 only for equal ones."""
+    """Rate how surely two masked texts have one cause, in [0, 1]; 1 only for equal ones."""
     return 1.0 if query == memory else compare(Text(query), Text(memory))
 
 
@@ -134,7 +134,7 @@ def rank(query: str, memories: Sequence[str], *, advice: Sequence[str] = ()) -> 
 
 
 def evidence(tried: int, worked: int) -> float:
-    """How far `worked` of `tried` can be relied on, in [0, 1]: the mean of the Beta posterior less one deviation.
+    """Rate how far `worked` of `tried` can be relied on, in [0, 1]: the mean of the Beta posterior less one deviation.
 
     Prior Beta(1, 1). Wilson's lower bound is 0 for both a lesson never tried and one that never worked; this holds the
     first (.21) to be better than 0 of 5 (.02), and like Wilson's 65 of 100 (.60) to be better than 1 of 1 (.43).
@@ -211,7 +211,8 @@ def compare(query: Text, memory: Text, advice: str = "") -> float:
 
 
 def _begun(query: Text, memory: Text) -> list[float]:
-    """How surely the first sentence of either, behind which others only tell what to do, is what the other says."""
+    """Rate how surely the first sentence of either, behind which others only tell what to do, is what the other
+    says."""
     found = []
     for one, other in ((query, memory), (memory, query)):
         if one.first and one.first[0][1] >= (_LEAST_SENTENCE if other.first else _LEAST_HEAD):
@@ -220,7 +221,7 @@ def _begun(query: Text, memory: Text) -> list[float]:
 
 
 def _cores(query: Text, memory: Text) -> list[tuple[list[Part], list[Part]]]:
-    """What a provider's JSON says in either text, to be found in the other."""
+    """Compare what a provider's JSON says in either text, to be found in the other."""
     one, other = query.core, memory.core
     return [(one, other), (other, one)]
 
@@ -237,8 +238,8 @@ def _shared(one: Bag, weight: float, other: Bag, other_weight: float) -> tuple[f
 
 
 def _contained(small: Sequence[Part], large: Sequence[Part], *, several: bool) -> float:
-    """How surely each part of the smaller text stands somewhere in the larger one, by the weight of the parts: whole
-    inside a part or, where there are `several`, much like one."""
+    """Rate how surely each part of the smaller text stands somewhere in the larger one, by the weight of the parts:
+    whole inside a part or, where there are `several`, much like one."""
     found = total = 0.0
     for bag, weight, line in small:
         best = 0.0
@@ -254,7 +255,8 @@ def _contained(small: Sequence[Part], large: Sequence[Part], *, several: bool) -
 
 
 def _answered(question: Text, memory: Text, advice: str) -> float:
-    """How much of what a person asks with stands in the memory or its advice; words of one line of it count more."""
+    """Rate how much of what a person asks with stands in the memory or its advice; words of one line of it count
+    more."""
     asked = {_stem(word): weight for word, weight in question.bag.items() if word not in _UNASKED and len(word) > 1}
     total = sum(asked.values())
     if total < _LEAST_PART:

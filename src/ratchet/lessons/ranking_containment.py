@@ -94,7 +94,7 @@ class MessageLine:
         self.joined = f" {' '.join(self.words)} "
 
     def _speaks(self) -> None:
-        """What ended in "error:" so far only told which one speaks ("Internal server error:")."""
+        """Tell whether what ended in "error:" only told which one speaks ("Internal server error:")."""
         at = len(self.words) - 1
         while at >= 0 and len(self.words) - at <= _SPEAKERS:
             self.says[at] = 0.0
@@ -107,7 +107,7 @@ class MessageLine:
         return sum(self.weights)
 
     def places(self, words: Sequence[str]) -> Iterator[int]:
-        """Where these words stand one after the other between two seams: positions of the first of them."""
+        """Find where these words stand one after the other between two seams: positions of the first of them."""
         sought = f" {' '.join(words)} "
         if sought[1:-1] in _SAID_OF_ALL:
             return
@@ -127,8 +127,8 @@ class MessageLine:
             at = self.joined.find(sought, at + 1)
 
     def wraps(self, first: int) -> bool:
-        """Whether what stands in front of a position only says who speaks: no clause of it has more than one word of
-        its own."""
+        """Tell whether what stands in front of a position only says who speaks: no clause of it has more than one word
+        of its own."""
         own = 0.0
         for at in range(first):
             own = self.says[at] + (0.0 if self.opens[at] else own)
@@ -153,8 +153,8 @@ def _closes(gap: str) -> bool:
 
 
 def found_in(small: MessageLine, large: MessageLine, least: float = LEAST_WHOLE) -> float:
-    """How surely the line `small` stands in the line `large`: 0, or `WHOLE`, or `CORE` where it does without its own
-    wrapper. A line of less weight than `least` is too little to be looked for."""
+    """Rate how surely the line `small` stands in the line `large`: 0, or `WHOLE`, or `CORE` where it does without its
+    own wrapper. A line of less weight than `least` is too little to be looked for."""
     end = len(small.words)
     for place in large.places(small.words) if small.weight >= least else ():
         behind = large.words[place + end :]
@@ -183,7 +183,7 @@ def _is_status(word: str) -> bool:
 
 
 def _differ(one: set[str], other: set[str]) -> bool:
-    """Whether both name an exception, or both an HTTP status, and not the same."""
+    """Tell whether both name an exception, or both an HTTP status, and not the same."""
     for of_status in (True, False):
         mine = {name for name in one if _is_status(name) == of_status}
         theirs = {name for name in other if _is_status(name) == of_status}
@@ -193,8 +193,8 @@ def _differ(one: set[str], other: set[str]) -> bool:
 
 
 def _agree(one: set[str], other: set[str]) -> bool:
-    """Whether two texts may have been said by the same program about the same one: "bash: jq: command not found" is no
-    news about another command."""
+    """Tell whether two texts may have been said by the same program about the same one: "bash: jq: command not found"
+    is no news about another command."""
     return one <= other or other <= one
 
 

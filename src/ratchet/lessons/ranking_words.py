@@ -148,7 +148,7 @@ def _part(line: str) -> Part:
 
 
 def _names(line: str, start: int, end: int) -> bool:
-    """Whether the word in quotes, or behind an option's `=`, is a name and not the start of a quoted sentence."""
+    """Tell whether the word in quotes, or behind an option's `=`, is a name and not the start of a quoted sentence."""
     quote = line[start - 1]
     if quote == "=":
         return "--" in line[:start].rpartition(" ")[2]
@@ -156,18 +156,18 @@ def _names(line: str, start: int, end: int) -> bool:
 
 
 def _is_value(word: str, low: str) -> bool:
-    """Whether a word that ends a text behind a colon is what it was about ("no such tool: jq")."""
+    """Tell whether a word that ends a text behind a colon is what it was about ("no such tool: jq")."""
     is_said = word.istitle() or word.isupper()  # "Conflict", "EOF"
     return not (is_said or _says(low) or low in _ENDS or low in _GENERIC)
 
 
 def _says(word: str) -> bool:
-    """Whether a word after a noun tells what became of it, rather than which one it is."""
+    """Tell whether a word after a noun tells what became of it, rather than which one it is."""
     return word in _STATES or word.endswith(_STATE_ENDS)
 
 
 def _weight(word: str, low: str) -> float:
-    """How likely a word names the cause and not a parameter; `low` is the word in lower case."""
+    """Weigh how likely a word names the cause and not a parameter; `low` is the word in lower case."""
     if low in _CONSTANTS:
         return 0.1
     if low in FILLERS:

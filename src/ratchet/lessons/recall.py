@@ -110,7 +110,7 @@ def quoted_names(text: str) -> list[str]:
 
 
 def _ends(text: str) -> str:
-    """What `template_of` looks at; more need not be redacted."""
+    """Return the ends that `template_of` looks at; more need not be redacted."""
     half = TEXT_LIMIT // 2
     return text if len(text) <= TEXT_LIMIT else f"{text[:half]}\n{text[-half:]}"
 

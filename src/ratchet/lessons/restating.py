@@ -13,7 +13,7 @@ _MARKS = ".,:;()'\"`<>[]"
 
 
 def restates(lesson: Row, message: str) -> bool:
-    """Whether a mined lesson says at this failure what its message says. What a person wrote never does."""
+    """Tell whether a mined lesson says at this failure what its message says. What a person wrote never does."""
     if not lesson.get("group"):
         return False
     if lesson.get("rule") == "edit":  # a rule's message is always the same: it was asked of all sightings
@@ -22,7 +22,8 @@ def restates(lesson: Row, message: str) -> bool:
 
 
 def says(advice: str, message: str) -> bool:
-    """Whether a message holds every word that an advice quotes; its usage text, which lists all there is, aside."""
+    """Tell whether a message holds every word that an advice quotes; its usage text, which lists all there is,
+    aside."""
     quoted = _words(" ".join(advice.split("`")[1::2]))
     usage = re.search(_USAGE, message)
     return bool(quoted) and quoted <= _words(message[: usage.start()] if usage is not None else message)

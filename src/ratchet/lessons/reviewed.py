@@ -10,7 +10,8 @@ FILE = os.path.join(".ratchet", "lessons.jsonl")
 
 
 def changed(home: str, project: str) -> bool:
-    """Whether the project's file is another than the one that `note` was last told of; False where there is none."""
+    """Tell whether the project's file is another than the one that `note` was last told of; False where there is
+    none."""
     return _state(project) not in ("", _noted(home, project))
 
 

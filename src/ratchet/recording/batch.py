@@ -72,13 +72,13 @@ def _ordinary(item: Item) -> Row:
 
 
 def _is_usual(item: Item) -> bool:
-    """Whether it says nothing but the usual, and all of what it names."""
+    """Tell whether it says nothing but the usual, and all of what it names."""
     said = item.values()
     return item.keys() <= _USUAL and None not in said and "" not in said and "agent" in item
 
 
 def _fit(items: Sequence[Item]) -> bool:
-    """Whether all are usual, and all values may stand as they are: looked at field by field, not item by item."""
+    """Tell whether all are usual, and all values may stand as they are: looked at field by field, not item by item."""
     names = set().union(*items)
     if not names <= _USUAL:
         return False
@@ -114,7 +114,7 @@ def _column(items: Sequence[Item], name: str) -> list[object]:
 
 
 def _are_amounts(numbers: Sequence[float], most: float) -> bool:
-    """Whether all are numbers from 0 to below `most`. A NaN that does not come first is found by the sum alone."""
+    """Tell whether all are numbers from 0 to below `most`. A NaN that does not come first is found by the sum alone."""
     return min(numbers) >= 0 and max(numbers) < most and not isnan(sum(numbers))
 
 

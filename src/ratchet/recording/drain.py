@@ -31,7 +31,7 @@ _GONE = -1  # `size` of the cursor of a segment that was deleted
 
 
 class Taken(Protocol):
-    """What storing rows answers."""
+    """Answer of storing rows."""
 
     @property
     def new(self) -> Sequence[Row]:
@@ -43,7 +43,7 @@ Ingest = Callable[[Store, Sequence[Row]], Taken]
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What one drain moved. `lost` counts records that their writers report as never written (a full disk)."""
+    """Report of one drain. `lost` counts records that their writers report as never written (a full disk)."""
 
     outcomes: int = 0
     exposures: int = 0
@@ -237,7 +237,7 @@ class _Batch:
 
 
 def _is_abandoned(fd: int) -> bool:
-    """Whether no process writes to this segment (writers hold a shared lock while they live). Takes the lock."""
+    """Tell whether no process writes to this segment (writers hold a shared lock while they live). Takes the lock."""
     locked = files.lock(fd)
     # Without locks it is left where it is; but Windows refuses to delete an open file by itself.
     return sys.platform == "win32" if locked is None else locked

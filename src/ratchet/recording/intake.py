@@ -1,4 +1,4 @@
-"""What other programs send by themselves: OTLP traces, logs and metrics, journalled as outcomes and events."""
+"""Take in what other programs send by themselves: OTLP traces, logs and metrics, journalled as outcomes and events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON, PROTOBUF = otlp_wire.JSON, otlp_wire.PROTOBUF
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """What became of one export request, and the answer to it in its own encoding."""
+    """Result of one export request, and the answer to it in its own encoding."""
 
     outcomes: int
     events: int

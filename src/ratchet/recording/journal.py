@@ -200,12 +200,12 @@ def make_private(folder: str) -> None:
 
 
 def is_shared(name: str) -> bool:
-    """Whether a segment's name is that of a day's hooks."""
+    """Tell whether a segment's name is that of a day's hooks."""
     return name.startswith(_SHARED)
 
 
 def may_be_written(name: str, now: float) -> bool:
-    """Whether a hook may still be writing to this shared segment: its day, in UTC, ended less than a day ago."""
+    """Tell whether a hook may still be writing to this shared segment: its day, in UTC, ended less than a day ago."""
     return name[len(_SHARED) :][:8] >= time.strftime("%Y%m%d", time.gmtime(now - 86_400))
 
 

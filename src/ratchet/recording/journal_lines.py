@@ -11,7 +11,7 @@ from ratchet.records import Json, Quarantined, Row
 
 @dataclass(slots=True)
 class Parsed:
-    """What some lines hold, in their order."""
+    """Content of some lines, in their order."""
 
     outcomes: list[Row] = field(default_factory=list)
     exposures: list[Row] = field(default_factory=list)
@@ -143,7 +143,7 @@ _GREATEST = 1e300  # beyond, sums become infinite
 
 
 def _wrong(row: Row, shape: _Shape, needs: tuple[str, ...] = ()) -> str:
-    """What is wrong with a row's shape; empty when nothing is. Unknown fields pass: a newer version's."""
+    """Say what is wrong with a row's shape; empty when nothing is. Unknown fields pass: a newer version's."""
     for name in needs:
         if row.get(name) in (None, ""):
             return f"without {name}"

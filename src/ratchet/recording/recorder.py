@@ -39,7 +39,7 @@ class Recorder:
 
     @property
     def lost(self) -> int:
-        """How many records could not be written (disk full, home unwritable) since this recorder was made."""
+        """Count of records that could not be written (disk full, home unwritable) since this recorder was made."""
         return self._journal.lost
 
     def record(self, agent: str, **given: Unpack[Fields]) -> str:
@@ -221,7 +221,7 @@ def _truth(value: object) -> bool | None:
 
 
 def _seems_ok(given: Mapping[str, object]) -> bool:
-    """How a run went that could not be understood: what told of a failure still does, unless the caller says."""
+    """Decide how a run went that could not be understood: what told of a failure still does, unless the caller says."""
     ok = given.get("ok")
     if isinstance(ok, bool):
         return ok

@@ -24,7 +24,7 @@ _current: ContextVar[Run | None] = ContextVar("ratchet.run", default=None)
 
 
 class Record(Protocol):
-    """What takes a finished run: `Recorder.record`, or anything with its contract of never raising."""
+    """Taker of a finished run: `Recorder.record`, or anything with its contract of never raising."""
 
     def __call__(self, agent: str, **given: Unpack[Fields]) -> str: ...
 
@@ -77,7 +77,7 @@ class Run:
 
     @property
     def unit(self) -> str:
-        """Who meets a change: the unit or else the session that is known of this run, else the run itself."""
+        """Name who meets a change: the unit or else the session that is known of this run, else the run itself."""
         if not self._unit:
             for source in (self._noted, self._fields):
                 given = source.get("unit") or source.get("session")
@@ -102,7 +102,8 @@ class Run:
     def started(
         self, function: Callable[..., Deferred], args: tuple[object, ...], kwargs: dict[str, object]
     ) -> Deferred:
-        """What the function hands out to be run; a call with the wrong arguments is a run that failed."""
+        """Start the function, and return what it hands out to be run; a call with the wrong arguments is a run that
+        failed."""
         try:
             return function(*args, **kwargs)
         except BaseException as error:
@@ -170,7 +171,7 @@ def enclosing(agent: str) -> Run | None:
 
 
 def _told_by(error: BaseException) -> Fields:
-    """What an exception that ended a run says about it."""
+    """Read what an exception that ended a run says about it."""
     if isinstance(error, GeneratorExit):  # who consumed the stream had enough, which is no failure
         return {"context": {"closed_early": True}}
     if isinstance(error, SystemExit):

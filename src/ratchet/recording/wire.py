@@ -20,7 +20,7 @@ def _refuse(value: object) -> NoReturn:
 
 
 class _Rules:
-    """What `_json`'s scanner asks of its decoder: plain JSON, as `json.loads` reads it."""
+    """Rules that `_json`'s scanner asks of its decoder: plain JSON, as `json.loads` reads it."""
 
     strict = True
     object_hook = object_pairs_hook = array_hook = None

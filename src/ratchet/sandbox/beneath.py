@@ -163,7 +163,7 @@ def remove_at(above: int, name: str) -> None:
 
 
 def _unlinked(folder: int, name: str) -> bool:
-    """Whether it was no folder and is gone."""
+    """Tell whether it was no folder and is gone."""
     if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
         return False
     os.unlink(name, dir_fd=folder)

@@ -34,7 +34,7 @@ def parent() -> tuple[Path, int] | None:
 
 
 def _usable(folder: Path, version: int) -> bool:
-    """Whether a group made here has a limit and takes our processes: tried, not read."""
+    """Tell whether a group made here has a limit and takes our processes: tried, not read."""
     trial = folder / f"ratchet-{os.getpid()}-try"
     try:
         trial.mkdir()
@@ -122,7 +122,7 @@ class MemoryGroup:
 
     @property
     def killed(self) -> bool:
-        """Whether the kernel had to kill for this limit."""
+        """Tell whether the kernel had to kill for this limit."""
         name = "memory.events" if self._version == 2 else "memory.oom_control"
         return self._figures(name).get("oom_kill", 0) > 0
 

@@ -27,7 +27,7 @@ _PROVED = ("files", "network", "pids", "secrets")
 
 
 def opens(folder: Path, home: Path) -> bool:
-    """Whether who is shown a folder sees anything of a home of Ratchet's, wherever links lead."""
+    """Tell whether who is shown a folder sees anything of a home of Ratchet's, wherever links lead."""
     shown, own = (Path(os.path.realpath(each)) for each in (folder, home))  # a link to itself is no fault here
     return own.is_relative_to(shown) or shown.is_relative_to(own)
 
@@ -40,8 +40,8 @@ class Sandboxes:
         self._cache = home / "sandbox.json"
 
     def probe(self, *, quick: bool = False) -> list[Isolation]:
-        """What every sandbox holds here, the preferred one first: the canary runs now. `quick` leaves memory and disk
-        out, which take a second each."""
+        """Test what every sandbox holds here, the preferred one first: the canary runs now. `quick` leaves memory and
+        disk out, which take a second each."""
         found = [probe(each, verified=verified, quick=quick) for each, verified in _known()]
         self._keep(next((each.name for each in found if proves(each)), ""))
         return found
@@ -133,7 +133,7 @@ class _Broken:
 
 
 def proves(found: Isolation) -> bool:
-    """Whether a sandbox keeps what must be kept before anything runs in it."""
+    """Tell whether a sandbox keeps what must be kept before anything runs in it."""
     return found.works and all(getattr(found, name) != "none" for name in _PROVED)
 
 
@@ -142,7 +142,8 @@ def _open(found: Isolation) -> str:
 
 
 def _circumstances() -> str:
-    """What a proof depends on: this start of the machine, this container and its rights, this user, this Ratchet."""
+    """Return what a proof depends on: this start of the machine, this container and its rights, this user, this
+    Ratchet."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,4 +1,4 @@
-"""What a sandbox is given, what it gives back, and what it was seen to hold: values."""
+"""Values of a sandbox: what it is given, what it gives back, and what it was seen to hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Killed = Literal["", "wall", "idle", "cpu", "memory", "disk", "inodes", "output"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one command may use, with all that it starts. MB and kB are 1,048,576 and 1,024 bytes."""
+    """Limits of one command, with all that it starts. MB and kB are 1,048,576 and 1,024 bytes."""
 
     wall_s: float = 60.0
     idle_s: float | None = None
@@ -62,7 +62,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What became of a command. A failing command is data; only a broken sandbox raises."""
+    """Result of a command. A failing command is data; only a broken sandbox raises."""
 
     exit_code: int
     """Its own; 126 or 127: could not be started; 128 + n: ended by signal n; 124: wall or idle time; 137: memory; 125:
@@ -86,7 +86,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isolation:
-    """What a sandbox was seen to hold here, by a canary that tried."""
+    """Guarantees that a sandbox was seen to hold here, by a canary that tried."""
 
     name: str
     works: bool

@@ -145,7 +145,7 @@ class CopiedWorkspace:
         return never | self._ignore.among((path, False) for path in after if path not in before)
 
     def _scanned(self, *, keep: bool) -> Manifest:
-        """What the files are now; `keep`: their contents are kept, too."""
+        """Scan the files as they are now; `keep`: their contents are kept, too."""
         found: Manifest = {}
         root = os.open(self._place / "files", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -55,7 +55,7 @@ def copy_in(project: Path, base: Path, uid: int | None) -> int:
 
 
 def _fitting(project: Path) -> list[tuple[str, bool]]:
-    """What to copy, known to be one project's before a byte of it is on the disk. Raises Refused."""
+    """List what to copy, known to be one project's before a byte of it is on the disk. Raises Refused."""
     found: list[tuple[str, bool]] = []
     count = size = 0
     for path, folder in chosen(project):
@@ -73,7 +73,7 @@ def _fitting(project: Path) -> list[tuple[str, bool]]:
 
 
 def chosen(project: Path) -> Iterator[tuple[str, bool]]:
-    """What belongs to a workspace: (path relative to the project, is a folder), folders before what is in them."""
+    """List what belongs to a workspace: (path relative to the project, is a folder), folders before what is in them."""
     ignore, tracked = Ignore(project), _tracked(project)
     kept_folders = {path[:at] for path in tracked for at, letter in enumerate(path) if letter == "/"}
     pending = deque([("", False)])
@@ -98,7 +98,7 @@ def chosen(project: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _within(project: Path, above: str) -> list[os.DirEntry[str]]:
-    """What is in a folder of the project by name; nothing where a build took the folder away since it was seen."""
+    """List what is in a folder of the project by name; nothing where a build took the folder away since it was seen."""
     try:
         with os.scandir(os.path.join(project, above)) as found:
             return sorted(found, key=lambda entry: entry.name)

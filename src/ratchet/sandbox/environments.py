@@ -36,7 +36,8 @@ _DATA = ("share/zoneinfo", "share/terminfo")  # conda's own; elsewhere the syste
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a sandbox shows of a Python: real `paths` read-only, and `links` (name -> real path) that lead to them."""
+    """Part of a Python that a sandbox shows: real `paths` read-only, and `links` (name -> real path) that lead to
+    them."""
 
     paths: frozenset[str]
     links: frozenset[tuple[str, str]]
@@ -51,7 +52,7 @@ class Environments:
 
     @property
     def closed(self) -> list[str]:
-        """What a command must not write to, though it lies in its folder."""
+        """List what a command must not write to, though it lies in its folder."""
         return [self.venv.name] if self.venv is not None else []
 
 
@@ -218,7 +219,8 @@ def _libraries(prefix: str) -> Iterator[str]:
 
 
 def _parts(prefix: str) -> Iterator[tuple[str, str]]:
-    """What of a prefix belongs to Python: (name within it, real path). A link counts where it leads to a neighbour."""
+    """List what of a prefix belongs to Python: (name within it, real path). A link counts where it leads to a
+    neighbour."""
     shared = (("lib", _SHARED), ("lib64", _SHARED)) if not _is_system(prefix) else ()
     for library in _libraries(prefix):
         yield os.path.relpath(library, prefix), library

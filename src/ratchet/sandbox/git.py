@@ -83,8 +83,8 @@ class Repository:
 
 
 def names_repository(name: str) -> bool:
-    """Whether a name is `.git` to some file system: in any case, with signs that are not seen (HFS+), with dots, spaces
-    or a stream behind it, or as its short name (NTFS)."""
+    """Tell whether a name is `.git` to some file system: in any case, with signs that are not seen (HFS+), with dots,
+    spaces or a stream behind it, or as its short name (NTFS)."""
     seen = name if name.isascii() else "".join(each for each in name if unicodedata.category(each) != "Cf")
     return _REPOSITORY.fullmatch(seen) is not None
 
@@ -243,7 +243,8 @@ def _started(
 
 
 def _path(top: Path) -> str:
-    """Where programs are found: the caller's PATH without what lies in the work tree or depends on where one stands."""
+    """Return where programs are found: the caller's PATH without what lies in the work tree or depends on where one
+    stands."""
     places = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(
         each for each in places if os.path.isabs(each) and not Path(each).resolve().is_relative_to(top)

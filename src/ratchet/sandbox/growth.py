@@ -1,4 +1,5 @@
-"""How much a working directory has grown: a walk when the file system says that there may be something to see."""
+"""Measure how much a working directory has grown: a walk when the file system says that there may be something to
+see."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _BARE = {b"HEAD": 1, b"objects": 2, b"refs": 4}
 
 @dataclass(slots=True)
 class Survey:
-    """What a folder holds. Paths are relative to it."""
+    """Content of a folder. Paths are relative to it."""
 
     size_bytes: int = 0
     inodes: int = 0

@@ -40,7 +40,8 @@ _HOME_NAMES = (("ratchet.db",), ("salt", "journal"), ("episodes", "workspaces"))
 
 
 def is_secret(path: str, name: str) -> bool:
-    """Whether a file holds secrets, by its name; a key file (which may as well be a certificate) by what is in it."""
+    """Tell whether a file holds secrets, by its name; a key file (which may as well be a certificate) by what is in
+    it."""
     lower = name.lower()
     if lower.endswith(_TEMPLATES):
         return False
@@ -56,7 +57,7 @@ def is_secret(path: str, name: str) -> bool:
 
 
 def is_left_out(path: str, name: str, *, folder: bool) -> bool:
-    """Whether a name never gets into a workspace, whatever .gitignore says."""
+    """Tell whether a name never gets into a workspace, whatever .gitignore says."""
     if git.names_repository(name) or name.lower() in _NEVER:
         return True
     if not folder:
@@ -67,7 +68,8 @@ def is_left_out(path: str, name: str, *, folder: bool) -> bool:
 
 
 def is_home(path: str) -> bool:
-    """Whether a folder is where Ratchet keeps what it knows of everybody's runs: by what is in it, wherever it is."""
+    """Tell whether a folder is where Ratchet keeps what it knows of everybody's runs: by what is in it, wherever it
+    is."""
     return any(all(os.path.exists(os.path.join(path, name)) for name in names) for names in _HOME_NAMES)
 
 
@@ -110,8 +112,8 @@ class Ignore:
         return any(self._decides(parts[:depth], folder or depth < len(parts)) for depth in range(1, len(parts) + 1))
 
     def _decides(self, parts: list[str], folder: bool) -> bool:
-        """Whether a rule about just this path ignores it. The last rule that matches decides, those of deeper files
-        after those of higher ones."""
+        """Tell whether a rule about just this path ignores it. The last rule that matches decides, those of deeper
+        files after those of higher ones."""
         verdict = False
         for depth in range(len(parts)):
             for rule in self._of("/".join(parts[:depth])):
@@ -129,7 +131,8 @@ class Ignore:
         return self._rules[folder]
 
     def _kind(self, folder: str) -> _Kind:
-        """What stands in the place of a folder's .gitignore. Git follows no link there, and would wait for a pipe."""
+        """Read what stands in the place of a folder's .gitignore. Git follows no link there, and would wait for a
+        pipe."""
         if folder not in self._kinds:
             try:
                 mode = os.lstat(self.root / folder / _NAME).st_mode

@@ -102,7 +102,7 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
 
 
 def _hiding(plan: Plan, hidden: list[str]) -> list[list[str | int | list[str]]]:
-    """What is hidden is not there: an empty folder, or file, stands in for each."""
+    """Hide what is not to be seen: an empty folder, or file, stands in for each."""
     steps: list[list[str | int | list[str]]] = []
     for path in hidden:
         outside, inside = os.path.join(plan.folder, path), os.path.join(plan.cwd, path)
@@ -161,7 +161,7 @@ def _step(step: list[str | int | list[str]]) -> list[str]:
 
 
 def _held(step: list[str | int | list[str]]) -> list[str]:
-    """What is shown in the working directory is held open, lest a link take its place before it is mounted."""
+    """Hold open what is shown in the working directory, lest a link take its place before it is mounted."""
     made = staging.opened(str(step[1]), linked=False)
     os.set_inheritable(made, True)
     return ["--ro-bind-fd", str(made), str(step[2])]
@@ -295,7 +295,7 @@ def _become_reading(uid: int) -> None:
 
 
 def _reachable(plan: Plan) -> bool:
-    """Whether another user gets to what the command needs: below /root nobody does."""
+    """Tell whether another user gets to what the command needs: below /root nobody does."""
     paths = [Path(each) for each in (plan.cwd, *plan.readable)]
     return all(above.stat().st_mode & 0o001 for path in paths if path.exists() for above in path.resolve().parents)
 

@@ -39,12 +39,12 @@ Index = dict[str, LayerEntry]
 
 @lru_cache(maxsize=_KEPT_INDEXES)
 def frozen_index(layer: Path) -> Index:
-    """What a layer holds that nobody changes any more, by path."""
+    """Index a layer that nobody changes any more, by path."""
     return index(layer)
 
 
 def index(layer: Path) -> Index:
-    """What a layer holds now, by path."""
+    """Index what a layer holds now, by path."""
     found: Index = {}
     root = os.open(layer, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -79,7 +79,7 @@ class Stack:
             self._indexes.append(index(layers[-1]))
 
     def find(self, path: str) -> LayerEntry | None:
-        """Where a path comes from, None where the tree does not have it."""
+        """Find where a path comes from, None where the tree does not have it."""
         above = list(_above(path))
         for held in reversed(self._indexes):
             hidden = False
@@ -102,7 +102,7 @@ class Stack:
             return None
 
     def _is_base_folder(self, path: str) -> bool:
-        """Whether the base, which never changes, has a folder there, and no link on the way."""
+        """Tell whether the base, which never changes, has a folder there, and no link on the way."""
         known = self._base_folders.get(path)
         if known is None:
             known = self._is_base_folder(path.rpartition("/")[0])
@@ -124,7 +124,7 @@ class Stack:
         return {path for held in self._indexes[first:] for path in held}
 
     def replaces_folder(self, path: str, first: int) -> bool:
-        """Whether one of those layers hides what lies below a path."""
+        """Tell whether one of those layers hides what lies below a path."""
         found = [held[path] for held in self._indexes[first:] if path in held]
         return any(each.opaque or not each.is_folder for each in found)
 

@@ -1,4 +1,4 @@
-"""What a command says on its way to Ratchet: capped, and never waited for while the command runs."""
+"""Output of a command on its way to Ratchet: capped, and never waited for while the command runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Output:
         return not self.truncated
 
     def release(self) -> None:
-        """What was held is the command's own."""
+        """Release what was held: it is the command's own."""
         self._holds, said, self.held = False, self.held, b""
         self.keep(plan.STDERR, said)
 
@@ -73,7 +73,7 @@ class Output:
 
 
 def rest_of(descriptor: int) -> Iterator[bytes]:
-    """What can be read from a pipe right now."""
+    """Read what a pipe holds right now."""
     os.set_blocking(descriptor, False)
     with contextlib.suppress(BlockingIOError):
         while said := os.read(descriptor, _CHUNK):

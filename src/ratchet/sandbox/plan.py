@@ -1,4 +1,4 @@
-"""What the keeper is told to do: a plan that travels as JSON, and the frames in which all of it travels."""
+"""Plan for the keeper: a plan that travels as JSON, and the frames in which all of it travels."""
 
 from __future__ import annotations
 

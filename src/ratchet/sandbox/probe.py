@@ -1,4 +1,5 @@
-"""What a sandbox holds on this machine: seen, by a canary inside that tries to get out. No version is ever read."""
+"""Test what a sandbox holds on this machine: seen, by a canary inside that tries to get out. No version is ever
+read."""
 
 from __future__ import annotations
 

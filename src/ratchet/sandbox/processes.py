@@ -39,7 +39,7 @@ class Processes:
         return found if self._namespace else _below(found, str(os.getpid()))
 
     def _is_moved_in(self) -> bool:
-        """Whether the first process has the sandbox's root already. Before that its /proc is the host's, and would
+        """Tell whether the first process has the sandbox's root already. Before that its /proc is the host's, and would
         charge the job with everybody's processes."""
         if not self._moved_in:
             with contextlib.suppress(OSError):
@@ -68,7 +68,7 @@ class Processes:
         return total
 
     def unlinked_bytes(self, device: int) -> int:
-        """What open files without a name hold on a file system."""
+        """Count what open files without a name hold on a file system."""
         seen: dict[int, int] = {}
         for pid in self._stats():
             folder = f"{self._proc}/{pid}/fd"
@@ -81,7 +81,7 @@ class Processes:
         return sum(seen.values())
 
     def inodes_of_memory(self, folders: tuple[str, ...]) -> int:
-        """How many files the sandbox's own memory file systems hold."""
+        """Count the files that the sandbox's own memory file systems hold."""
         total = 0
         for folder in folders if self._is_moved_in() else ():
             with contextlib.suppress(OSError):

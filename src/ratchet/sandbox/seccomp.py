@@ -121,7 +121,8 @@ class FilterProgram:
 
 
 def _argument(index: int) -> int:
-    """Where the low half of an argument lies (both machines are little-endian). The kernel takes an int from there."""
+    """Return where the low half of an argument lies (both machines are little-endian). The kernel takes an int from
+    there."""
     return _AT_ARGUMENTS + 8 * index
 
 

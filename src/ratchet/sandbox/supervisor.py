@@ -82,7 +82,7 @@ def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]
 
 
 def _hidden(root: int, before: Survey) -> list[str]:
-    """What the command must not see of the folder: repositories, and the doors of programs outside."""
+    """List what the command must not see of the folder: repositories, and the doors of programs outside."""
     return sorted(map(os.fsdecode, {*before.repositories, *growth.answered(root, before.sockets)}))
 
 
@@ -156,7 +156,7 @@ def _waited(started: Started) -> _Usage:
 
 
 def _late(started: Started, watched: Growth) -> Killed:
-    """What passed a limit in the last moment before the command ended by itself."""
+    """Name what passed a limit in the last moment before the command ended by itself."""
     if started.memory is not None and started.memory.killed:
         return "memory"
     return watched.exceeded(None, surely=True)

@@ -91,7 +91,7 @@ def _steps(pattern: str, *, loose: bool) -> list[str] | None:
 
 
 def _wildcard(pattern: str, at: int, end: int, *, left: bool, loose: bool) -> tuple[str, int]:
-    """What the stars from `at` to `end` mean, and where the pattern goes on."""
+    """Read what the stars from `at` to `end` mean, and where the pattern goes on."""
     if end - at < 2:
         return _STAR, end
     rest = pattern[end : end + 2]

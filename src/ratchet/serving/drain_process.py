@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _ended(wait_s: float) -> bool:
-    """Whether the server is gone; asks for `wait_s` at most."""
+    """Tell whether the server is gone; asks for `wait_s` at most."""
     ready, _, _ = select.select([sys.stdin], [], [], wait_s)
     return bool(ready) and not os.read(sys.stdin.fileno(), 1)
 

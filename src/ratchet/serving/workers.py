@@ -47,7 +47,7 @@ class _Running:
 
     @property
     def lost(self) -> bool:
-        """Whether another server has it, or may have begun by now: also while nobody can be asked."""
+        """Tell whether another server has it, or may have begun by now: also while nobody can be asked."""
         return self.taken or time.monotonic() > self.held_until
 
 
@@ -76,7 +76,7 @@ class TaskWorkers:
 
     @property
     def running(self) -> int:
-        """How many tasks are under way here."""
+        """Count of tasks under way here."""
         return len(self._running)
 
     def wake(self) -> None:

@@ -54,7 +54,7 @@ class Case:
 
 
 def problems(sandbox: Sandbox, case: Case, folder: Path) -> list[str]:
-    """What is wrong with a sandbox in one case: empty if it holds."""
+    """List what is wrong with a sandbox in one case: empty if it holds."""
     found: list[str] = []
     with scene(folder / "attack") as place:
         ran = _played(sandbox, case, case.attack, place)

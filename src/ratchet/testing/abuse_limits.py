@@ -14,7 +14,7 @@ _SMALL = Limits(wall_s=30, memory_mb=128, disk_mb=48, file_mb=16, inodes=2_000, 
 
 
 def _marked(place: Scene, ran: Ran) -> list[str]:
-    """Whether a process with the scene's secret in its command line is still there."""
+    """Tell whether a process with the scene's secret in its command line is still there."""
     del ran
     alive = []
     for each in Path("/proc").iterdir():

@@ -1,4 +1,4 @@
-"""Where an abuse case plays: a folder to work in, and beside it all that must not be reached."""
+"""Scene of an abuse case: a folder to work in, and beside it all that must not be reached."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scene:
 
     @property
     def argument(self) -> str:
-        """What the attack is told, as JSON: everything, since an attacker may guess it all."""
+        """Return what the attack is told, as JSON: everything, since an attacker may guess it all."""
         return json.dumps(
             {
                 "secret": self.secret,
@@ -47,7 +47,7 @@ class Scene:
         )
 
     def intact(self) -> list[str]:
-        """What was done to the world outside."""
+        """List what was done to the world outside."""
         wrong = []
         if (self.outside / "secret.txt").read_text(encoding="utf-8") != self.secret:
             wrong.append("a file outside was changed")

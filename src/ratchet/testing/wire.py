@@ -15,7 +15,7 @@ _PIECE = 12  # characters of one event of a stream: enough of them to be cut bet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a server does with one request. As it stands: a whole answer, at once."""
+    """Reply of a server to one request. As it stands: a whole answer, at once."""
 
     text: str = ""
     ended: Ended = "stop"

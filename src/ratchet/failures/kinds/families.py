@@ -1,5 +1,6 @@
-"""What a failure is about and what befell it, a few words apart: "the key you sent has expired" is about a credential
-that is no longer good, whoever words it. Asked where neither phrase nor structure has decided. Lean: hooks import it.
+"""Kinds by what a failure is about and what befell it, a few words apart: "the key you sent has expired" is about a
+credential that is no longer good, whoever words it. Asked where neither phrase nor structure has decided. Lean: hooks
+import it.
 
 Words count without their endings, so that one entry covers expire, expires, expired and expiring.
 """

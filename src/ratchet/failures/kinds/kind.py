@@ -144,7 +144,7 @@ def _kind_said(
 
 
 def is_transient(kind: str, text: str = "") -> bool:
-    """Whether the failure may pass by itself. Where the kind leaves it open, the text decides."""
+    """Tell whether the failure may pass by itself. Where the kind leaves it open, the text decides."""
     flag = KINDS[kind][0]
     if flag is not None:
         return flag
@@ -153,7 +153,7 @@ def is_transient(kind: str, text: str = "") -> bool:
 
 
 def is_retry_safe(kind: str, text: str = "") -> bool:  # noqa: ARG001  (part of the contract beside `is_transient`)
-    """Whether the same call may be made again as it stands (never one that its caller marked not idempotent)."""
+    """Tell whether the same call may be made again as it stands (never one that its caller marked not idempotent)."""
     return bool(KINDS[kind][1])
 
 
@@ -214,7 +214,7 @@ def _says_no_tool(text: str) -> bool:
 
 
 def _of_program(said: str, names: Sequence[str], specific: str, general: str) -> str:
-    """What a program's exception, a compiler or a shell's "not found" says, whatever names it quotes."""
+    """Read what a program's exception, a compiler or a shell's "not found" says, whatever names it quotes."""
     program = next((name for name in names if name in PROGRAM_ERRORS or name == "typeerror"), "")
     if program:
         beyond = _BEYOND_PROGRAM.get(program, frozenset())
@@ -245,7 +245,7 @@ def _by_elimination(
 
 
 def _family(words: str, raised: Sequence[str], named: str) -> str:
-    """What the words are about. A request is at fault, not a tool's arguments, where another side reports it."""
+    """Tell what the words are about. A request is at fault, not a tool's arguments, where another side reports it."""
     kind = family_of(words)
     return "invalid_request" if kind == "tool_arguments" and _reports_another_side(raised, named) else kind
 
@@ -255,7 +255,7 @@ def _reports_another_side(raised: Sequence[str], named: str) -> bool:
 
 
 def _by_program(said: str) -> bool:
-    """Whether a command line program speaks: "tar: ...", "docker: ...", "error: ...", "fatal: ..."."""
+    """Tell whether a command line program speaks: "tar: ...", "docker: ...", "error: ...", "fatal: ..."."""
     name, colon, rest = said.lstrip()[:40].partition(": ")
     if rest.startswith("(gcloud."):
         return True

@@ -21,7 +21,7 @@ def words_of(text: str) -> str:
 
 
 def listed(words: str) -> list[str]:
-    """What `words_of` gave, word by word: split once for all rules that ask in a row. Not to be changed."""
+    """Return what `words_of` gave, word by word: split once for all rules that ask in a row. Not to be changed."""
     global _listed
     known, said = _listed
     if known != words:

@@ -1,4 +1,4 @@
-"""How much the agents ran: calls per agent and hour, read from tallies as they are asked for."""
+"""Count how much the agents ran: calls per agent and hour, read from tallies as they are asked for."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _Key: TypeAlias = "tuple[float, int]"
 
 
 class _Last(NamedTuple):
-    """What a row of `recents` holds: a record for each outcome, oldest first, and the ids of the newest ones."""
+    """Row of `recents`: a record for each outcome, oldest first, and the ids of the newest ones."""
 
     records: str
     ids: list[Json]

@@ -34,8 +34,8 @@ Sums: TypeAlias = "list[float]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested:
-    """What was new: the rows as stored (failures classified and signed) and the patterns that the agents' own failures
-    among them belong to."""
+    """Rows that were new: the rows as stored (failures classified and signed) and the patterns that the agents' own
+    failures among them belong to."""
 
     new: list[Row] = field(default_factory=list)
     patterns: set[str] = field(default_factory=set)
@@ -125,7 +125,7 @@ def _read(
 
 
 class _Counts:
-    """What one batch adds to the tallies, summed up before it is written: one row per key and batch."""
+    """Amounts that one batch adds to the tallies, summed up before it is written: one row per key and batch."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, tuple[str, str]] = {}  # signature -> kind, template

@@ -66,7 +66,7 @@ _SHOWN_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What makes two calls the same, and what one brought ("": unknown)."""
+    """Key that makes two calls the same, and what one brought ("": unknown)."""
 
     tool: str
     intent: tuple[str, str]
@@ -159,8 +159,8 @@ def _words(text: str) -> Counter[str]:
 
 
 def _changes(row: Row, tool: str, *, again: bool) -> bool:
-    """Whether a successful step may have made later calls answer otherwise. What is done again and brought nothing new
-    changes nothing, unless it is an edit."""
+    """Tell whether a successful step may have made later calls answer otherwise. What is done again and brought nothing
+    new changes nothing, unless it is an edit."""
     head, command = text_in(row["step"], "head"), text_in(row["step"], "input")
     if _edits(row, tool):
         return True

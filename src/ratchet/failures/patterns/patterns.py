@@ -90,7 +90,7 @@ def pattern(store: Store, pattern_id: str, *, now: float, window_s: float = WIND
 
 
 def pattern_count(store: Store) -> int:
-    """How many patterns the agents' own failures form."""
+    """Count the patterns that the agents' own failures form."""
     rows = store.sum_by("signatures", ("kind",), ("distinct:pattern",))
     return sum(whole_in(row, "distinct:pattern") for row in rows if row["kind"] not in EXCUSED)
 
@@ -134,7 +134,7 @@ class _Counted:
 
 
 def _known(sums: Tallied, start: float, end: float) -> int | None:
-    """How many of a pattern's failures lie between, where its first and last one tell."""
+    """Count the failures of a pattern that lie between, where its first and last one tell."""
     if sums.first_seen >= start and sums.last_seen <= end:
         return sums.count
     return 0 if sums.last_seen < start or sums.first_seen > end else None

@@ -1,4 +1,4 @@
-"""What the tallies hold about each pattern: counts, agents, sessions, times, costs. A handful of grouped reads."""
+"""Read the tallies of each pattern: counts, agents, sessions, times, costs. A handful of grouped reads."""
 
 from __future__ import annotations
 

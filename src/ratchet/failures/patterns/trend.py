@@ -1,4 +1,5 @@
-"""Whether a pattern is new, rising, steady, falling or resolved: an exact test of the later half against the earlier.
+"""Tell whether a pattern is new, rising, steady, falling or resolved: an exact test of the later half against the
+earlier.
 
 Under a steady rate per call, of the n failures of a window each falls into its later half with the probability of that
 half's share of the calls, so the later half's count is binomial (two Poisson counts, conditioned on their sum:
@@ -29,7 +30,7 @@ class Halves:
 
 
 def trend(halves: Halves, *, first_seen: float, last_seen: float) -> Trend:
-    """What the halves say.
+    """Compare the halves.
 
     new: never seen before the later half. resolved: not seen in the whole window although its agents ran, or not in the
     later half where a steady rate would have shown it with 95 %. rising, falling: the later half holds more, or fewer,

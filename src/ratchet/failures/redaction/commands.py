@@ -19,7 +19,7 @@ _ENDS_COMMAND = r"((?<!\\)\n|[;|]|&&|&\s)"
 
 
 def _option(before: str, bare: str = r"(?:[^\s\"'\\]|\\(?![\"'nrt\\]))+") -> str:
-    """What stands before a value, and the value: between quotes with its spaces, else up to a space."""
+    """Match what stands before a value, and the value: between quotes with its spaces, else up to a space."""
     return (
         rf"({before})(?![\s\[$-])(?:(\\{{0,7}}[\"'])(?!\[redacted|[$%]|\*{{3}})[^\"'\\\r\n]{{1,200}}(?=\\{{0,7}}[\"'])"
         rf"|(?!\[redacted|[\"']|\\){bare})"
@@ -168,7 +168,7 @@ _HERE = rf"((?:{_READER})[^\n;|<]{{0,100}}<<<\s{{0,4}}{_QUOTE}){_NOT_LITERAL}{_V
 
 
 def _hide_piped(text: str) -> str:
-    """What is piped into a command that reads a secret from its standard input."""
+    """Hide what is piped into a command that reads a secret from its standard input."""
     out: list[str] = []
     done = 0
     for fed in compiled(_PIPED).finditer(text):
@@ -181,5 +181,5 @@ def _hide_piped(text: str) -> str:
 
 
 def _hide_here(text: str) -> str:
-    """What such a command is given as a here-string."""
+    """Hide what such a command is given as a here-string."""
     return compiled(_HERE).sub(rf"\1{_HIDDEN}", text)

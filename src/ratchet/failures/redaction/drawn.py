@@ -39,6 +39,6 @@ def odd_pairs(text: str) -> int:
 
 
 def is_drawn(piece: str, share: float = _LEAST_SHARE) -> bool:
-    """Whether a machine drew these letters and digits: at least this share of their pairs is in no word."""
+    """Tell whether a machine drew these letters and digits: at least this share of their pairs is in no word."""
     piece = piece[:_JUDGED]
     return odd_pairs(piece) >= share * (len(piece) - 1)

@@ -72,7 +72,7 @@ def _hide_url_credentials(text: str) -> str:
 
 
 def _without_password(rest: str) -> str:
-    """What follows a scheme, without its credentials.
+    """Return what follows a scheme, without its credentials.
 
     A password may hold `@` and `/`: all up to the last `@` is taken, unless a query lies between.
     """
@@ -146,7 +146,7 @@ def _hidden_scheme(match: re.Match[str]) -> str:
 
 
 def _is_user_password(value: str) -> bool:
-    """Whether it is `user:password` in base64."""
+    """Tell whether it is `user:password` in base64."""
     import binascii
 
     try:
@@ -214,7 +214,7 @@ _BESIDE_AWS = (
 
 
 def _hide_aws_secret(text: str) -> str:
-    """Where an access key id stands, its secret is not far: 40 characters of base64."""
+    """Hide the secret near an access key id: 40 characters of base64."""
     return compiled(_BESIDE_AWS).sub("[redacted:aws]", text) if "[redacted:aws]" in text else text
 
 

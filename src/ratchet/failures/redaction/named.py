@@ -126,7 +126,7 @@ _VARIED = r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]"
 
 
 def may_hold(low: str) -> bool:
-    """Whether a text, in lower case, may hold a name that matters here."""
+    """Tell whether a text, in lower case, may hold a name that matters here."""
     for needle in NEEDLES:  # no generator: this is the hot path
         if needle in low:
             return True
@@ -176,13 +176,13 @@ def hide_named(text: str, low: str) -> str:
 
 
 def _goes_on(text: str, gap: re.Match[str]) -> bool:
-    """Whether the name is only a part of another word (`secretsmanager:`)."""
+    """Tell whether the name is only a part of another word (`secretsmanager:`)."""
     rest = text[gap.start() : gap.end("rest")]
     return rest[:1].islower() and not rest.startswith(("key", "access", "value", "text"))
 
 
 def _is_variable(text: str, name: re.Match[str], gap: re.Match[str]) -> bool:
-    """Whether it is an assignment of the environment's (`API_KEY=...`): its value is meant literally."""
+    """Tell whether it is an assignment of the environment's (`API_KEY=...`): its value is meant literally."""
     written = text[name.start() : name.end()]
     return (
         gap["sep"] == "=" and written.isupper() and written not in ("KEY", "KEYS", "TOKENS", "SESSION", "SIG", "AUTH")
@@ -190,7 +190,7 @@ def _is_variable(text: str, name: re.Match[str], gap: re.Match[str]) -> bool:
 
 
 def _last_copy(low: str, repeated: str, start: int) -> int:
-    """Where the last of the copies begins: of `password=password=x`, only the last has a value."""
+    """Find where the last of the copies begins: of `password=password=x`, only the last has a value."""
     while low.startswith(repeated, start + len(repeated)):
         start += len(repeated)
     return start
@@ -203,7 +203,7 @@ def lowered(text: str) -> str:
 
 
 def is_secret_value(name: str, value: str) -> bool:
-    """Whether a value held under this name (a key of a mapping, an option) is a credential."""
+    """Tell whether a value held under this name (a key of a mapping, an option) is a credential."""
     low = lowered(f"{name}={value}")
     for _, shortest, names, _ in _CLASSES:
         for found in compiled(names).finditer(low, 0, len(name)):
@@ -214,7 +214,8 @@ def is_secret_value(name: str, value: str) -> bool:
 
 
 def _value_end(text: str, gap: re.Match[str], run_end: int) -> tuple[int, int, bool]:
-    """Where the value ends, where the run of characters without a break ends, and whether quotes enclose the value.
+    """Find where the value ends, where the run of characters without a break ends, and whether quotes enclose the
+    value.
 
     `run_end` is what the last call said of the run: within it the end is known, which keeps a long chain linear.
     """
@@ -293,14 +294,16 @@ def _is_credential(
 
 
 def _is_setting(low: str, name: re.Match[str], gap: re.Match[str]) -> bool:
-    """Whether it is set as the environment and queries do: `ADMIN_KEY=`, `&signature=`; a cache's key is a hash."""
+    """Tell whether it is set as the environment and queries do: `ADMIN_KEY=`, `&signature=`; a cache's key is a
+    hash."""
     before = low[max(0, name.start() - 20) : name.start()]
     is_set = before[-1:] in ("_", "&", "?", "-") if gap["sep"] == "=" else before[-1:] == "-" and ":" in gap["sep"]
     return is_set and not before[:-1].endswith(("cache", "public", "primary", "sort"))
 
 
 def _is_option(low: str, start: int) -> bool:
-    """Whether a name is an option's or a setting's: its word begins with a dash, or `config set` stands before it."""
+    """Tell whether a name is an option's or a setting's: its word begins with a dash, or `config set` stands before
+    it."""
     if low.find("config set ", max(0, start - 60), start) >= 0:
         return True
     first = max(low.rfind(c, max(0, start - 40), start) for c in " \t\n\"'=")
@@ -317,7 +320,8 @@ def _ends_line(text: str, end: int) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for another: none at all, a variable, a word about a value, a mask, a hidden one."""
+    """Tell whether a value only stands for another: none at all, a variable, a word about a value, a mask, a hidden
+    one."""
     return (
         not value
         or value[0] in "$<%{("
@@ -345,7 +349,8 @@ def _is_harmless(name: str, gap: re.Match[str], value: str) -> bool:
 
 
 def looks_random(value: str, shortest: int) -> bool:
-    """Whether a machine made this: long enough, without spaces, and its characters change class as no word does."""
+    """Tell whether a machine made this: long enough, without spaces, and its characters change class as no word
+    does."""
     if len(value) < shortest or " " in value or value.startswith(("./", "~/", "http")):
         return False
     if value[0] == "/" and value[-1] != "=" and not is_drawn(value, 0.4):  # a path; base64 begins so at times

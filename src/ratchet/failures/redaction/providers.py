@@ -180,7 +180,7 @@ def _hidden_run(match: re.Match[str]) -> str:
 
 
 def _is_assigned(match: re.Match[str]) -> bool:
-    """Whether it is the value of an environment variable (`ACME_LIVE=...`) that is no fact about something."""
+    """Tell whether it is the value of an environment variable (`ACME_LIVE=...`) that is no fact about something."""
     found = compiled(_ASSIGNED).search(match.string[max(0, match.start() - 50) : match.start()])
     return found is not None and compiled(_FACT).search(found[1]) is None
 

@@ -110,9 +110,9 @@ def clean(text: str, limit: int = LIMIT) -> str:
 
 
 def nothing_to_hide(texts: Iterable[str]) -> bool:
-    """Whether `clean` would leave every one of these texts as it is, none of them longer than its limit: one search
-    instead of one for each. A line end between two texts is an end for every rule; one that it makes a rule see is a
-    false alarm, and only costs the answer False."""
+    """Tell whether `clean` would leave every one of these texts as it is, none of them longer than its limit: one
+    search instead of one for each. A line end between two texts is an end for every rule; one that it makes a rule see
+    is a false alarm, and only costs the answer False."""
     text = "\n".join(texts)
     return redact(_well_formed(text)) == text
 
@@ -163,14 +163,14 @@ def _cut_back(text: str) -> str:
 
 
 def _last_space(text: str, end: int, reach: int) -> int:
-    """Where the last white space before `end` stands, when within `reach`; else `end`."""
+    """Find where the last white space before `end` stands, when within `reach`; else `end`."""
     first = max(0, end - reach)
     found = _SPACE.search(text[first:end][::-1])
     return end - found.end() if found is not None else end
 
 
 def _tail_start(text: str, tail: int) -> int:
-    """Where to begin reading so that the tail's secrets are seen whole: at a line's, else a word's beginning."""
+    """Find where to begin reading so that the tail's secrets are seen whole: at a line's, else a word's beginning."""
     key = text.rfind("-----BEGIN ", max(0, tail - _LONGEST_KEY), tail)
     if key >= 0 and text.find("-----END ", key, tail) < 0:
         return key

@@ -170,7 +170,7 @@ def _operand(word: str, piece: Piece, said: str, known: Vouched, root: str) -> s
 
 
 def _named(word: str, said: str) -> bool:
-    """Whether an output names this very word."""
+    """Tell whether an output names this very word."""
     return bool(word) and re.search(rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])", said) is not None
 
 
@@ -181,7 +181,7 @@ _TAKES_AWAY = re.compile(
 
 
 def _ends_things(piece: Piece) -> bool:
-    """Whether a command deletes, ends or puts back something, or changes rights."""
+    """Tell whether a command deletes, ends or puts back something, or changes rights."""
     return _TAKES_AWAY.search(piece.head) is not None or any(_TAKES_AWAY.fullmatch(word) for word in piece.operands[:2])
 
 

@@ -95,7 +95,7 @@ class ToolCall:
 
     @property
     def failed(self) -> bool:
-        """Whether it failed by itself."""
+        """Tell whether it failed by itself."""
         return not self.ok and self.kind not in EXCUSED
 
     @property
@@ -108,7 +108,7 @@ class ToolCall:
 
     @cached_property
     def shell(self) -> bool:
-        """Whether it ran shell commands (a patch handed to a shell is an edit)."""
+        """Tell whether it ran shell commands (a patch handed to a shell is an edit)."""
         return is_shell(self.tool) and not self.patches
 
     @property
@@ -151,11 +151,11 @@ class ToolCall:
 
     @property
     def writes(self) -> bool:
-        """Whether it changed a file (or would have)."""
+        """Tell whether it changed a file (or would have)."""
         return self.head in ("edit", "write") and not self.shell
 
     def reads(self, path: str) -> bool:
-        """Whether it shows what stands in the file at `path`."""
+        """Tell whether it shows what stands in the file at `path`."""
         if not path or not self.ok:
             return False
         if not self.shell:
@@ -242,7 +242,7 @@ def trimmed(raw: str) -> str:
 
 
 def same_path(one: str, other: str) -> bool:
-    """Whether two spellings name the same file: equal, or one relative to a folder of the other."""
+    """Tell whether two spellings name the same file: equal, or one relative to a folder of the other."""
     if one == other:
         return bool(one)
     shorter, longer = sorted((one.removeprefix("./"), other.removeprefix("./")), key=len)

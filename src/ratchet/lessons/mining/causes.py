@@ -115,7 +115,7 @@ def _place(failed: ToolCall, worked: ToolCall, piece: Piece, *, root: str) -> Re
 
 
 def _relative(piece: Piece) -> bool:
-    """Whether a command names a path that depends on the folder (or none, as `make`)."""
+    """Tell whether a command names a path that depends on the folder (or none, as `make`)."""
     paths = [word for word in piece.words if "/" in word or "." in word[1:-1]]
     return not paths or any(word[:1] not in "/~" and "://" not in word for word in paths)
 
@@ -159,7 +159,8 @@ def missing_paths(call: ToolCall) -> list[str]:
 
 
 def makes(piece: Piece, path: str) -> bool:
-    """Whether a command writes the path: as the value of `-o`, behind `>`, as the last word of a copy, as a folder."""
+    """Tell whether a command writes the path: as the value of `-o`, behind `>`, as the last word of a copy, as a
+    folder."""
     words = piece.words
     last = words[-1] if words else ""
     names = {word.rstrip("/").removeprefix("./") for word in words}

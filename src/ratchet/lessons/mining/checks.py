@@ -45,7 +45,8 @@ def drops_check(failed: str, remedy: str) -> str:
 
 
 def is_ignore_list(path: str) -> bool:
-    """Whether a file's only use is to make a checker look away (`.eslintignore`, `.dialyzer_ignore.exs`, baselines)."""
+    """Tell whether a file's only use is to make a checker look away (`.eslintignore`, `.dialyzer_ignore.exs`,
+    baselines)."""
     return bool(refused.IGNORE_LIST.search(path))
 
 
@@ -137,7 +138,8 @@ def _force_reason(program: str, words: list[str]) -> str:
 
 
 def _has_short(words: list[str], letter: str, until: str = "") -> bool:
-    """Whether a cluster of short options holds `letter` (`-anm` holds n); what follows one of `until` is its value."""
+    """Tell whether a cluster of short options holds `letter` (`-anm` holds n); what follows one of `until` is its
+    value."""
     for word in words:
         if word == "--":
             return False

@@ -290,7 +290,7 @@ def _told_lines(forms: frozenset[str], added: Sequence[str]) -> list[str]:
 
 
 def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
-    """Whether the tool's own message tells the fix: then telling it again at the failure is noise."""
+    """Tell whether the tool's own message tells the fix: then telling it again at the failure is noise."""
     messages = [each.message.lower() for each in ended if each.message]
     marks = [
         word for form in forms for word in _TOLD.get(form) or _WORD.findall(form.partition(" ")[2].lower() or form)
@@ -303,7 +303,7 @@ def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
 
 
 def _says(mark: str, message: str) -> bool:
-    """Whether a message holds a word, be it a verb in another form (rename, renaming)."""
+    """Tell whether a message holds a word, be it a verb in another form (rename, renaming)."""
     return (
         re.search(
             rf"\b{re.escape(mark[:-1] if mark == 'rename' else mark)}" + (r"\w*" if mark == "rename" else r"\b"),

@@ -97,7 +97,7 @@ def ended(calls: Sequence[ToolCall]) -> list[Ended]:
 
 
 def _extracted(hunk: Hunk, edits: Sequence[ToolCall]) -> bool:
-    """Whether what a hunk calls now was made a function by the same edits."""
+    """Tell whether what a hunk calls now was made a function by the same edits."""
     made: set[str] = set()
     for edit in edits:
         for other in hunks_of(edit):
@@ -114,7 +114,7 @@ def _ident(found: Diagnostic) -> tuple[str, str, str]:
 
 
 def _wanted(found: Diagnostic, edits: Sequence[tuple[int, ToolCall]], at: int) -> bool:
-    """Whether a failure is a test's that was written just before: it is to fail."""
+    """Tell whether a failure is a test's that was written just before: it is to fail."""
     if found.key[:2] not in ("t:", "c:") or "test" not in found.name.lower():
         return False
     recent = [call for when, call in edits if at - when <= TEST_FIRST_CALLS]
@@ -122,7 +122,7 @@ def _wanted(found: Diagnostic, edits: Sequence[tuple[int, ToolCall]], at: int) -
 
 
 def _tells(call: ToolCall, kinds: frozenset[str], one: _Open, *, compiled: bool) -> bool:
-    """Whether a run that does not show a finding says by that that it is gone."""
+    """Tell whether a run that does not show a finding says by that that it is gone."""
     key = one.found.key
     if key[:2] == "c:" or one.found.tool in ("tsc", "rustc", "gcc"):
         able = bool(kinds)

@@ -243,7 +243,7 @@ def defined(lines: Sequence[str]) -> set[str]:
 
 
 def _renamed(old: str, new: str, said: str) -> bool:
-    """Whether the identifier that a finding names became another one and nothing else changed."""
+    """Tell whether the identifier that a finding names became another one and nothing else changed."""
     before, after = re.findall(r"\w+|\W", old), re.findall(r"\w+|\W", new)
     changed = {pair for pair in zip(before, after, strict=False) if pair[0] != pair[1]}
     if len(before) != len(after) or len(changed) != 1:
@@ -253,5 +253,6 @@ def _renamed(old: str, new: str, said: str) -> bool:
 
 
 def strong(feature: str) -> bool:
-    """Whether a feature by itself says what to do: a rule's own mark, a name of an interface, an import, a mode."""
+    """Tell whether a feature by itself says what to do: a rule's own mark, a name of an interface, an import, a
+    mode."""
     return feature.startswith(("suppress ", "silence ", "import ", "add ", "mode "))

@@ -174,7 +174,8 @@ def _tries(calls: Sequence[ToolCall], at: int, end: int) -> int:
 
 
 def _replaced(calls: Sequence[ToolCall], at: int, later: int) -> Piece | bool:
-    """Whether the call at `later` did by other means what failed; not so if the same means soon worked after all."""
+    """Tell whether the call at `later` did by other means what failed; not so if the same means soon worked after
+    all."""
     match = stands_in(calls[at], calls[later])
     again = calls[later + 1 : at + 1 + NEAR_CALLS]
     return match if match and not any(call.ok and retries(calls[at], call) for call in again) else False

@@ -49,5 +49,5 @@ def evidence(rule: Rule, do: str) -> Remedy:
 
 
 def is_code(command: str) -> bool:
-    """Whether a command is a program of its own, written for one case."""
+    """Tell whether a command is a program of its own, written for one case."""
     return _CODE.search(command) is not None

@@ -157,13 +157,13 @@ def _led_in(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], pie
 
 
 def _makes(act: Piece, piece: Piece) -> bool:
-    """Whether the command made the folder out of which `piece` is run: a virtual environment."""
+    """Tell whether the command made the folder out of which `piece` is run: a virtual environment."""
     program = piece.words[0].removeprefix("./")
     return any(len(word) > 2 and program.startswith(word.removeprefix("./") + "/") for word in act.operands)
 
 
 def _hinted(failed: ToolCall, act: Piece) -> bool:
-    """Whether the error itself tells to run this, or it installs what the error misses."""
+    """Tell whether the error itself tells to run this, or it installs what the error misses."""
     message = failed.message
     if " " in act.head and re.search(rf"(?<![\w-]){re.escape(act.head)}(?![\w-])", message):
         return True
@@ -179,8 +179,8 @@ def _hinted(failed: ToolCall, act: Piece) -> bool:
 
 
 def _asked_for(failed: ToolCall, act: Piece) -> bool:
-    """Whether the error asks in plain words for this subcommand of git, or of the very program that failed, or for this
-    program: "commit or stash them", "run Prettier with --write"."""
+    """Tell whether the error asks in plain words for this subcommand of git, or of the very program that failed, or for
+    this program: "commit or stash them", "run Prettier with --write"."""
     program, _, sub = act.head.rpartition(" ")
     related = program and (program == "git" or program == failed.head.split(" ")[0])
     word = sub if related or not program else ""
@@ -190,7 +190,8 @@ def _asked_for(failed: ToolCall, act: Piece) -> bool:
 
 
 def likely(failed: ToolCall, act: Piece) -> bool:
-    """Whether the command has to do with the failure: they speak of the same thing, or it made what was not there."""
+    """Tell whether the command has to do with the failure: they speak of the same thing, or it made what was not
+    there."""
     message = failed.message[:2000]
     if _SERVICES.search(act.line) and (failed.kind == "network" or _NOT_RUNNING.search(message)):
         return True
@@ -208,7 +209,7 @@ def likely(failed: ToolCall, act: Piece) -> bool:
 
 
 def _named_change(failed: ToolCall, was: Piece, piece: Piece) -> bool:
-    """Whether the error speaks of what was changed in the command."""
+    """Tell whether the error speaks of what was changed in the command."""
     lost = [word for word in was.words if word not in piece.words]
     new = [word for word in piece.words if word not in was.words]
     return any(

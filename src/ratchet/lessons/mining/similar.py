@@ -1,4 +1,4 @@
-"""Whether a later call of an agent tries the same thing as one that failed."""
+"""Tell whether a later call of an agent tries the same thing as one that failed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_STAND_IN = frozenset(("rm", "mv", "rmdir", "chmod", "kill", "pkill", "cd", "
 
 
 def retries(failed: ToolCall, later: ToolCall) -> Piece | bool:
-    """Whether `later` tries what `failed` tried; for a shell the simple command in which it does."""
+    """Tell whether `later` tries what `failed` tried; for a shell the simple command in which it does."""
     if failed.shell != later.shell:
         return False
     if failed.shell:
@@ -32,8 +32,8 @@ def retries(failed: ToolCall, later: ToolCall) -> Piece | bool:
 
 
 def stands_in(failed: ToolCall, later: ToolCall) -> Piece | bool:
-    """Whether `later` does by another program or tool what `failed` could not: on the same operands, after a failure
-    that means "not here" or "not like this"."""
+    """Tell whether `later` does by another program or tool what `failed` could not: on the same operands, after a
+    failure that means "not here" or "not like this"."""
     if not later.ok:
         return False
     if not (failed.shell and later.shell) or failed.kind not in _REPLACEABLE:
@@ -65,7 +65,7 @@ def _same_try(failed: ToolCall, piece: Piece) -> bool:
 
 
 def _as_module(script: Piece, piece: Piece) -> bool:
-    """Whether a script of Python's was run as the module that it is."""
+    """Tell whether a script of Python's was run as the module that it is."""
     if script.words[0][:6] != "python" or "-m" not in piece.words[:-1] or script.target[-3:] != ".py":
         return False
     module = piece.words[piece.words.index("-m") + 1]
@@ -73,7 +73,7 @@ def _as_module(script: Piece, piece: Piece) -> bool:
 
 
 def covers_test(ran: str, wanted: str) -> bool:
-    """Whether running `ran` (a test, file or folder; "" is all) runs `wanted` too."""
+    """Tell whether running `ran` (a test, file or folder; "" is all) runs `wanted` too."""
     if not ran or ran == wanted:
         return True
     return bool(wanted) and (
@@ -82,7 +82,7 @@ def covers_test(ran: str, wanted: str) -> bool:
 
 
 def _same_operands(failed: ToolCall, mine: Piece, piece: Piece) -> bool:
-    """Whether two uses of one command head are about the same thing, seen from what they are given."""
+    """Tell whether two uses of one command head are about the same thing, seen from what they are given."""
     was, now = mine.operands, piece.operands
     if was == now:
         return True
@@ -102,12 +102,12 @@ def _same_operands(failed: ToolCall, mine: Piece, piece: Piece) -> bool:
 
 
 def names(message: str, value: str) -> bool:
-    """Whether a message names this very value, not a longer one that begins or ends with it."""
+    """Tell whether a message names this very value, not a longer one that begins or ends with it."""
     return bool(value) and re.search(rf"(?<![\w/.-]){re.escape(value)}(?![\w/:-])", message) is not None
 
 
 def _named(word: str, message: str) -> bool:
-    """Whether an error message speaks of `word`, or of a folder above it."""
+    """Tell whether an error message speaks of `word`, or of a folder above it."""
     if word in message:
         return True
     parts = word.rstrip("/").split("/")
@@ -115,7 +115,7 @@ def _named(word: str, message: str) -> bool:
 
 
 def _same_fields(failed: ToolCall, later: ToolCall) -> bool:
-    """Whether two calls of one tool share their main input: the longest text of the first, or most fields."""
+    """Tell whether two calls of one tool share their main input: the longest text of the first, or most fields."""
     mine, other = failed.fields, later.fields
     if not mine or not other:
         return bool(failed.input) and failed.input == later.input
@@ -130,7 +130,7 @@ def _same_fields(failed: ToolCall, later: ToolCall) -> bool:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two texts share most of their words."""
+    """Tell whether two texts share most of their words."""
     return share(_WORDS.findall(one[:4000]), _WORDS.findall(other[:4000])) >= _ALIKE
 
 

@@ -141,10 +141,10 @@ def _state(
 
 
 def _shown(each: StepSeen) -> bool:
-    """Whether the failure alone shows the lesson: a flag that is not known, a tool that never works."""
+    """Tell whether the failure alone shows the lesson: a flag that is not known, a tool that never works."""
     return not each.worked and each.rule in ("never", "flag")
 
 
 def _says_itself(worked: Sequence[StepSeen]) -> bool:
-    """Whether the tools' own messages say the remedy, most times that it was met."""
+    """Tell whether the tools' own messages say the remedy, most times that it was met."""
     return 2 * sum(says(each.text, each.message) for each in worked) > len(worked)

@@ -36,7 +36,7 @@ def fields_remedy(failed: ToolCall, worked: ToolCall) -> Remedy:
 
 
 def _elsewhere(failed: ToolCall, worked: ToolCall) -> bool:
-    """Whether a path outside the folder of the session was asked for, and one inside it did."""
+    """Tell whether a path outside the folder of the session was asked for, and one inside it did."""
     root = worked.project.rstrip("/")
     for name in _PATHS:
         old, new = failed.fields.get(name), worked.fields.get(name)

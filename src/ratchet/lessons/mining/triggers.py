@@ -11,7 +11,7 @@ _WORDS_AT_LEAST = 2  # a trigger with fewer words of its own says only that some
 
 
 def tells(template: str) -> bool:
-    """Whether a masked error text has words of its own, beyond that something failed."""
+    """Tell whether a masked error text has words of its own, beyond that something failed."""
     words = {word.lower() for word in _TELLING.findall(_HEADER.sub("", re.sub(r"<\w+>", "", template)))}
     return len(words - _SAYS_NOTHING) >= _WORDS_AT_LEAST
 

@@ -23,8 +23,8 @@ _ANSWERS_BY_EXIT = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What came back from a call. `failed` is the source's own flag (None: it has none); a result that is not to be
-    `judged` by what it says is one whose failures are outcomes of their own."""
+    """Result of a call. `failed` is the source's own flag (None: it has none); a result that is not to be `judged` by
+    what it says is one whose failures are outcomes of their own."""
 
     text: str
     failed: bool | None = None
@@ -39,7 +39,7 @@ class Result:
 
 
 def step_of(tool: str, tool_input: Json) -> Step:
-    """What a call of a tool does, its texts redacted and capped."""
+    """Describe what a call of a tool does, its texts redacted and capped."""
     head, target = intent.intent(tool, tool_input)
     return Step(
         tool=toolcall.whole_text(tool)[:200],
@@ -129,7 +129,7 @@ def model_failure(
 
 
 def failure_of(result: Result, *, tool: str = "", head: str = "") -> Failure | None:
-    """What went wrong, by the source's flag, by an exit code, or by what the text says; None when nothing did."""
+    """Find what went wrong, by the source's flag, by an exit code, or by what the text says; None when nothing did."""
     text = toolcall.untagged(result.text)
     kind = result.kind or toolcall.certain_kind(text)
     failed = result.failed

@@ -37,7 +37,7 @@ _SESSIONLESS = {
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a message stands."""
+    """Place of a message."""
 
     session: str
     thread: str
@@ -52,7 +52,7 @@ class ClaudeCode:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Whether any of the first records is one that only Claude Code writes."""
+        """Tell whether any of the first records is one that only Claude Code writes."""
         return any(_is_own(record) for record in objects_in(head))
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
@@ -74,14 +74,14 @@ def _is_own(record: Row) -> bool:
 
 
 class _History:
-    """What one file's records add up to; its whole memory is the carry."""
+    """Sum of one file's records; its whole memory is the carry."""
 
     def __init__(self, path: str, carry: Row) -> None:
         self._path = path
         self._carry = carry
 
     def take(self, record: Row, line: int) -> list[Item] | None:
-        """What a record teaches; None when Claude Code did not write it."""
+        """Take what a record teaches; None when Claude Code did not write it."""
         if not _is_own(record):
             return None
         kind = record["type"]
@@ -241,7 +241,7 @@ def _tool_of(detail: Row) -> str:
 
 
 def _api_text(record: Row, error: Row) -> str:
-    """What an `api_error` record says, down to its retry fields when its error is `{}`."""
+    """Read what an `api_error` record says, down to its retry fields when its error is `{}`."""
     inner = fields.row(error.get("error"))
     inner = fields.row(inner.get("error")) or inner
     cause = fields.row(record.get("cause")) or fields.row(error.get("cause"))

@@ -49,7 +49,7 @@ class Codex:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Whether any of the first records is one that only Codex writes."""
+        """Tell whether any of the first records is one that only Codex writes."""
         return any(_is_telling(record) for record in objects_in(head)) or _is_document(head)
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
@@ -82,7 +82,7 @@ def _is_own(record: Row) -> bool:
 
 
 def _is_telling(record: Row) -> bool:
-    """Whether a record is one that others do not write too."""
+    """Tell whether a record is one that others do not write too."""
     if record.get("type") == "message":
         blocks = fields.rows(record.get("content"))
         return _is_own(record) and any(block.get("type") in ("input_text", "output_text") for block in blocks)
@@ -90,7 +90,7 @@ def _is_telling(record: Row) -> bool:
 
 
 class _Rollout:
-    """What one file's records add up to; its whole memory is the carry."""
+    """Sum of one file's records; its whole memory is the carry."""
 
     def __init__(self, path: str, carry: Row) -> None:
         self._path = path
@@ -105,7 +105,7 @@ class _Rollout:
         return [found for item in fields.rows(held["items"]) for found in self.take(item, 0) or ()]
 
     def take(self, record: Row, line: int) -> list[Item] | None:
-        """What a record teaches; None when Codex did not write it."""
+        """Take what a record teaches; None when Codex did not write it."""
         if not _is_own(record):
             return None
         kind = record.get("type")

@@ -1,4 +1,4 @@
-"""What Codex's tools answer, in each of the ways that its versions wrote it, as a `calls.Result`."""
+"""Read what Codex's tools answer, in each of the ways that its versions wrote it, as a `calls.Result`."""
 
 from __future__ import annotations
 

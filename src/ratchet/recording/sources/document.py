@@ -18,7 +18,7 @@ _OPENED = re.compile(rb'\A[\s\xef\xbb\xbf]*(?:\{\s*(?:"|\Z)|\[\s*(?:[\[{"]|\Z))'
 
 
 def is_document(head: bytes) -> bool:
-    """Whether a head begins a JSON document over several lines (or a list), rather than a record a line."""
+    """Tell whether a head begins a JSON document over several lines (or a list), rather than a record a line."""
     if not _OPENED.match(head):
         return False
     bare = head.lstrip(b"\xef\xbb\xbf \t\r\n")

@@ -34,7 +34,7 @@ class FoundFiles:
 
 
 def usual_homes(environ: Mapping[str, str]) -> list[str]:
-    """Where Claude Code and Codex keep their histories, those of them that exist."""
+    """List where Claude Code and Codex keep their histories, those of them that exist."""
     user = environ.get("HOME") or str(Path("~").expanduser())
     claude = environ.get("CLAUDE_CONFIG_DIR")
     codex = environ.get("CODEX_HOME") or f"{user}/.codex"
@@ -72,7 +72,7 @@ def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> FoundFiles:
 
 
 def _is_new(path: str, met: set[tuple[int, int]], found: FoundFiles) -> bool:
-    """Whether a file or folder has not been met under another name (links may form a circle)."""
+    """Tell whether a file or folder has not been met under another name (links may form a circle)."""
     try:
         about = Path(path).stat()
     except OSError as error:

@@ -35,7 +35,7 @@ class Jsonl:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Whether any of the first objects says how a run went."""
+        """Tell whether any of the first objects says how a run went."""
         if any(spellings.verdict(record) is not None for record in objects_in(head)):
             return True
         if not is_document(head) or _TELLING.search(head) is None:

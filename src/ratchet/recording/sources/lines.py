@@ -121,7 +121,7 @@ def _named(value: Json) -> str:
 
 
 def start_of(file: io.BufferedReader, offset: int, carry: Row) -> int:
-    """Where to continue: `offset`, or 0 (with an emptied `carry`) when the file was replaced or cut since."""
+    """Find where to continue: `offset`, or 0 (with an emptied `carry`) when the file was replaced or cut since."""
     head = file.read(_IDENTITY_BYTES)
     if offset:
         length = carry.get("head_bytes")

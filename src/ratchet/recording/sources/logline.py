@@ -48,7 +48,7 @@ class LogEntry:
 
     @property
     def fails(self) -> bool:
-        """Whether the level reports a failure."""
+        """Tell whether the level reports a failure."""
         return self.level in _FAILING
 
 

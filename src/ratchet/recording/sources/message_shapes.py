@@ -56,7 +56,7 @@ Event = Opens | Closes
 
 
 def events_of(record: Row, *, fenced: bool = False) -> list[Event] | None:
-    """What one record of a conversation holds; None when it is no such record. `fenced` reads commands out of code
+    """Read what one record of a conversation holds; None when it is no such record. `fenced` reads commands out of code
     fences, for conversations that have no other calls."""
     for shape in (_opencode, _copilot, _gemini, _openhands_v1, _openhands, _swe_agent_step):
         found = shape(record)

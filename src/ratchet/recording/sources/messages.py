@@ -50,7 +50,7 @@ class Messages:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Whether the first records are messages, or a document holds some."""
+        """Tell whether the first records are messages, or a document holds some."""
         if is_document(head):
             if _IN_DOCUMENT.search(head) is None:
                 return False
@@ -110,7 +110,7 @@ class _Conversations:
         return self._steps(records, {})
 
     def take(self, record: Row, _line: int) -> list[Item] | None:
-        """What one line teaches: a message, a session's header, or a whole conversation."""
+        """Take what one line teaches: a message, a session's header, or a whole conversation."""
         if _holder(record) and "role" not in record and not isinstance(record.get("message"), dict):
             return self._whole(record, _digest(record))
         if record.get("type") == "session" or ("sessionId" in record and "projectHash" in record):
@@ -277,7 +277,7 @@ def _holder(document: Row) -> str:
 
 
 def _speaks(item: Json) -> bool:
-    """Whether an item of a list is part of a conversation: a message, an event, or a pair of them."""
+    """Tell whether an item of a list is part of a conversation: a message, an event, or a pair of them."""
     if isinstance(item, list):
         return any(isinstance(part, dict) and _speaks(part) for part in item)
     if not isinstance(item, dict):
@@ -317,7 +317,7 @@ def _session_of(record: Row) -> Json:
 
 
 def _acts_in_fences(document: Row, holder: str) -> bool:
-    """Whether the agent has no tool calls and writes its commands into code fences."""
+    """Tell whether the agent has no tool calls and writes its commands into code fences."""
     held = fields.rows(document.get(holder))
     marked = any("action" in item or "message_type" in item for item in held) or "trajectory_format" in document
     called = any(item.get("tool_calls") or item.get("role") in ("tool", "function") for item in held)

@@ -60,7 +60,7 @@ class Otlp:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Whether it holds `resourceSpans`, on a line or in a document."""
+        """Tell whether it holds `resourceSpans`, on a line or in a document."""
         return any(name in record for record in objects_in(head) for name in _RESOURCES) or (
             is_document(head) and _CLAIM.search(head) is not None
         )
@@ -188,7 +188,7 @@ def value_of(held: Json, depth: int = 4) -> Json:
 
 
 def _means_something(span: _Span) -> bool:
-    """Whether a span is the work of a model, a tool, an agent or a chain; others (HTTP, database) are detail."""
+    """Tell whether a span is the work of a model, a tool, an agent or a chain; others (HTTP, database) are detail."""
     return any(_MEANINGFUL.match(name) for name in span.attributes)
 
 

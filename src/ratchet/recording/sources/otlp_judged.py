@@ -37,7 +37,7 @@ _GOOD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What evaluators found: their mean score, where it lies in [0, 1], and the failure where one of them says so."""
+    """Findings of evaluators: their mean score, where it lies in [0, 1], and the failure where one of them says so."""
 
     score: float | None
     failure: Failure | None
@@ -60,7 +60,7 @@ def stopped(attributes: Row, choices: Sequence[Row]) -> Failure | None:
 
 
 def finished(attributes: Row) -> bool:
-    """Whether a span says why its model stopped: an exception that was met on the way there was handled."""
+    """Tell whether a span says why its model stopped: an exception that was met on the way there was handled."""
     return fields.first(attributes, _FINISHED) is not None
 
 
@@ -72,7 +72,7 @@ def _kind_of(reason: str) -> str:
 
 
 def evaluated(results: Sequence[Mapping[str, Json]]) -> Evaluated | None:
-    """What these results of evaluators say together; None where none says anything."""
+    """Sum up what these results of evaluators say; None where none says anything."""
     told = [each for each in results if fields.first(each, (_VALUE, _LABEL)) is not None]
     if not told:
         return None

@@ -35,7 +35,7 @@ _MOST_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What an export request held: outcomes, and the rest as events of the timeline."""
+    """Content of an export request: outcomes, and the rest as events of the timeline."""
 
     outcomes: tuple[Outcome, ...] = ()
     events: tuple[Row, ...] = ()
@@ -61,7 +61,7 @@ class _Record:
 
 
 def logs(request: Mapping[str, Json], now: float) -> Kept:
-    """What a log export request holds. `now` dates records that bear no time."""
+    """Read a log export request. `now` dates records that bear no time."""
     outcomes: list[Outcome] = []
     events: list[Row] = []
     for record in _records(request, now):
@@ -75,7 +75,7 @@ def logs(request: Mapping[str, Json], now: float) -> Kept:
 
 
 def metrics(request: Mapping[str, Json], now: float) -> Kept:
-    """What a metric export request holds: an event for each data point."""
+    """Read a metric export request: an event for each data point."""
     events: list[Row] = []
     for resource in fields.rows(fields.first(request, _RESOURCE_METRICS)):
         about = plain(fields.row(resource.get("resource")).get("attributes"))
@@ -151,7 +151,7 @@ def _outcome(record: _Record) -> Outcome | None:
 
 
 def _evaluation(record: _Record) -> Outcome | None:
-    """What an evaluator found of an answer, in the session of that answer or else in its trace."""
+    """Read what an evaluator found of an answer, in the session of that answer or else in its trace."""
     found = evaluated([record.attributes])
     if found is None:
         return None
@@ -252,7 +252,7 @@ def _failure(record: _Record, said: str, *, kind: str = "") -> Failure:
 
 
 def _key(record: _Record) -> str:
-    """What tells a record from others of its session: its own number, else all that it says."""
+    """Return what tells a record from others of its session: its own number, else all that it says."""
     number = record.attributes.get("event.sequence")
     if number is not None and record.text(*_SESSION):
         return f"{record.name}:{number}"

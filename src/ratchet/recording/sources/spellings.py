@@ -179,12 +179,12 @@ def error_text(record: Row) -> str:
 
 
 def failure_text(record: Row) -> str:
-    """What is known of a failure: its error, else what the record says otherwise."""
+    """Return what is known of a failure: its error, else what the record says otherwise."""
     return error_text(record) or _spoken(fields.first(record, TRACE)) or _spoken(fields.first(record, SAID))
 
 
 def said_text(record: Row) -> str:
-    """What a run that calls itself a success gave back."""
+    """Return what a run that calls itself a success gave back."""
     return _spoken(fields.first(record, ("error", "output", "result", "response", "message", "stdout", "stderr")))
 
 
@@ -226,7 +226,7 @@ def score(record: Row) -> float | None:
 
 
 def duration_s(record: Row) -> float | None:
-    """How long it ran. A name ends in its unit; one without a unit counts seconds."""
+    """Read how long it ran. A name ends in its unit; one without a unit counts seconds."""
     for stem in ("duration", "latency", "elapsed", "runtime", "took", "time", "execution_time", "response_time"):
         for suffix, scale in (("_ms", 1e-3), ("Ms", 1e-3), ("_us", 1e-6), ("_ns", 1e-9), ("_s", 1.0), ("_sec", 1.0)):
             found = fields.number(record.get(stem + suffix))

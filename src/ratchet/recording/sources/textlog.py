@@ -52,7 +52,7 @@ class TextLog:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Whether any of the first lines begins a log entry with a level, or a traceback."""
+        """Tell whether any of the first lines begins a log entry with a level, or a traceback."""
         if b"\0" in head:
             return False
         lines = head.decode("utf-8", "replace").split("\n")[:2000]
@@ -92,7 +92,7 @@ def _is_entry(line: str) -> bool:
 
 
 def _begins_trace(line: str, after: str) -> bool:
-    """Whether a line begins a traceback: by its own words, or an exception's name above a frame."""
+    """Tell whether a line begins a traceback: by its own words, or an exception's name above a frame."""
     if line.startswith("thread '"):
         return _RUST.match(line) is not None
     if line.startswith(_TRACE_STARTS):
@@ -165,7 +165,7 @@ class _Log:
         return (first.number - 1, first.start) if first else (0, 0)
 
     def resume(self, end: int) -> int:
-        """Where the next read begins: a failure at the end of the file is read again with what follows it."""
+        """Find where the next read begins: a failure at the end of the file is read again with what follows it."""
         if self._open is None or not self._open.fails:
             return end
         self._carry["lines"] = self._open.first.number - 1
@@ -199,7 +199,7 @@ class _Log:
         return closed
 
     def _belongs(self, entry: LogEntry | None, body: str, after: str) -> bool:
-        """Whether a line continues the open entry; if so it is added to it."""
+        """Tell whether a line continues the open entry; if so it is added to it."""
         held = self._open
         if held is None or not held.fails:
             return False

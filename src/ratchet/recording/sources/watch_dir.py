@@ -31,7 +31,7 @@ SETTLE_S = 1.0  # a file that is still written to changes within it; writers tha
 
 @dataclass(slots=True)
 class Polled:
-    """What one look at the folder did: files taken, outcomes delivered, files (or lines of them) refused."""
+    """Report of one look at the folder: files taken, outcomes delivered, files (or lines of them) refused."""
 
     processed: int = 0
     outcomes: int = 0

@@ -1,4 +1,4 @@
-"""Who may do what: a token with scopes on every route, checked before anything else looks at the request."""
+"""Check who may do what: a token with scopes on every route, checked before anything else looks at the request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPEN_FOLDERS = ("/static/", "/ui/static/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks. Without any token on this server that is anybody on this machine, with all scopes."""
+    """Caller of a route. Without any token on this server that is anybody on this machine, with all scopes."""
 
     name: str = "anybody"
     scopes: frozenset[Scope] = frozenset(SCOPES)
@@ -70,7 +70,7 @@ class Access:
         return found
 
     def caller(self, secret: str | None) -> Caller | None:
-        """Who sent this; None for a missing or wrong token."""
+        """Return who sent this; None for a missing or wrong token."""
         counting = self.tokens()
         if counting:
             self.guarded = True
@@ -135,7 +135,7 @@ def _unknown(secret: str | None) -> HttpProblem:
 
 
 def is_open(path: str) -> bool:
-    """Whether a path is served to everybody."""
+    """Tell whether a path is served to everybody."""
     return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
 
 
@@ -152,7 +152,7 @@ def secret_of(headers: Headers) -> str | None:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks, for what is not open to everybody."""
+    """Return who asks, for what is not open to everybody."""
     caller: Caller | None = getattr(request.state, "caller", None)
     assert caller is not None, "behind the Doorkeeper every request has a caller"
     return caller

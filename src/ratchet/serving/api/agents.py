@@ -26,7 +26,7 @@ class Agents:
 
     @property
     def route(self) -> Route:
-        """Where it stands. Not in the OpenAPI document: MCP describes itself."""
+        """Return the route. Not in the OpenAPI document: MCP describes itself."""
         return Route(PATH, endpoint=self, methods=["GET", "POST", "DELETE"], include_in_schema=False)
 
     @asynccontextmanager

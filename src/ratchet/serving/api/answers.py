@@ -31,7 +31,7 @@ def tagged(request: Request, value: Shape | Sequence[Shape], tag: str = "") -> R
 
 
 def knows(asked: str, tag: str) -> bool:
-    """Whether an If-None-Match names this tag (RFC 9110, 13.1.2: compared weakly)."""
+    """Tell whether an If-None-Match names this tag (RFC 9110, 13.1.2: compared weakly)."""
     if asked.strip() == "*":
         return True
     return tag.removeprefix("W/") in [each.strip().removeprefix("W/") for each in asked.split(",")]

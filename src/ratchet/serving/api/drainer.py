@@ -58,7 +58,8 @@ async def _listen(held: Served, process: Process) -> None:
 
 
 def command(held: Served) -> list[str]:
-    """How it is started. -P: with no module of the folder that the server runs in, which may be a stranger's."""
+    """Return the command that starts it. -P: with no module of the folder that the server runs in, which may be a
+    stranger's."""
     words = [str(held.runtime.home), str(held.serving.drain_s)]
     return [sys.executable, "-P", "-m", "ratchet.serving.drain_process", *words]
 

@@ -67,7 +67,7 @@ class Feed:
 
     @property
     def listening(self) -> int:
-        """How many streams are open."""
+        """Count of open streams."""
         return len(self._listeners)
 
     @asynccontextmanager
@@ -96,7 +96,7 @@ class Feed:
             self._task = asyncio.create_task(self._run(), name="ratchet-feed")
 
     def recent_after(self, event_id: str) -> list[Row] | None:
-        """What was handed out after an event, in that order; None when it is not remembered."""
+        """Return what was handed out after an event, in that order; None when it is not remembered."""
         held = list(self._recent)
         for index, event in enumerate(held):
             if event["id"] == event_id:

@@ -9,7 +9,7 @@ _FOREIGN = "/mcp"  # describes itself, and answers HEAD by itself
 
 
 def has_end(path: str) -> bool:
-    """Whether what stands at a path is an answer with an end: an endless stream has no HEAD."""
+    """Tell whether what stands at a path is an answer with an end: an endless stream has no HEAD."""
     return not path.endswith(_ENDLESS)
 
 

@@ -1,4 +1,4 @@
-"""What requests may say, checked by type before anything is done with it."""
+"""Inputs: what requests may say, checked by type before anything is done with it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Observed(TypedDict, total=False):
 
 
 class Search(Strict):
-    """What is known to fix this error?"""
+    """Question: what is known to fix this error?"""
 
     query: Text = Field(
         validation_alias=AliasChoices("query", "text"), description="The error, as it was printed.", min_length=1

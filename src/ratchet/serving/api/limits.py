@@ -1,4 +1,4 @@
-"""How much a caller may send: bytes of a body, and requests a second."""
+"""Limit how much a caller may send: bytes of a body, and requests a second."""
 
 from __future__ import annotations
 

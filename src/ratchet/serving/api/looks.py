@@ -9,7 +9,7 @@ from ratchet.serving.api.serving import Served
 def patterns(
     held: Served, *, agent: str | None = None, kind: str | None = None, excused: bool = False
 ) -> list[Pattern]:
-    """What keeps failing, as of the last outcome or event. For reading only: others read the same list."""
+    """Return what keeps failing, as of the last outcome or event. For reading only: others read the same list."""
     runtime = held.runtime
     runtime.drain()
     return held.glance.at(

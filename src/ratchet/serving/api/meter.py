@@ -1,4 +1,4 @@
-"""What a server counts about itself, in Prometheus' text form (version 0.0.4)."""
+"""Counters of a server about itself, in Prometheus' text form (version 0.0.4)."""
 
 from __future__ import annotations
 

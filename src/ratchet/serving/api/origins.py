@@ -36,7 +36,7 @@ def is_address(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server on this host."""
+    """Tell whether only this machine reaches a server on this host."""
     if host == "localhost":
         return True
     return is_address(host) and ipaddress.ip_address(host).is_loopback

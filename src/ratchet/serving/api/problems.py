@@ -152,7 +152,7 @@ def _methods(request: Request) -> list[str]:
 
 
 def invalid_of(errors: Sequence[Mapping[str, object]]) -> HttpProblem:
-    """What is wrong with a request, by place. What was sent is not repeated: it may hold a secret."""
+    """Say what is wrong with a request, by place. What was sent is not repeated: it may hold a secret."""
     found: list[Json] = []
     for each in errors:
         place = ".".join(str(part) for part in cast("Sequence[object]", each.get("loc") or ("body",)))

@@ -1,4 +1,4 @@
-"""Where on this server tasks may be started, and commands run."""
+"""Folders in which tasks may be started, and commands run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a server is set up, and what all its routes share."""
+"""Settings of a server, and what all its routes share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """What a person may decide about a server."""
+    """Settings of a server that a person decides."""
 
     host: str = "127.0.0.1"
     token: str = ""
@@ -44,7 +44,7 @@ class Serving:
 
 @dataclass(slots=True)
 class Served:
-    """What the routes of one app share."""
+    """State shared by the routes of one app."""
 
     runtime: Runtime
     serving: Serving
@@ -72,7 +72,7 @@ class Served:
 
 
 def served(request: Request) -> Served:
-    """What the app of this request stands on."""
+    """Return what the app of this request stands on."""
     found: Served = request.app.state.served
     return found
 

@@ -105,7 +105,7 @@ def stream(
 def _missed(
     held: Served, last_id: str | None, wants: Callable[[Row], bool], before: Callable[[], list[Row]]
 ) -> Iterator[Row]:
-    """What a stream begins with. Where the last event is not known any more it begins as if it were new."""
+    """Return what a stream begins with. Where the last event is not known any more it begins as if it were new."""
     remembered = held.feed.recent_after(last_id) if last_id else None
     if remembered is None:
         return _stored(held, last_id, wants, before)
@@ -115,7 +115,7 @@ def _missed(
 def _stored(
     held: Served, last_id: str | None, wants: Callable[[Row], bool], before: Callable[[], list[Row]]
 ) -> Iterator[Row]:
-    """What the store has after an event; `before` where there is none, or it is not known."""
+    """Return what the store has after an event; `before` where there is none, or it is not known."""
     if not last_id:
         return iter(before())
     try:

@@ -1,4 +1,4 @@
-"""How a tool answers: prose for a model beside the same as data, and what was wrong with a call."""
+"""Answers of a tool: prose for a model beside the same as data, and what was wrong with a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a caller may do: over HTTP its token says, over standard input and output it may do what the person may."""
+"""Scopes: what a caller may do: over HTTP its token says, over standard input and output it may do what the person
+may."""
 
 from __future__ import annotations
 

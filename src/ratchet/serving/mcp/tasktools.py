@@ -25,7 +25,7 @@ TaskId = Annotated[str, Field(description="As run_task gives it.", min_length=1,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where tasks may be started, who starts them, and who is told that there is one."""
+    """Place in which tasks may be started, who starts them, and who is told that there is one."""
 
     allowed: Callable[[str], str] = lambda folder: folder
     """The folder, or a RatchetError that says why not."""
@@ -68,7 +68,7 @@ class TaskTools:
 
     @told
     def task_status(self, id: TaskId) -> Annotated[CallToolResult, RootModel[TaskDetailShape]]:
-        """Where a task stands: its attempts with cause, fix and cost, and the diff once its check passes."""
+        """Show where a task stands: its attempts with cause, fix and cost, and the diff once its check passes."""
         return _told(self._runtime.tasks.show(id))
 
     @told

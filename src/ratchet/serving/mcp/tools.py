@@ -1,4 +1,4 @@
-"""What an agent may do: each tool translates one operation of the `Runtime`.
+"""Tools of an agent: each tool translates one operation of the `Runtime`.
 
 Texts that tools return are data from earlier runs, fenced as such where they are prose.
 """
@@ -46,7 +46,7 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=50)] = 5,
         project: Annotated[str, Field(description="The project's folder, absolute; empty searches all.")] = "",
     ) -> Annotated[CallToolResult, RootModel[RecalledShape]]:
-        """What is known to have fixed an error like this one, best first; nothing rather than a guess."""
+        """Search for what fixed an error like this one, best first; nothing rather than a guess."""
         if not self._runtime.exists:
             self._runtime.init()
         found = self._runtime.recall(query, limit=limit, project=project or None)
@@ -97,7 +97,7 @@ class Tools:
         kind: Annotated[str, Field(description="A kind of failure, such as rate_limit or test_failure.")] = "",
         limit: Annotated[int, Field(ge=1, le=200)] = 20,
     ) -> Annotated[CallToolResult, RootModel[PatternsShape]]:
-        """What keeps failing, what costs most first, with what is known to fix it."""
+        """List what keeps failing, what costs most first, with what is known to fix it."""
         found = self._runtime.patterns(agent=agent or None, kind=kind or None, limit=limit)
         lines = [f"{each.count}x {each.kind}: {each.template[:200]}  ({each.id}, {each.trend})" for each in found]
         shape = PatternsShape.built(found, patterns=found, total=self._runtime.pattern_count())
@@ -107,7 +107,7 @@ class Tools:
     def get_health(
         self,
     ) -> Annotated[CallToolResult, RootModel[HealthShape]]:
-        """How well each agent does lately, from 0 to 1."""
+        """Rate each agent's recent runs, from 0 to 1."""
         found = self._runtime.health()
         lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]
         return answer("\n".join(lines) or "No outcomes yet.", HealthShape.built(found))

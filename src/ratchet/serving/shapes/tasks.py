@@ -183,7 +183,7 @@ class CheckpointShape(Shape):
 
 
 class BreakerShape(Shape):
-    """Whether a task was stopped since it led nowhere new."""
+    """True if a task was stopped since it led nowhere new."""
 
     state: str = said("open: it was stopped; closed: it was not.")
     count: int = said("Attempts in a row that led nowhere new.")

@@ -196,7 +196,7 @@ class SettledShape(Shape):
 
 
 class ReportShape(Shape):
-    """Whether lessons and changes pay."""
+    """True if lessons and changes pay."""
 
     effect: PooledEffectShape = said("Of all lessons together.", of="pooled")
     lessons: list[LessonEffectShape] = said("Of each lesson, best first.")

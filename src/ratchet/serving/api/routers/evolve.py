@@ -1,4 +1,4 @@
-"""How agents were evolved: runs, and the archive of each. They are started from the command line."""
+"""Evolutions of agents: runs, and the archive of each. They are started from the command line."""
 
 from __future__ import annotations
 

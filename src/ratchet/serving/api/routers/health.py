@@ -1,4 +1,4 @@
-"""How well each agent does."""
+"""Health of agents."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ router = APIRouter(tags=["health"], dependencies=[Depends(Needs("read"))])
 
 @router.get("/v1/health", response_model=HealthShape)
 def health(request: Request, runtime: Operations) -> Response:
-    """How well each agent does lately, from 0 (all fails) to 1."""
+    """Rate each agent's recent runs, from 0 (all fails) to 1."""
     return tagged(request, HealthShape.built(runtime.health()))

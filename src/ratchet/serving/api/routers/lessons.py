@@ -1,4 +1,4 @@
-"""What was learnt, and what people decide about it."""
+"""Lessons, and what people decide about them."""
 
 from __future__ import annotations
 

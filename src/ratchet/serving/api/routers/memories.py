@@ -42,7 +42,7 @@ _exported = TypeAdapter(list[inputs.ExportedLesson])
 
 @router.post("/search", response_model=RecalledShape, dependencies=[READS])
 def search(asked: inputs.Search, runtime: Operations) -> Response:
-    """What is known to fix this error; `abstained` where nothing fits well enough."""
+    """Look up what is known to fix this error; `abstained` where nothing fits well enough."""
     if not runtime.exists:
         runtime.init()
     found = runtime.recall(asked.query, limit=asked.limit, project=asked.project, session=asked.session)
@@ -51,7 +51,7 @@ def search(asked: inputs.Search, runtime: Operations) -> Response:
 
 @router.get("/stats", response_model=MemoryStatsShape, dependencies=[READS])
 def stats(request: Request, runtime: Operations) -> Response:
-    """How much is remembered: lessons by state, kind and scope, how often they were tried and worked."""
+    """Count what is remembered: lessons by state, kind and scope, how often they were tried and worked."""
     return tagged(request, MemoryStatsShape.built(runtime.lessons.stats()))
 
 

@@ -1,4 +1,4 @@
-"""What ran: taken in batches, into the journal."""
+"""Outcomes, taken in batches, into the journal."""
 
 from __future__ import annotations
 

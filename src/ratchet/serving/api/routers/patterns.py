@@ -1,4 +1,4 @@
-"""What keeps failing."""
+"""Patterns: what keeps failing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def patterns(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """What keeps failing: what recurs first, each with the lessons about it."""
+    """List what keeps failing: what recurs first, each with the lessons about it."""
     found = looks.patterns(held, agent=agent, kind=kind, excused=excused)
     return tagged(request, paged(found, lambda each: each.id, PatternShape.built, limit=limit, cursor=cursor))
 

@@ -36,7 +36,7 @@ def history(agent: str, request: Request, runtime: Operations) -> Response:
 
 @router.get("/{agent:path}", response_model=SettingsShape, dependencies=[READS], responses=said(404))
 def show(agent: str, request: Request, runtime: Operations) -> Response:
-    """What is in force."""
+    """Show what is in force."""
     found = runtime.settings.show(agent)
     return tagged(request, redacted(SettingsShape.built(found)), _tag(found))
 

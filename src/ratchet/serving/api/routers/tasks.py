@@ -109,7 +109,7 @@ def timeline(task_id: str, request: Request, runtime: Operations) -> Response:
     responses={**STREAM, **said(404)},
 )
 async def follow(task_id: str, held: Shared, last_event_id: LastEventId = None) -> EventSourceResponse:
-    """What happens to a task, from its beginning on; ends when the task does."""
+    """Follow what happens to a task, from its beginning on; ends when the task does."""
     queue = held.runtime.tasks
     detail = await run_in_threadpool(queue.show, task_id)
     own = {detail.id}
@@ -153,7 +153,7 @@ def restore(task_id: str, checkpoint_id: str, runtime: Operations, caller: Runs)
 
 @router.get("/{task_id}/circuit-breaker", response_model=BreakerShape, dependencies=[SEES], responses=said(404))
 def breaker(task_id: str, request: Request, runtime: Operations) -> Response:
-    """Whether the task was stopped since it led nowhere new."""
+    """Tell whether the task was stopped since it led nowhere new."""
     return tagged(request, BreakerShape.built(runtime.tasks.breaker(task_id)))
 
 

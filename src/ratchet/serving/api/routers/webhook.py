@@ -95,7 +95,7 @@ def health(runtime: Operations) -> Response:
 
 @router.get("/patterns", response_model=SimplePatternsShape, dependencies=[Depends(Needs("read"))])
 def patterns(held: Shared) -> Response:
-    """What keeps failing most, with the health of all agents."""
+    """List what keeps failing most, with the health of all agents."""
     found = looks.patterns(held)[:SHOWN]
     score = held.runtime.health(drained=False).score
     return answer(SimplePatternsShape.built(found, health_score=1.0 if score is None else score, patterns=found))

@@ -1,4 +1,4 @@
-"""What every page shares: who may see it, forms, and long lists a part at a time."""
+"""Parts that every page shares: who may see it, forms, and long lists a part at a time."""
 
 from __future__ import annotations
 

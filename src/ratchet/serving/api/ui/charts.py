@@ -1,4 +1,4 @@
-"""What a chart is drawn from: values for the script, and the same as rows of a table for everybody else."""
+"""Values of a chart: values for the script, and the same as rows of a table for everybody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was learnt, with its evidence and its effect against control."""
+"""Lessons, with their evidence and its effect against control."""
 
 from __future__ import annotations
 

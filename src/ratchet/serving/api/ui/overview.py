@@ -38,13 +38,13 @@ def overview(request: Request, held: Shared) -> Response:
 
 @router.get("/ui", dependencies=[READS])
 def beginning() -> Response:
-    """Where the pages begin, for who types it."""
+    """Redirect to where the pages begin, for who types it."""
     return back("/")
 
 
 @router.get("/ui/live", dependencies=[READS])
 def live(request: Request, runtime: Operations) -> Response:
-    """What happens, as it happens."""
+    """Show what happens, as it happens."""
     return drawn(request, "live.html", rows=runtime.timeline.page(limit=100).rows)
 
 

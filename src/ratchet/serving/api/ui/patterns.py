@@ -1,4 +1,4 @@
-"""What keeps failing, as a list with filters, and one pattern whole."""
+"""Patterns, as a list with filters, and one pattern whole."""
 
 from __future__ import annotations
 

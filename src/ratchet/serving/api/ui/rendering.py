@@ -130,7 +130,7 @@ def diff_lines(diff: str) -> Iterator[DiffLine]:
 
 
 def ago(then: float | None) -> str:
-    """How long ago, in the largest fitting unit."""
+    """Say how long ago, in the largest fitting unit."""
     if not then:
         return "never"
     seconds = max(0.0, time.time() - then)

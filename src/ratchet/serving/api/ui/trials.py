@@ -45,7 +45,7 @@ def stop(trial_id: str, runtime: Operations) -> Response:
 
 @router.get("/ui/proposals", dependencies=[READS])
 def proposals(request: Request, runtime: Operations, start: Start = 0) -> Response:
-    """What was thought of, newest first."""
+    """List what was thought of, newest first."""
     found = runtime.proposals.list()
     rows, following = part(request, found, start)
     return drawn(request, "proposals.html", rows=rows, next=following, total=len(found), here=here(request))
