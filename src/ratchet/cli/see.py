@@ -140,7 +140,7 @@ def recall(
 @click.option("--exit-code", type=int, help="Exit code, where known.")
 @json_option
 def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, as_json: bool) -> None:
-    """Tell the kind of a failure, and whether the step may be repeated
+    """Tell the kind of a failure, and whether the step may be repeated.
 
     TEXT is the error; `-` reads standard input.
     """

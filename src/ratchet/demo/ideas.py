@@ -18,7 +18,8 @@ RULES, AGENT, READING = Path("prompts/rules.md"), Path("agent.py"), Path("readin
 
 @dataclass(frozen=True)
 class DemoIdea:
-    """What it is for, how it is made (True: it fits the files as they are), and the settings that go with it."""
+    """Idea of the demo: what it is for, how it is made (True: it fits the files as they are), and the settings that go
+    with it."""
 
     hypothesis: str
     make: Callable[[], bool] = lambda: True

@@ -307,7 +307,8 @@ def error_lines(lines: Sequence[str]) -> list[str]:
 
 
 def masked(message: str) -> str:
-    """What a message shares with others of its cause: quoted parts, identifiers and numbers are left out."""
+    """Mask a message down to what it shares with others of its cause: quoted parts, identifiers and numbers are left
+    out."""
     undefined = re.match(_UNDEFINED, message)
     if undefined is not None:
         return f"undefined: {undefined[1]}"

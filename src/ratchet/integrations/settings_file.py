@@ -28,7 +28,7 @@ class Installed:
 
 
 class KeptOriginal:
-    """What stood in a settings file before us, and what we left there: in HOME/backups, for `uninstall`."""
+    """Content of a settings file before us, and as we left it: in HOME/backups, for `uninstall`."""
 
     def __init__(self, backup: Path, note: Path) -> None:
         self._backup, self._note = backup, note

@@ -31,7 +31,7 @@ _TUPLES = frozenset(("keys", "forms", "removed", "added"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mined:
-    """What mining added: new resolutions, and the lessons whose counts or state it changed."""
+    """Additions by mining: new resolutions, and the lessons whose counts or state it changed."""
 
     resolutions: int = 0
     changed: Mapping[str, LessonState] = field(default_factory=dict)
@@ -164,7 +164,7 @@ def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -
 
 
 class _Ran:
-    """What the sessions of each project ran, read once."""
+    """Runs of each project's sessions, read once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -250,7 +250,7 @@ def _needs(group: str) -> str:
 
 
 def _decided(held: Row) -> tuple[LessonState, str] | None:
-    """What a person decided about the lesson, None for nothing."""
+    """Return what a person decided about the lesson, None for nothing."""
     decided = str(held.get("decided") or "")
     return (cast(LessonState, decided), str(held.get("reason") or "")) if decided else None
 

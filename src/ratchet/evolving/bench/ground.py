@@ -107,8 +107,8 @@ def _workdir(sandbox: Sandbox, view: View) -> str:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """What multiprocessing starts meanwhile imports nothing from the working directory, which may be a stranger's: it
-    runs `python -c`, and takes no options but this process's own."""
+    """Have what multiprocessing starts meanwhile import nothing from the working directory, which may be a stranger's:
+    it runs `python -c`, and takes no options but this process's own."""
     above = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:

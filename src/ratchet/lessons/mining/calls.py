@@ -37,7 +37,7 @@ class Piece:
 
     @property
     def plain(self) -> str:
-        """What two writings of the same command share."""
+        """Reduce a command to what two writings of it share."""
         return _SPACES.sub(" ", self.raw).strip()
 
     @property
@@ -141,12 +141,12 @@ class ToolCall:
 
     @cached_property
     def old_text(self) -> str:
-        """What an edit was to replace."""
+        """Return what an edit was to replace."""
         return "\n".join(line[2:] for line in self.change.split("\n") if line[:1] == "-")
 
     @cached_property
     def new_text(self) -> str:
-        """What an edit was to put there."""
+        """Return what an edit was to put there."""
         return "\n".join(line[2:] for line in self.change.split("\n") if line[:1] == "+")
 
     @property

@@ -1,5 +1,5 @@
-"""What a shell's own error names as the cause: where it stands, what is not there, the flag that it does not know, the
-program that it does not find, the time that it asks for. Each cause makes one remedy, however often it was written
+"""Find the cause that a shell's own error names: where it stands, what is not there, the flag that it does not know,
+the program that it does not find, the time that it asks for. Each cause makes one remedy, however often it was written
 otherwise: operands, numbers and branches are no part of its form.
 """
 
@@ -66,8 +66,8 @@ def missing_program(call: ToolCall) -> str:
 
 
 def unresolved(failed: ToolCall) -> Remedy | None:
-    """What a failure that nothing followed may yet teach, if it comes again: a flag that the error blames, a tool of
-    another server that never works."""
+    """Keep what a failure that nothing followed may yet teach, if it comes again: a flag that the error blames, a tool
+    of another server that never works."""
     if failed.shell:
         was = failed.piece
         flags = blamed_flags(failed) or (_only_flag(was) if was is not None and _printed_usage(failed) else [])
@@ -121,7 +121,7 @@ def _relative(piece: Piece) -> bool:
 
 
 def _made(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> Remedy | None:
-    """What the error misses was made by a step between."""
+    """Find the step between that made what the error misses."""
     missed = missing_paths(failed)
     if not missed:
         return None

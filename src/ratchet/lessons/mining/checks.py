@@ -106,7 +106,7 @@ def _removal_reason(words: list[str]) -> str:
 
 
 def _skipped_reason(program: str, words: list[str]) -> str:
-    """What a checker or test runner is told not to look at."""
+    """Name what a checker or test runner is told not to look at."""
     names = {program, *(word for word in words[1:4] if word[:1] != "-")}
     if names & refused.CHECKERS:
         if any(refused.LOOKS_AWAY.match(word) for word in words[1:]) or (program == "shellcheck" and "-e" in words):

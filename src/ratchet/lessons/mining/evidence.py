@@ -1,4 +1,4 @@
-"""What the sightings of a failure add up to: the fix that most share, what it says, and whether it may be told.
+"""Sum up the sightings of a failure: the fix that most share, what it says, and whether it may be told.
 
 Pure: a verdict depends on the set of sightings alone, never on the order in which they were read.
 """
@@ -39,7 +39,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a set of sightings says: `forms` are the fixes that are told, the first one first (each a set of features
+    """Verdict of a set of sightings: `forms` are the fixes that are told, the first one first (each a set of features
     that come together); right, wrong and unknown count what telling it would have been in each session since."""
 
     state: LessonState

@@ -52,7 +52,7 @@ class _Open:
 
 
 def classes(call: ToolCall) -> frozenset[str]:
-    """What kinds of check a shell call runs: lint, test, build."""
+    """List the kinds of check that a shell call runs: lint, test, build."""
     found = set()
     for piece in call.pieces:
         if piece.noise:
@@ -109,7 +109,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def _ident(found: Diagnostic) -> tuple[str, str, str]:
-    """What a finding keeps while lines above it come and go."""
+    """Identify a finding while lines above it come and go."""
     return found.key, found.name, _DIGITS.sub("#", f"{found.message}\n{found.source}")
 
 

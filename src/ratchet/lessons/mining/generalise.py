@@ -64,7 +64,7 @@ _NOTHING = frozenset(("the", "a", "to", "in", "is", "it", "not", "this", "that",
 
 
 def bindings(message: str, command: str, target: str = "", project: str = "") -> list[Binding]:
-    """What varies, as the failing `message` and `command` show it; the first binding of a value counts."""
+    """Collect what varies, as the failing `message` and `command` show it; the first binding of a value counts."""
     text = message[:_MESSAGE_CHARS]
     found: dict[str, str] = {}
     for name, pattern in _NAMED:

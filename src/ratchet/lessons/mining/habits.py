@@ -1,4 +1,4 @@
-"""What a session ran, apart from how each call ended: for each simple command or tool how often it worked and failed.
+"""Count what a session ran: for each simple command or tool how often it worked and failed.
 
 It vouches for what a project's own successful runs use, and it speaks against a lesson whose plain step works again.
 """
@@ -33,8 +33,8 @@ class Run:
 
 
 def runs(calls: Iterable[ToolCall]) -> list[Run]:
-    """What a session ran, each form once. Of a chain that failed nobody knows which part did: only the one that it was
-    for counts as failed."""
+    """List what a session ran, each form once. Of a chain that failed nobody knows which part did: only the one that it
+    was for counts as failed."""
     held: dict[tuple[str, str], Run] = {}
     for call in calls:
         if call.shell:
@@ -66,7 +66,7 @@ def _count(held: dict[tuple[str, str], Run], head: str, form: str, call: ToolCal
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """What a project's successful runs use in at least `USED_SESSIONS` sessions."""
+    """Forms that a project's successful runs use in at least `USED_SESSIONS` sessions."""
 
     options: frozenset[tuple[str, str]] = frozenset()  # (head, option)
     programs: frozenset[str] = frozenset()  # first words
@@ -76,7 +76,7 @@ class Vouched:
 
 
 def vouched(sessions: Iterable[Sequence[Run]]) -> Vouched:
-    """What the runs of a project's sessions vouch for."""
+    """Collect what the runs of a project's sessions vouch for."""
     counts: dict[tuple[str, str, str], int] = {}
     for each in sessions:
         met: set[tuple[str, str, str]] = set()

@@ -129,7 +129,7 @@ def _differing(path: str, old: list[str], new: list[str]) -> list[Hunk]:
 
 
 def points(hunk: Hunk, found: Diagnostic, words: frozenset[str]) -> int:
-    """How much speaks for a hunk as the cause of a finding's end; 0 for nothing. `words` are the finding's own."""
+    """Rate how much speaks for a hunk as the cause of a finding's end; 0 for nothing. `words` are the finding's own."""
     if found.path and hunk.name != found.name:
         return 0
     if not found.path:
@@ -158,7 +158,7 @@ def _imports_name(hunk: Hunk, name: str) -> bool:
 
 
 def imports(lines: Sequence[str]) -> list[str]:
-    """What the lines import, each as the module's name."""
+    """List what the lines import, each as the module's name."""
     found = []
     for line in lines:
         match = _IMPORT.match(line) if len(line) < 200 else None
@@ -171,8 +171,8 @@ def imports(lines: Sequence[str]) -> list[str]:
 
 
 def features(hunk: Hunk, said: str) -> frozenset[str]:
-    """What a hunk added, each as `kind name`: `add fmt.Errorf`, `suppress nolint:nilerr`, `import strconv`, ... `said`
-    is the finding's sentence with the code that it quotes."""
+    """List what a hunk added, each as `kind name`: `add fmt.Errorf`, `suppress nolint:nilerr`, `import strconv`, ...
+    `said` is the finding's sentence with the code that it quotes."""
     old, new = "\n".join(hunk.removed), "\n".join(hunk.added)
     found: set[str] = set()
     before = Counter(name for match in _SUPPRESSES.finditer(old) for name in _suppressed(match, old))
@@ -215,12 +215,12 @@ def _suppressed(match: re.Match[str], text: str) -> list[str]:
 
 
 def _gained(pattern: re.Pattern[str], old: str, new: str) -> list[str]:
-    """What a pattern finds more often in the new text than in the old one."""
+    """List what a pattern finds more often in the new text than in the old one."""
     return list(Counter(pattern.findall(new)) - Counter(pattern.findall(old)))
 
 
 def _reshaped(hunk: Hunk, old: str, new: str, said: str) -> set[str]:
-    """What a hunk did to what stood there: a literal became a name, a name another one, code a function."""
+    """Name what a hunk did to what stood there: a literal became a name, a name another one, code a function."""
     found: set[str] = set()
     gone = set(_LITERAL.findall(old)) - set(_LITERAL.findall(new))
     fewer = len(_LITERAL.findall(new)) < len(_LITERAL.findall(old))

@@ -130,8 +130,8 @@ def _short(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _by_step(calls: Sequence[ToolCall], at: int, covered: set[str], root: str) -> list[Resolution]:
-    """What resolved the failure at `at`, with the tries before it that failed the same way (they are `covered`: their
-    waste is part of this one's)."""
+    """Find what resolved the failure at `at`, with the tries before it that failed the same way (they are `covered`:
+    their waste is part of this one's)."""
     failed = calls[at]
     said = diagnostics(failed.message)
     keys = tuple(dict.fromkeys([each.key for each in said]))[:KEYS]

@@ -1,4 +1,4 @@
-"""What made the difference between a call that failed and the one that worked, put as advice."""
+"""Put into advice what made the difference between a call that failed and the one that worked."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _checked(found: Remedy, failed: ToolCall, worked: ToolCall, piece: Piece) ->
 
 
 def _culprit(worked: ToolCall, ran: str, reason: str) -> Remedy:
-    """What let the step pass was not the change that looks like it, but a check that the same call switched off."""
+    """Find the check that the call switched off, where that and not the change let it pass."""
     flagged = next((piece for piece in worked.pieces if switches_off(piece.bare)), None)
     do = flagged.exact if flagged is not None and not is_code(flagged.exact) else ran
     text = f"Run `{' '.join(without_prose(do).split())[: ADVICE_CHARS - 10]}`."
@@ -65,8 +65,8 @@ def _culprit(worked: ToolCall, ran: str, reason: str) -> Remedy:
 
 
 def _ran_with(call: ToolCall, piece: Piece) -> str:
-    """What a shell call ran up to `piece` and what that one's end hangs on (`| tail`, `|| true`), without the messages
-    of commits and the bodies of here-documents: those say, not do."""
+    """Return what a shell call ran up to `piece` and what that one's end hangs on (`| tail`, `|| true`), without the
+    messages of commits and the bodies of here-documents: those say, not do."""
     if "<<" in call.input:
         return " && ".join(each.bare for each in call.pieces)
     end = call.input.rfind(piece.exact) + len(piece.exact)

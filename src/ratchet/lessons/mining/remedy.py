@@ -1,4 +1,4 @@
-"""What was done differently, as a value."""
+"""Remedy: what was done differently, as a value."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ _CODE = re.compile(r"<<|\n|(?:python\d?|node|ruby|perl|php|elixir|deno) (?:-\w )
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """What was done differently. `text` is the advice with placeholders; `do` what was done, byte for byte; `reason`
-    why it must not be advice ("" when it may). Only `reusable` remedies become lessons at first sight."""
+    """Difference between a call that failed and one that worked. `text` is the advice with placeholders; `do` what was
+    done, byte for byte; `reason` why it must not be advice ("" when it may). Only `reusable` remedies become lessons at
+    first sight."""
 
     rule: Rule
     text: str

@@ -1,4 +1,4 @@
-"""What the sightings of one remedy by a step add up to. Pure: a verdict depends on the set of sightings alone."""
+"""Sum up the sightings of one remedy by a step. Pure: a verdict depends on the set of sightings alone."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _newest_or_usual(worked: Sequence[StepSeen]) -> StepSeen:
 
 
 def _walked(form: str, sessions: Sequence[Sequence[StepSeen]]) -> tuple[int, int, int]:
-    """What telling the remedy would have been in each session after the second that it worked in."""
+    """Work out what telling the remedy would have been in each session after the second that it worked in."""
     right = wrong = unknown = 0
     before = 0
     for session in sessions:

@@ -1,4 +1,4 @@
-"""What made the difference between a call of a tool that is no shell and the one that worked.
+"""Find what made the difference between a call of a tool that is no shell and the one that worked.
 
 What an editing or reading tool says itself ("read the file first", "set replace_all") is no lesson: its own message
 tells it at every failure.

@@ -103,7 +103,7 @@ _NO_ERROR = frozenset(("", "none", "null", "no", "false", "0", "n/a", "ok", "[]"
 
 @dataclass(frozen=True, slots=True)
 class RecordVerdict:
-    """What a record says of its run: it was fine, it failed, or (None) it says neither yet."""
+    """Verdict of a record on its run: it was fine, it failed, or (None) it says neither yet."""
 
     ok: bool | None
     word: str = ""  # the word that said so ("timeout", "cancelled")

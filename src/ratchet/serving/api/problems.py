@@ -29,7 +29,7 @@ _MOST_ERRORS = 20  # of a wrong body that are named: a batch of 500 wrong outcom
 
 
 class HttpProblem(HTTPException):
-    """What a request could not get. `name` identifies the kind of problem, `remedy` says what to do next.
+    """Problem of a request. `name` identifies the kind of problem, `remedy` says what to do next.
 
     An HTTPException, since FastAPI lets nothing else pass that is raised while it reads a body.
     """

@@ -124,7 +124,7 @@ class TaskFiguresShape(Shape):
 
 
 class PairsShape(Shape):
-    """How much better the second of two runs is, on pairs of evaluations of the same task and seed."""
+    """Difference of two runs, on pairs of evaluations of the same task and seed."""
 
     gain: IntervalShape = said("In points of score.")
     pairs: int = said("Pairs that could be measured.", of="gain.n")

@@ -128,8 +128,9 @@ class EvolutionTreeShape(Shape):
 
 
 def branches(candidates: Sequence[Candidate]) -> dict[int, list[Candidate]]:
-    """What stands below each row of an archive, by its number; the first row is above all. What came from a version
-    that stands in several rows is below the first of them: a proposal may lead back to what was there before."""
+    """List what stands below each row of an archive, by its number; the first row is above all. What came from a
+    version that stands in several rows is below the first of them: a proposal may lead back to what was there
+    before."""
     root = candidates[0]
     found: dict[int, list[Candidate]] = {}
     first = {root.id: root}

@@ -23,7 +23,7 @@ class ClassificationShape(Shape):
 
 
 class HealthShape(Shape):
-    """How well agents do lately, from 0 (all fails) to 1 (all succeeds)."""
+    """Health of agents, from 0 (all fails) to 1 (all succeeds)."""
 
     score: float | None = said("Over all agents; null without outcomes.")
     agents: dict[str, float] = said("The score of each agent, by name.", foreign="words")

@@ -87,7 +87,7 @@ class ImportedShape(Shape):
 
 
 class MemoryStatsShape(Shape):
-    """How much is remembered."""
+    """Counts of what is remembered."""
 
     lessons: int = said("Lessons in all.")
     by_state: dict[str, int] = said("Lessons of each state.")

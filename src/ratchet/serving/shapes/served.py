@@ -54,21 +54,21 @@ class RecordedShape(Shape):
 
 
 class SimpleHealthShape(HealthShape):
-    """How well agents do, in the simple form."""
+    """Health of agents, in the simple form."""
 
     status: str = said("ok.")
     health_score: float = said("Over all agents; 1 while nothing has run.")
 
 
 class SimplePatternsShape(Shape):
-    """What keeps failing, in the simple form."""
+    """Patterns, in the simple form."""
 
     health_score: float = said("Over all agents; 1 while nothing has run.")
     patterns: list[PatternShape] = said("What costs most first.")
 
 
 class PatternsShape(Shape):
-    """What keeps failing."""
+    """Patterns: what keeps failing."""
 
     patterns: list[PatternShape] = said("What costs most first.")
     total: int = said("How many there are.")

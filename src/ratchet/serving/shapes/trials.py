@@ -78,7 +78,7 @@ class ArmShape(Shape):
 
 
 class EvidenceShape(Shape):
-    """How near a trial is to its decision. An e-value that is beyond all numbers is null."""
+    """Nearness of a trial to its decision. An e-value that is beyond all numbers is null."""
 
     keep: float | None = said("The e-value for keeping the change.", of="toward")
     revert: float | None = said("The e-value against it.", of="against")
