@@ -115,9 +115,8 @@ def test_hooks_know_the_lessons_of_the_database_also_while_it_is_down(
                         "tool_name": "Bash",
                         "tool_input": {"command": "git push"},
                         "tool_use_id": f"toolu_{n:024}",
-                        "error": f"Exit code 128\n{ERROR}\n"
-                        "To push the current branch and set the remote as upstream, use\n\n"
-                        "    git push --set-upstream origin fix-9\n",
+                        # With git's hints switched off: a message that names its own fix needs no lesson.
+                        "error": f"Exit code 128\n{ERROR}\n",
                         "is_interrupt": False,
                     }
                 ),
