@@ -27,7 +27,16 @@ from figures import Figure, at_most, publish
 from ratchet import tasks
 from ratchet.errors import Refused
 from ratchet.healing.episode import Memo
-from ratchet.healing.solvers.repair import CHOICE, Asked, Found, Order, files_of, note_of, search, shuffled
+from ratchet.healing.solvers.repair import (
+    CHOICE,
+    Order,
+    SearchRequest,
+    SearchResult,
+    files_of,
+    note_of,
+    search,
+    shuffled,
+)
 from ratchet.ports import Sandbox
 from ratchet.sandbox.choice import Sandboxes
 from ratchet.sandbox.command import Command, Limits, View
@@ -97,7 +106,7 @@ class Bench:
     ) -> Tried:
         with tempfile.TemporaryDirectory() as scratch:
             folder = task.lay_out(Path(scratch) / "p")
-            asked = Asked(
+            asked = SearchRequest(
                 check=CHECK, candidates=candidates or self._candidates, choice=choice, seconds=_LONGEST_S, order=order,
                 memos=memos, signature=task.name,
             )  # fmt: skip
@@ -105,7 +114,7 @@ class Bench:
         held = bool(found.patches) and self._holds(task, found)
         return Tried(task.name, found.tried, found.found_at, held, _memo(task, found))
 
-    def _holds(self, task: ShippedTask, found: Found) -> bool:
+    def _holds(self, task: ShippedTask, found: SearchResult) -> bool:
         """Whether the chosen patch passes the tests that the solver did not see."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = task.lay_out(Path(scratch) / "p")
@@ -134,7 +143,7 @@ class Bench:
         return ran.exit_code
 
 
-def _memo(task: ShippedTask, found: Found) -> Memo | None:
+def _memo(task: ShippedTask, found: SearchResult) -> Memo | None:
     if not found.patches:
         return None
     return Memo(

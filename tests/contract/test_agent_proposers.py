@@ -16,7 +16,7 @@ from ratchet.evolving.candidate import Candidate
 from ratchet.evolving.job import AgentProposer, ProposalJob, Proposed, ProposerOptions
 from ratchet.evolving.proposers import evidence
 from ratchet.healing.models.chain import Chain
-from ratchet.healing.models.names import Named
+from ratchet.healing.models.names import ModelName
 from ratchet.ports import Workspace
 from ratchet.records import Json, Pattern
 from ratchet.sandbox.beneath import remove_tree
@@ -24,7 +24,7 @@ from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.probe import probe
 from ratchet.sandbox.workspace import LayeredWorkspace
 from ratchet.testing.model_server import ModelServer
-from ratchet.testing.proposing import ScriptedProposer, candidate, proposal_job, weak_task
+from ratchet.testing.proposing import RunThroughProposer, candidate, proposal_job, weak_task
 from ratchet.testing.purses import PlainPurse
 from ratchet.testing.wire import Reply
 
@@ -76,7 +76,7 @@ def shown() -> Iterator[Path]:
 
 
 def chain(server: ModelServer) -> Chain:
-    named = Named(provider="openai-chat", name="any", base_url=server.openai_url)
+    named = ModelName(provider="openai-chat", name="any", base_url=server.openai_url)
     return Chain((named,), pause=lambda _seconds, _purse: None)
 
 
@@ -575,6 +575,6 @@ def test_without_a_model_the_proposer_says_how_to_name_one() -> None:
 def test_a_proposer_of_yours_is_named_by_its_module(workspace: Workspace) -> None:
     proposed = made("ratchet.testing.proposing:idle").propose(asked(workspace))
     assert proposed == Proposed(status="nothing", reason="the script is at its end")
-    played = ScriptedProposer([{"reading.py": "x = 1\n"}])
+    played = RunThroughProposer([{"reading.py": "x = 1\n"}])
     assert played.propose(asked(workspace)).hypothesis == "new content of reading.py"
     assert changed(workspace) == {"reading.py"}

@@ -17,7 +17,7 @@ from ratchet.healing.episode import Attempt, Task, Verdict
 from ratchet.healing.job import Purse, Solved, SolveJob, Solver, SolverOptions
 from ratchet.healing.judges.model import SecondOpinion
 from ratchet.healing.models.chain import Chain
-from ratchet.healing.models.names import Named
+from ratchet.healing.models.names import ModelName
 from ratchet.healing.solvers import auto, command, model
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Lesson
@@ -100,8 +100,8 @@ def job_on(
 
 
 def asking(server: ModelServer, *, fast: bool = False) -> model.ModelSolver:
-    named = Named(provider="openai-chat", name="any", base_url=server.openai_url)
-    small = Named(provider="openai-chat", name="small", base_url=server.openai_url)
+    named = ModelName(provider="openai-chat", name="any", base_url=server.openai_url)
+    small = ModelName(provider="openai-chat", name="small", base_url=server.openai_url)
     return model.ModelSolver(Chain((named,), (small,) if fast else (), pause=lambda _seconds, _purse: None))
 
 
@@ -248,7 +248,7 @@ def test_a_model_with_a_small_window_is_asked_with_less(workspace: Workspace) ->
 
 
 def test_a_model_that_cannot_be_reached_is_the_machines_fault(workspace: Workspace) -> None:
-    gone = Named(provider="openai-chat", name="any", base_url="http://127.0.0.1:9/v1")
+    gone = ModelName(provider="openai-chat", name="any", base_url="http://127.0.0.1:9/v1")
     solver = model.ModelSolver(Chain((gone,), pause=lambda _seconds, _purse: None))
     with pytest.raises(ModelError, match="network"):
         solver.solve(job_on(workspace))
@@ -474,7 +474,7 @@ def test_a_second_opinion_only_ever_doubts_a_pass(
     failed = Verdict(passed=False, score=0.0)
     workspace.write("calc.py", FIXED.encode())
     with ModelServer(Reply(text=said)) as server:
-        named = Named(provider="openai-chat", name="any", base_url=server.openai_url)
+        named = ModelName(provider="openai-chat", name="any", base_url=server.openai_url)
         judge = SecondOpinion(Saying(passed=passed), Chain((named,)))
         task = Task(id="t", check=("true",))
         found = judge.judge(workspace, SANDBOX, task, limits=Limits(), purse=PlainPurse(), first=failed)

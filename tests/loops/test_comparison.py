@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ratchet.errors import UsageError
-from ratchet.healing.book import Means
-from ratchet.healing.comparison import Arm, Compare, Run, compare, median_effort, projects, ratio_of
+from ratchet.healing.book import HealMeans
+from ratchet.healing.comparison import Arm, ArmRun, Compare, compare, median_effort, projects, ratio_of
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.runtime import unwatched
 from support.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
@@ -40,7 +40,7 @@ def test_a_memory_that_pays_shows_and_what_is_remembered_here_stays_as_it_was(be
         project.mkdir(parents=True)
         (project / "calc.py").write_text(WRONG)
     asked = Compare(folder=tmp_path / "tasks", check=CHECK, seeds=1)
-    found = compare(asked, bench.book, Means(solver=Learner()), unwatched)
+    found = compare(asked, bench.book, HealMeans(solver=Learner()), unwatched)
     assert (found.tasks, len(found.runs)) == (4, 12)
     assert [sum(each.effort for each in found.of(arm)) for arm in ("none", "shuffled", "memory")] == [40, 40, 13]
     assert median_effort(found.of("memory")) == 1
@@ -52,8 +52,8 @@ def test_a_memory_that_pays_shows_and_what_is_remembered_here_stays_as_it_was(be
     assert not list((bench.home / "beside").iterdir())
 
 
-def run(arm: Arm, task: str, effort: int) -> Run:
-    return Run(
+def run(arm: Arm, task: str, effort: int) -> ArmRun:
+    return ArmRun(
         arm=arm,
         seed=0,
         task=task,

@@ -11,7 +11,7 @@ import pytest
 from ratchet import tasks
 from ratchet.errors import Refused
 from ratchet.healing.episode import Memo
-from ratchet.healing.solvers.repair import Asked, Found, exhausted, files_of, note_of, search
+from ratchet.healing.solvers.repair import SearchRequest, SearchResult, exhausted, files_of, note_of, search
 from ratchet.ports import Sandbox
 from ratchet.sandbox.choice import Sandboxes
 from ratchet.sandbox.command import Limits, View
@@ -28,8 +28,8 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
         pytest.skip(f"no sandbox holds here: {error}")
 
 
-def searched(sandbox: Sandbox, folder: Path, **given: object) -> Found:
-    asked = Asked(**{"check": CHECK, "candidates": 400, "seconds": 60.0, **given})  # type: ignore[arg-type]
+def searched(sandbox: Sandbox, folder: Path, **given: object) -> SearchResult:
+    asked = SearchRequest(**{"check": CHECK, "candidates": 400, "seconds": 60.0, **given})  # type: ignore[arg-type]
     return search(asked, sandbox, View(folder=folder), limits=Limits())
 
 
@@ -207,10 +207,10 @@ def test_time_that_is_up_ends_it(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 def test_what_ended_a_search_that_found_nothing_is_told() -> None:
-    assert "(there are no others)" in exhausted(Found(tried=7), 2_000)
-    assert "none of 2,000 small edits" in exhausted(Found(tried=2_000), 2_000)
-    assert "(--candidates allows no more)" in exhausted(Found(tried=2_000), 2_000)
-    assert "(the time was up)" in exhausted(Found(tried=2_000, timed_out=True), 2_000)
+    assert "(there are no others)" in exhausted(SearchResult(tried=7), 2_000)
+    assert "none of 2,000 small edits" in exhausted(SearchResult(tried=2_000), 2_000)
+    assert "(--candidates allows no more)" in exhausted(SearchResult(tried=2_000), 2_000)
+    assert "(the time was up)" in exhausted(SearchResult(tried=2_000, timed_out=True), 2_000)
 
 
 def test_a_mutant_that_exits_hoards_or_floods_is_only_wrong(sandbox: Sandbox, tmp_path: Path) -> None:

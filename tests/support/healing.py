@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.healing.book import Asked, EpisodeBook, Landing, Means
+from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest, Landing
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.loop import HealMoment
 from ratchet.ports import Store
@@ -52,7 +52,7 @@ class Bench:
         **budget: float,
     ) -> Episode:
         self.solver = ScriptedSolver(script or [{}])
-        asked = Asked(
+        asked = HealRequest(
             check=check,
             folder=self.project,
             instruction=instruction,
@@ -62,8 +62,8 @@ class Bench:
         )
         return self.book.run(asked, self.means(cancelled=cancelled, check_s=check_s), landing=landing)
 
-    def means(self, *, cancelled: Callable[[], bool] = lambda: False, check_s: float = 30.0) -> Means:
-        return Means(solver=self.solver, told=self.moments.append, cancelled=cancelled, check_s=check_s)
+    def means(self, *, cancelled: Callable[[], bool] = lambda: False, check_s: float = 30.0) -> HealMeans:
+        return HealMeans(solver=self.solver, told=self.moments.append, cancelled=cancelled, check_s=check_s)
 
     def files(self) -> dict[str, bytes]:
         return {str(each.relative_to(self.project)): each.read_bytes() for each in self.project.rglob("*.*")}

@@ -17,7 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ratchet.errors import NotFound
-from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Episode, Task
 from ratchet.healing.queue import rows as queueing
 from ratchet.healing.queue.rows import Work
@@ -242,9 +242,9 @@ def test_secrets_of_a_project_are_in_no_answer(working: TestClient, project: Pat
 
 
 def test_an_episode_of_the_command_line_is_a_task_too(working: TestClient, project: Path) -> None:
-    from ratchet.healing.book import Asked
+    from ratchet.healing.book import HealRequest
 
-    held = runtime_of(working).episodes.run(Asked(check=("python", "check.py"), folder=project, solver=MENDS))
+    held = runtime_of(working).episodes.run(HealRequest(check=("python", "check.py"), folder=project, solver=MENDS))
     assert working.get(f"/v1/tasks/{held.id}").json()["status"] == "passed"
     assert working.get(f"/v1/tasks/{held.id}/timeline").json()["nodes"]
     assert working.post(f"/v1/tasks/{held.id}/checkpoints/0/restore").status_code == 200
@@ -360,7 +360,7 @@ class Endless:
     def show(self, episode_id: str) -> Episode:
         raise NotFound(episode_id)
 
-    def run(self, asked: Asked, means: Means, *, episode_id: str) -> Episode:
+    def run(self, asked: HealRequest, means: HealMeans, *, episode_id: str) -> Episode:
         while not means.cancelled():
             time.sleep(0.01)
         self.ended.set()
@@ -402,7 +402,7 @@ def test_a_task_that_kills_its_servers_is_given_up(home: Path, tmp_path: Path) -
 class Unreadable(Endless):
     """Stands for the episodes of a home whose machine fails."""
 
-    def run(self, asked: Asked, means: Means, *, episode_id: str) -> Episode:
+    def run(self, asked: HealRequest, means: HealMeans, *, episode_id: str) -> Episode:
         raise OSError(5, "Input/output error", str(asked.folder))
 
 

@@ -12,7 +12,7 @@ from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
-from ratchet.healing.book import Means
+from ratchet.healing.book import HealMeans
 from ratchet.healing.comparison import Compare, compare
 from ratchet.healing.episode import Budget
 from ratchet.healing.project_check import argv_of
@@ -41,7 +41,7 @@ def ab(
     budget_usd: float,
     budget_s: float,
     candidates: int,
-    means: Callable[[], Means],
+    means: Callable[[], HealMeans],
     command_home: Path | None,
     as_json: bool,
 ) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from ratchet import tasks
 from ratchet.cli import show
 from ratchet.errors import Refused
-from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.loop import HealMoment
 from ratchet.records import Json
@@ -78,8 +78,8 @@ def _once(out: Console, book: EpisodeBook, folder: Path, until: float, *, again:
             out.print(Text("    red    ", "red").append(moment.verdict.reason[:90], "default"), soft_wrap=True)
 
     seconds = max(2.0, until - time.monotonic())
-    asked = Asked(check=tasks.CHECK, folder=folder, solver="repair", budget=Budget(attempts=1, seconds=seconds))
-    ended = book.run(asked, Means(told=told))
+    asked = HealRequest(check=tasks.CHECK, folder=folder, solver="repair", budget=Budget(attempts=1, seconds=seconds))
+    ended = book.run(asked, HealMeans(told=told))
     for attempt in ended.attempts:
         colour = "green" if attempt.status == "passed" else "red"
         line = Text(f"    {colour:6} ", colour).append(f"{attempt.fix or attempt.reason}", "default")

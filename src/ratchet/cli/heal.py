@@ -18,7 +18,7 @@ from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, RatchetError, UsageError
-from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.loop import HealMoment
 from ratchet.healing.project_check import argv_of
@@ -77,7 +77,7 @@ def run(
     patch: str | None,
     resume: str | None,
     seed: int,
-    means: Callable[[], Means],
+    means: Callable[[], HealMeans],
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -99,7 +99,7 @@ def run(
                 ended = book.resume(resume, given, landing=landing)
             else:
                 _warn(folder)
-                asked = Asked(
+                asked = HealRequest(
                     check=_check(book, check, folder, as_json=as_json),
                     folder=folder,
                     instruction=instruction,

@@ -11,7 +11,7 @@ import click
 
 from ratchet.cli.numbers import Finite
 from ratchet.errors import UsageError
-from ratchet.healing.book import CHECK_S, Means
+from ratchet.healing.book import CHECK_S, HealMeans
 
 _OPTIONS = (
     click.option("--check-s", default=CHECK_S, show_default=True, type=Finite(1), help="Longest run of a check."),
@@ -48,8 +48,8 @@ def means_options(command: Callable[..., None]) -> Callable[..., None]:
         unsafe: bool,
         **given: object,
     ) -> None:
-        def means() -> Means:
-            return Means(
+        def means() -> HealMeans:
+            return HealMeans(
                 unsafe=unsafe,
                 net="host" if net == "host" else "none",
                 environ=dict(map(variable, passed_on)),

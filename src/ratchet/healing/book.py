@@ -70,7 +70,7 @@ def lock_of(home: Path, folder: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class HealRequest:
     """A task as it is asked for. `check` is a command; `folder` the project."""
 
     check: tuple[str, ...]
@@ -85,7 +85,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class HealMeans:
     """Means of an episode, given anew by whoever runs or resumes it; none of it is written down.
 
     `net`, `environ` and `readable` are for solvers that run programs. `unsafe` runs everything as plain processes.
@@ -139,14 +139,19 @@ class EpisodeBook:
         return own_check(folder)
 
     def run(
-        self, asked: Asked, means: Means | None = None, *, landing: Landing | None = None, episode_id: str = ""
+        self,
+        asked: HealRequest,
+        means: HealMeans | None = None,
+        *,
+        landing: Landing | None = None,
+        episode_id: str = "",
     ) -> Episode:
         """Heal: reproduce the failure, then attempt after attempt until the check passes or there is a reason to stop.
 
         What ends an episode is its `status`, never an exception. Raises UsageError for a call that makes no sense,
         Refused where no sandbox holds; SandboxError, StoreError, Conflict where the machine fails it: `resume` goes on.
         """
-        means = means or Means()
+        means = means or HealMeans()
         folder = _folder(asked.folder)
         landing = landing or Landing()
         beforehand.check(folder, landing.to, landing.name)
@@ -168,13 +173,13 @@ class EpisodeBook:
         begun = episodes.begin(store, task, asked.budget, seed=asked.seed, **named)
         return self._go_on(store, begun, solver, sandbox, means, landing)
 
-    def resume(self, episode_id: str, means: Means | None = None, *, landing: Landing | None = None) -> Episode:
+    def resume(self, episode_id: str, means: HealMeans | None = None, *, landing: Landing | None = None) -> Episode:
         """Go on with an episode that was killed, cancelled or taken back: attempts that ended are not made again. One
         that has passed already is only brought to `landing`.
 
         Raises NotFound, Refused for one that ended otherwise, Conflict while another process runs it.
         """
-        means = means or Means()
+        means = means or HealMeans()
         store = self._reading()
         held = episodes.episode(store, episode_id)
         landing = landing or Landing()
@@ -192,7 +197,7 @@ class EpisodeBook:
         return self._go_on(store, held, solver, sandbox, means, landing)
 
     def _go_on(
-        self, store: Store, held: Episode, solver: Solver, sandbox: Sandbox, means: Means, landing: Landing
+        self, store: Store, held: Episode, solver: Solver, sandbox: Sandbox, means: HealMeans, landing: Landing
     ) -> Episode:
         with self._claimed(held.id):
             held = episodes.episode(store, held.id)  # another process may have ended it before the claim
@@ -232,15 +237,15 @@ class EpisodeBook:
             self._changed()
         return self._landed(store, ended, landing) if ended.status == "passed" else ended
 
-    def _judge(self, task: Task, means: Means) -> Judge:
+    def _judge(self, task: Task, means: HealMeans) -> Judge:
         judge = means.judge or registry.judge(_judge_name(task))
         return SecondOpinion(judge, self._asked("", means)) if means.second_opinion else judge
 
-    def _asked(self, name: str, means: Means) -> Model:
+    def _asked(self, name: str, means: HealMeans) -> Model:
         """The language models of a name, of these means, or of the settings. Raises Refused, UsageError."""
         return self._models.chain(name or means.model, fast=means.fast_model, unpriced=means.allow_unknown_price)
 
-    def _options(self, name: str, means: Means) -> SolverOptions:
+    def _options(self, name: str, means: HealMeans) -> SolverOptions:
         def other(asked: str) -> Solver:
             if asked == name:
                 raise UsageError(f"solver {name!r} asks for itself")

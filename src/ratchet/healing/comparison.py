@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ratchet.errors import UsageError
-from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode, Memo, Task
 from ratchet.healing.experience import Experience, change_lines
 from ratchet.healing.loop import Memory
@@ -29,7 +29,7 @@ _PROJECT = "project"  # a folder of a task that holds the project beside what is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ArmRun:
     """One task in one arm. `effort` is the number of changes tried out (of attempts, for solvers that do not count)."""
 
     arm: Arm
@@ -61,10 +61,10 @@ class Compared:
 
     tasks: int
     seeds: int
-    runs: tuple[Run, ...]
+    runs: tuple[ArmRun, ...]
     ratios: tuple[Ratio, ...]
 
-    def of(self, arm: Arm) -> list[Run]:
+    def of(self, arm: Arm) -> list[ArmRun]:
         return [each for each in self.runs if each.arm == arm]
 
 
@@ -139,13 +139,13 @@ class Compare:
     budget: Budget = field(default_factory=Budget)
 
 
-def compare(asked: Compare, book: EpisodeBook, means: Means, progress: Progress) -> Compared:
+def compare(asked: Compare, book: EpisodeBook, means: HealMeans, progress: Progress) -> Compared:
     """Run every task `seeds` times in each arm, each arm with a memory that begins empty, in an order that the seed
     decides and the arms share. Raises UsageError where a task has no check, and what `EpisodeBook.run` raises."""
     folder, seeds = asked.folder, asked.seeds
     tasks = projects(folder)
     checks = {each: asked.check or _own(each) for each in tasks}
-    runs: list[Run] = []
+    runs: list[ArmRun] = []
     total = len(tasks) * seeds * len(ARMS)
     for seed in range(seeds):
         order = list(tasks)
@@ -156,7 +156,7 @@ def compare(asked: Compare, book: EpisodeBook, means: Means, progress: Progress)
                 for project in order:
                     name = _name(project, folder)
                     progress(len(runs), total, f"{arm} {name}")
-                    task = Asked(
+                    task = HealRequest(
                         check=checks[project],
                         folder=project,
                         solver=asked.solver,
@@ -171,7 +171,7 @@ def compare(asked: Compare, book: EpisodeBook, means: Means, progress: Progress)
     return Compared(tasks=len(tasks), seeds=seeds, runs=tuple(runs), ratios=ratios)
 
 
-def ratio_of(runs: Sequence[Run], of: Arm, over: Arm) -> Ratio:
+def ratio_of(runs: Sequence[ArmRun], of: Arm, over: Arm) -> Ratio:
     """The ratio of two arms' total efforts (bootstrap: Efron 1979, percentile interval, pairs resampled)."""
     one = {(each.seed, each.task): each.effort for each in runs if each.arm == of}
     two = {(each.seed, each.task): each.effort for each in runs if each.arm == over}
@@ -192,7 +192,7 @@ def _total_ratio(pairs: Sequence[tuple[int, int]]) -> float:
     return sum(one for one, _ in pairs) / below if below else 1.0
 
 
-def median_effort(runs: Sequence[Run]) -> float:
+def median_effort(runs: Sequence[ArmRun]) -> float:
     return float(statistics.median(each.effort for each in runs)) if runs else 0.0
 
 
@@ -213,12 +213,12 @@ def _name(project: Path, folder: Path) -> str:
     return project.relative_to(folder).parts[0]
 
 
-def _run(arm: Arm, seed: int, name: str, ended: Episode, failed: set[tuple[str, str]]) -> Run:
+def _run(arm: Arm, seed: int, name: str, ended: Episode, failed: set[tuple[str, str]]) -> ArmRun:
     mistakes = 0
     for faced, change in _failures(ended):
         mistakes += (faced, change) in failed
         failed.add((faced, change))
-    return Run(
+    return ArmRun(
         arm=arm,
         seed=seed,
         task=name,

@@ -16,7 +16,7 @@ from ratchet.lessons.exposure import project_name
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.calls import calls_of
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
-from ratchet.lessons.mining.habits import Run, Vouched, runs, vouched
+from ratchet.lessons.mining.habits import HeadRun, Vouched, runs, vouched
 from ratchet.lessons.mining.mining import Resolution, resolved
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.ports import Store
@@ -106,12 +106,12 @@ def _resolution_of(row: Row) -> Resolution:
 _NAMES = tuple(each.name for each in fields(Resolution))
 
 
-def _run_row(each: Run, session: str, project: str, at: float) -> Row:
+def _run_row(each: HeadRun, session: str, project: str, at: float) -> Row:
     return {**cast(Row, asdict(each)), "session": session, "project": project, "at": at}
 
 
-def _run_of(row: Row) -> Run:
-    return Run(**{each.name: row[each.name] for each in fields(Run)})  # type: ignore[arg-type]
+def _run_of(row: Row) -> HeadRun:
+    return HeadRun(**{each.name: row[each.name] for each in fields(HeadRun)})  # type: ignore[arg-type]
 
 
 def _touched_by_keys(store: Store, keys: Iterable[str]) -> set[str]:
@@ -168,12 +168,12 @@ class _Ran:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._held: dict[str, tuple[dict[str, list[Run]], Vouched]] = {}
+        self._held: dict[str, tuple[dict[str, list[HeadRun]], Vouched]] = {}
 
-    def of(self, project: str) -> tuple[dict[str, list[Run]], Vouched]:
+    def of(self, project: str) -> tuple[dict[str, list[HeadRun]], Vouched]:
         if project not in self._held:
             rows = self._store.find("habits", {"project": project}, order=("-at",), limit=_RUNS).rows
-            by_session: dict[str, list[Run]] = {}
+            by_session: dict[str, list[HeadRun]] = {}
             for row in rows:
                 by_session.setdefault(str(row["session"]), []).append(_run_of(row))
             self._held[project] = by_session, vouched(by_session.values())

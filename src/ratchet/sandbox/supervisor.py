@@ -33,7 +33,7 @@ _CHUNK = 65_536
 
 
 @dataclass(slots=True)
-class Job:
+class SupervisedJob:
     """State of the one job of this process."""
 
     plan: Plan
@@ -55,7 +55,7 @@ class Job:
 def supervise(channel: socket.socket, made: Plan, stdin: int, ratchet: list[int]) -> None:
     """Run a plan and send its frames. Raises SandboxError where it cannot be set up."""
     output = Output(channel, made.limits.output_kb * 1024, wrapped=made.means == "bubblewrap")
-    job = Job(plan=made, output=output, word=channel.fileno(), stdin=stdin, ratchet=ratchet)
+    job = SupervisedJob(plan=made, output=output, word=channel.fileno(), stdin=stdin, ratchet=ratchet)
     uid = plan.sandbox_uid()
     if os.geteuid() == 0 and uid is None and made.means != "plain":
         raise SandboxError("no unprivileged user exists in this container: run Ratchet as a user other than root")
@@ -92,7 +92,7 @@ class _Ended:
     signal: int | None
 
 
-def _result(job: Job, ended: _Ended) -> dict[str, object]:
+def _result(job: SupervisedJob, ended: _Ended) -> dict[str, object]:
     return {
         "exit_code": ended.code,
         "signal": ended.signal,
@@ -105,7 +105,7 @@ def _result(job: Job, ended: _Ended) -> dict[str, object]:
     }
 
 
-def _run(job: Job, uid: int | None, hidden: list[str], watched: Growth) -> _Ended:
+def _run(job: SupervisedJob, uid: int | None, hidden: list[str], watched: Growth) -> _Ended:
     out, out_end = os.pipe()
     err, err_end = os.pipe()
     in_end, feed = os.pipe() if job.stdin >= 0 else (os.open(os.devnull, os.O_RDONLY), -1)
@@ -167,7 +167,7 @@ class _Loop:
 
     def __init__(
         self,
-        job: Job,
+        job: SupervisedJob,
         started: Started,
         processes: Processes,
         watched: Growth,
@@ -312,7 +312,7 @@ _CODES: dict[str, int] = {"wall": 124, "idle": 124, "memory": 137}
 _SIGKILL = 9
 
 
-def _ended(job: Job, started: Started, status: int) -> _Ended:
+def _ended(job: SupervisedJob, started: Started, status: int) -> _Ended:
     """The exit code as a shell would tell it. Raises SandboxError where the command was never tried."""
     if job.killed:
         job.output.release()
@@ -331,14 +331,14 @@ def _ended(job: Job, started: Started, status: int) -> _Ended:
     return _Ended(os.waitstatus_to_exitcode(status), None)
 
 
-def _not_started(job: Job, missing: bool, text: str) -> _Ended:
+def _not_started(job: SupervisedJob, missing: bool, text: str) -> _Ended:
     said = f"ratchet: cannot start {job.plan.argv[0]}: {text}\n"
     job.output.held = b""
     job.output.keep(plan.STDERR, said.encode("utf-8", "surrogateescape"))
     return _Ended(127 if missing else 126, None)
 
 
-def _ended_inside(job: Job, started: Started) -> _Ended:
+def _ended_inside(job: SupervisedJob, started: Started) -> _Ended:
     assert started.status is not None
     for line in b"".join(rest_of(started.status)).splitlines():
         code = json.loads(line).get("exit-code")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ratchet.errors import BackendError, Conflict, NotFound, RatchetError
 from ratchet.failures.redaction.text import clean
-from ratchet.healing.book import Asked, EpisodeBook, Means
+from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.comparison import Compare, compare
 from ratchet.healing.episode import Episode
 from ratchet.healing.queue import rows as queueing
@@ -164,7 +164,7 @@ class TaskWorkers:
             def asked_to_end() -> bool:
                 return held.lost or held.cancelled.is_set() or self._stopping.is_set()
 
-            means = Means(cancelled=asked_to_end)
+            means = HealMeans(cancelled=asked_to_end)
             try:
                 if task.work.kind == "compare":
                     self._compare(task, held, means)
@@ -179,13 +179,13 @@ class TaskWorkers:
             except RatchetError as error:
                 queueing.end(self._store(), task, "refused", reason=clean(str(error)))
 
-    def _heal(self, task: QueuedTask, means: Means) -> Episode:
+    def _heal(self, task: QueuedTask, means: HealMeans) -> Episode:
         """Run its episode, or go on with it where another server died. One that has ended already is not run again."""
         book, work = self._book(), task.work
         try:
             held = book.show(task.episode)
         except NotFound:
-            asked = Asked(
+            asked = HealRequest(
                 check=work.check,
                 folder=Path(work.folder),
                 instruction=work.instruction,
@@ -205,7 +205,7 @@ class TaskWorkers:
         queueing.end(self._store(), task, ended.status, reason=ended.reason)
         log.info("task.ended", extra={"task": task.id, "status": ended.status})
 
-    def _compare(self, task: QueuedTask, held: _Running, means: Means) -> None:
+    def _compare(self, task: QueuedTask, held: _Running, means: HealMeans) -> None:
         """The same tasks in three arms, with a memory of its own each: nothing here is seen or changed by it."""
         work = task.work
         asked = Compare(

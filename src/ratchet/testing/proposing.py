@@ -18,7 +18,7 @@ Play = Callable[[ProposalJob], Proposed]
 
 
 @dataclass
-class ScriptedProposer:
+class RunThroughProposer:
     """Port `AgentProposer`: one entry after the other, then nothing. An entry is a mapping of files to write (path ->
     text), or a function of the job. What it was asked is kept in `jobs`."""
 
@@ -39,10 +39,10 @@ class ScriptedProposer:
         return Proposed(status="proposed", hypothesis=f"new content of {', '.join(entry)}", expected=0.1)
 
 
-def idle(options: ProposerOptions) -> ScriptedProposer:
+def idle(options: ProposerOptions) -> RunThroughProposer:
     """A proposer without ideas (`--proposer ratchet.testing.proposing:idle`)."""
     del options
-    return ScriptedProposer([], name="idle")
+    return RunThroughProposer([], name="idle")
 
 
 def candidate(

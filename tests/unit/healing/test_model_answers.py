@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ratchet.errors import UsageError
 from ratchet.healing.models.answers import Malformed, schema_of, value_of
-from ratchet.healing.models.names import Named, chain_of
+from ratchet.healing.models.names import ModelName, chain_of
 from ratchet.healing.models.prices import Usage, own_prices, pricing_of
 from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences, path_of
 from ratchet.healing.solvers.prompting import EditProposal
@@ -174,7 +174,7 @@ def test_names_say_who_is_asked_and_where() -> None:
     assert [str(each) for each in found] == ["anthropic:claude-sonnet-5", "ollama:qwen3:8b", "lmstudio:x"]
     assert [each.base_url for each in found] == ["", "http://box:1/v1", "http://127.0.0.1:1234/v1"]
     (there,) = chain_of("qwen3:8b", base_url="https://models.example/v1", environ={})
-    assert there == Named(
+    assert there == ModelName(
         provider="openai-chat",
         name="qwen3:8b",
         base_url="https://models.example/v1",
@@ -189,7 +189,7 @@ def test_what_nobody_knows_the_price_of_has_none() -> None:
     usage = Usage(1_000_000, 500_000)
 
     def price(provider: str, name: str, base_url: str = "") -> float | None:
-        found = pricing_of(Named(provider=provider, name=name, base_url=base_url), own)
+        found = pricing_of(ModelName(provider=provider, name=name, base_url=base_url), own)
         return None if found is None else found(usage)
 
     assert price("openai-chat", "mine", "https://models.example/v1") == 2.0

@@ -14,7 +14,7 @@ import pytest
 from ratchet.errors import ModelError, Refused
 from ratchet.healing.models.chain import Chain
 from ratchet.healing.models.local import find
-from ratchet.healing.models.names import Named
+from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.question import ModelAnswer, Question
 from ratchet.testing.model_server import Asked, ModelServer
 from ratchet.testing.purses import PlainPurse
@@ -29,15 +29,15 @@ class Colour:
 RED = Reply(text='{"name": "red"}')
 QUESTION = Question(shape=Colour, text="Which colour?", rules="Be brief.", timeout_s=20)
 KEY = f"sk-ant-api03-{secrets.token_hex(40)}"
-Making = Callable[[ModelServer], Named]
+Making = Callable[[ModelServer], ModelName]
 
 
-def openai(server: ModelServer) -> Named:
-    return Named(provider="openai-chat", name="any", base_url=server.openai_url)
+def openai(server: ModelServer) -> ModelName:
+    return ModelName(provider="openai-chat", name="any", base_url=server.openai_url)
 
 
-def anthropic(_server: ModelServer) -> Named:
-    return Named(provider="anthropic", name="claude-haiku-4-5")
+def anthropic(_server: ModelServer) -> ModelName:
+    return ModelName(provider="anthropic", name="claude-haiku-4-5")
 
 
 @pytest.fixture(params=[openai, anthropic])
@@ -53,7 +53,7 @@ def serving(monkeypatch: pytest.MonkeyPatch, *replies: Reply) -> Iterator[ModelS
         yield server
 
 
-def ask(model: Named, purse: PlainPurse | None = None, *more: Named, **given: object) -> ModelAnswer[Colour]:
+def ask(model: ModelName, purse: PlainPurse | None = None, *more: ModelName, **given: object) -> ModelAnswer[Colour]:
     chain = Chain((model, *more), pause=lambda _seconds, _purse: None, own_prices_text="any=1/1,other=1/1")
     return chain.ask(replace(QUESTION, **given), purse or PlainPurse())  # type: ignore[arg-type]
 
@@ -180,7 +180,7 @@ def test_the_pause_that_a_model_names_is_kept(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_the_next_model_of_the_chain_is_asked(failing: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer(failing) as broken, serving(monkeypatch, RED) as server:
-        other = Named(provider="openai-chat", name="other", base_url=server.openai_url)
+        other = ModelName(provider="openai-chat", name="other", base_url=server.openai_url)
         answer = ask(openai(broken), None, other)
     assert answer.value == Colour(name="red")
     assert answer.model == "openai-chat:other"
@@ -194,7 +194,7 @@ def test_no_model_at_all_is_an_error_that_says_whether_waiting_helps(monkeypatch
     assert not caught.value.retryable
     assert KEY not in str(caught.value)
     with pytest.raises(ModelError, match="network") as gone:
-        ask(Named(provider="openai-chat", name="any", base_url="http://127.0.0.1:9/v1"))
+        ask(ModelName(provider="openai-chat", name="any", base_url="http://127.0.0.1:9/v1"))
     assert gone.value.retryable
 
 
@@ -236,7 +236,7 @@ def test_an_answer_is_cut_to_what_the_purse_holds(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_model_without_a_known_price_is_refused_unless_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    unknown = Named(provider="openai-chat", name="x", base_url="https://models.invalid/v1")
+    unknown = ModelName(provider="openai-chat", name="x", base_url="https://models.invalid/v1")
     with pytest.raises(Refused, match="RATCHET_MODEL_PRICES"):
         Chain((unknown,)).ask(QUESTION, PlainPurse())
     allowed = Chain((unknown,), unpriced=True, pause=lambda _seconds, _purse: None)
@@ -283,7 +283,7 @@ def test_a_server_elsewhere_never_gets_the_key_of_somebody_else(monkeypatch: pyt
 
 def test_the_fast_role_has_its_own_models(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(monkeypatch, RED) as server:
-        small = Named(provider="openai-chat", name="small", base_url=server.openai_url)
+        small = ModelName(provider="openai-chat", name="small", base_url=server.openai_url)
         chain = Chain((openai(server),), (small,))
         question = Question(shape=Colour, text="?", role="fast")
         assert chain.ask(question, PlainPurse()).model == "openai-chat:small"

@@ -23,6 +23,7 @@ from ratchet.evolving.bench.evidence import differing, fingerprints, tried
 from ratchet.evolving.bench.laying import write_files
 from ratchet.evolving.bench.running import Done, limits_of, run_agent
 from ratchet.evolving.job import Job
+from ratchet.evolving.scorers.scored import Scored
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import cap, clean, redact
 from ratchet.failures.signature import sign, template_of
@@ -37,25 +38,6 @@ _LOOK_S = 0.05
 _FREE_BYTES = 33_554_432
 """Less free space than this on the disk of the working copies, and what fails there is the machine's fault."""
 _KINDS = {"wall": "timeout", "idle": "timeout", "cpu": "timeout", "looping": "loop_detected"}
-
-
-class Scored(Protocol):
-    """Score of a workspace that an agent has left (`ratchet.evolving.scorers`)."""
-
-    @property
-    def score(self) -> float: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def output(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def signature(self) -> str: ...
-    @property
-    def unmeasured(self) -> bool: ...
-    @property
-    def tampered(self) -> tuple[str, ...]: ...
 
 
 class Scorer(Protocol):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from ratchet.errors import ModelError, Refused, SandboxError
 from ratchet.evolving import rows as evolutions
+from ratchet.evolving.archive import Archive
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.evolving.candidate import Candidate
 from ratchet.evolving.job import AgentProposer, ProposalJob, Proposed
@@ -27,25 +28,6 @@ from ratchet.sandbox.command import Command, FileChange, Limits
 log = logging.getLogger(__name__)
 
 _HYPOTHESIS_CHARS, _REASON_CHARS, _DIFF_CHARS = 500, 1_000, 400_000
-
-
-class Archive(Protocol):
-    """Keeps the files of every version, by the id of their tree."""
-
-    def amended(self, tree: str, changes: Iterable[FileChange]) -> str:
-        """A tree with these changes made to it."""
-
-    def changes(self, old: str, new: str) -> tuple[FileChange, ...]:
-        """Compare two trees."""
-
-    def carried_over(self, old: str, new: str, onto: str) -> str | None:
-        """The change from `old` to `new`, made to `onto`; None where both changed the same lines."""
-
-    def folder(self, tree: str) -> Path:
-        """A folder that holds a tree's files, to be read only."""
-
-    def intact(self, tree: str) -> bool:
-        """Tell whether that folder still holds just that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

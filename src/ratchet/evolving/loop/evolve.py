@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ratchet.evolving.archive import Archive
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.candidate import Candidate, Evolution, EvolutionState
 from ratchet.evolving.job import AgentProposer, ProposalJob
 from ratchet.evolving.loop import screens as screening
 from ratchet.evolving.loop import weakest as evidence
-from ratchet.evolving.loop.candidacy import Archive, ask, candidate_of, carried, fails_own_check
+from ratchet.evolving.loop.candidacy import ask, candidate_of, carried, fails_own_check
 from ratchet.evolving.loop.final_report import MOST_TRIES, report
 from ratchet.evolving.loop.parent import parent_of
 from ratchet.evolving.loop.standing import Archived, decided, screened_out

@@ -9,37 +9,14 @@ import functools
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from types import FunctionType
-
-    from ratchet.healing.in_code.healer import Failed
+    from ratchet.healing.in_code.decorator import HealedFunction
     from ratchet.healing.in_code.recorded import Form
 
 _COPIED_ITEMS = 10_000  # of one argument; larger ones are not put back
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # code flags, as `inspect` names them
-
-
-class Healed(Protocol):
-    """One decorated function. `called` is what the decorator was given, `inner` the function that can be mended,
-    `wrapper` what stands in its place."""
-
-    called: Callable[..., object]
-    inner: FunctionType
-    wrapper: object
-
-    @property
-    def generation(self) -> int: ...
-
-    def heal(self, failed: Failed) -> bool:
-        """Tell whether the call may be made again; says once why not. Never raises."""
-
-    def kept(self, made: Made, value: object) -> tuple[object] | None:
-        """The value of a healed call; None where the check does not take it here, and the version is taken back."""
-
-    def take_back(self, reason: object) -> None:
-        """Undo a version that does not do here what it did in the sandbox."""
 
 
 class Made:
@@ -47,14 +24,14 @@ class Made:
 
     __slots__ = ("_kept", "_token", "args", "generation", "healed", "kwargs", "nested")
 
-    def __init__(self, healed: Healed, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+    def __init__(self, healed: HealedFunction, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         self.healed = healed
         self.args = args
         self.kwargs = kwargs
         self.generation = healed.generation
         self.nested = False
         """Made by a call of the same function: that one is healed, since it is what somebody asked for."""
-        self._token: Token[frozenset[Healed]] | None = None
+        self._token: Token[frozenset[HealedFunction]] | None = None
         self._kept = [(each, _copy(each)) for each in (*args, *kwargs.values()) if _is_copied(each)]
 
     def begin(self) -> object:
@@ -109,7 +86,7 @@ class Made:
                 held.update(cast("dict[object, object]", content))
 
 
-_under_way: ContextVar[frozenset[Healed]] = ContextVar("ratchet.under_way", default=frozenset())
+_under_way: ContextVar[frozenset[HealedFunction]] = ContextVar("ratchet.under_way", default=frozenset())
 
 
 def _is_copied(value: object) -> bool:
@@ -123,7 +100,7 @@ def _copy(value: object) -> object:
 # -- the kinds of functions --------------------------------------------------------------------------------------------
 
 
-def wrapped(healed: Healed) -> Callable[..., object]:
+def wrapped(healed: HealedFunction) -> Callable[..., object]:
     flags = healed.inner.__code__.co_flags
     if flags & _COROUTINE:
         wrapper = _coroutine(healed)
@@ -137,7 +114,7 @@ def wrapped(healed: Healed) -> Callable[..., object]:
     return wrapper
 
 
-def _function(healed: Healed) -> Callable[..., object]:
+def _function(healed: HealedFunction) -> Callable[..., object]:
     def run(*args: object, **kwargs: object) -> object:
         made = Made(healed, args, kwargs)
         made.enter()
@@ -164,7 +141,7 @@ def _again(made: Made) -> tuple[object] | None:
     return made.healed.kept(made, value)
 
 
-def _coroutine(healed: Healed) -> Callable[..., object]:
+def _coroutine(healed: HealedFunction) -> Callable[..., object]:
     async def run(*args: object, **kwargs: object) -> object:
         made = Made(healed, args, kwargs)
         made.enter()
@@ -190,7 +167,7 @@ async def _again_async(made: Made) -> tuple[object] | None:
     return made.healed.kept(made, value)
 
 
-def _generator(healed: Healed) -> Callable[..., object]:
+def _generator(healed: HealedFunction) -> Callable[..., object]:
     def run(*args: object, **kwargs: object) -> Generator[object, object, object]:
         made = Made(healed, args, kwargs)
         stream = cast("Generator[object, object, object]", made.begin())
@@ -239,7 +216,7 @@ def _resumed(made: Made, taken: int) -> Generator[object, object, object] | None
     return stream
 
 
-def _async_generator(healed: Healed) -> Callable[..., object]:
+def _async_generator(healed: HealedFunction) -> Callable[..., object]:
     async def run(*args: object, **kwargs: object) -> AsyncGenerator[object, object]:
         made = Made(healed, args, kwargs)
         stream = cast("AsyncGenerator[object, object]", made.begin())

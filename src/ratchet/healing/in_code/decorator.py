@@ -99,7 +99,7 @@ class Heal:
             place = function.__module__, inner.__code__.co_qualname, inner.__code__.co_firstlineno
             replayed[place] = Replayed(function, check)
             return function
-        return cast("Function", functools.wraps(function)(wrapped(_Healed(self, function, inner))))
+        return cast("Function", functools.wraps(function)(wrapped(HealedFunction(self, function, inner))))
 
     def healer(self, function: FunctionType, stamp: tuple[int, int] | None) -> Healer:
         """Return what heals one function; loads the machinery."""
@@ -116,7 +116,7 @@ class Heal:
         return Healer(function=function, plan=plan, runtime=self._runtime, stamp=stamp)
 
 
-class _Healed:
+class HealedFunction:
     """One decorated function. `called` is what the decorator was given, `inner` the function that can be mended."""
 
     def __init__(self, heal: Heal, called: Callable[..., object], inner: FunctionType) -> None:

@@ -19,7 +19,7 @@ from ratchet.errors import RatchetError, Refused
 from ratchet.failures.classification import Classification, classify
 from ratchet.files import Locked
 from ratchet.healing import rows as episodes
-from ratchet.healing.book import Asked, Means
+from ratchet.healing.book import HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.in_code import landing, versions
 from ratchet.healing.in_code.judge import Accept, RecordedCallJudge
@@ -219,7 +219,7 @@ class Healer:
         with tempfile.TemporaryDirectory(prefix="ratchet-") as place:
             source = Path(place) / "project"
             stage(project, loaded.content, call, source, whole=bool(self.plan.command))
-            means = Means(solver=solver, judge=judge, source=source, check_s=_CALL_S, cancelled=failed.cancelled)
+            means = HealMeans(solver=solver, judge=judge, source=source, check_s=_CALL_S, cancelled=failed.cancelled)
             try:
                 episode = runtime.episodes.run(wanted, means)
             finally:
@@ -237,7 +237,7 @@ class Healer:
         (change,) = changes
         return judge.settled(change.after or b"")
 
-    def _asked(self, failed: Failed, known: Classification, project: Project, loaded: _Loaded) -> Asked:
+    def _asked(self, failed: Failed, known: Classification, project: Project, loaded: _Loaded) -> HealRequest:
         code = self.function.__code__
         source = hashlib.sha256(loaded.content).hexdigest()[:12]
         instruction = (
@@ -245,7 +245,7 @@ class Healer:
             f" Mend that function: change nothing else, keep its name, arguments and decorators, let errors be raised."
             f" (failure {known.signature}, source {source})"
         )
-        return Asked(
+        return HealRequest(
             check=_CHECK,
             folder=project.folder,
             instruction=instruction,
@@ -254,7 +254,7 @@ class Healer:
             held_check=self.plan.command,
         )
 
-    def _known(self, runtime: Runtime, asked: Asked) -> tuple[FileChange, ...] | None:
+    def _known(self, runtime: Runtime, asked: HealRequest) -> tuple[FileChange, ...] | None:
         """Look up what an earlier process found for the very same failure of the very same source; None where it is
         new.
 
@@ -272,7 +272,7 @@ class Healer:
                 raise Refused(f"it was tried before, in vain (`ratchet episodes show {held.id}`); change it yourself")
         return None
 
-    def _forget(self, runtime: Runtime, asked: Asked) -> None:
+    def _forget(self, runtime: Runtime, asked: HealRequest) -> None:
         """Remove the copies that were worked on, also those of a process that was killed: they hold the arguments of
         the call, which nothing that is kept may hold."""
         for held in _tried(runtime, asked):
@@ -352,7 +352,7 @@ class _KnownSolver:
         return Solved(status="proposed", fix="what passed before, for the same failure of the same source")
 
 
-def _tried(runtime: Runtime, asked: Asked) -> list[Episode]:
+def _tried(runtime: Runtime, asked: HealRequest) -> list[Episode]:
     """Look up what was tried for the very same failure of the very same source."""
     task = episodes.task_id_of(str(asked.folder), asked.check, asked.instruction)
     return [held for held in runtime.episodes.list(folder=asked.folder) if held.task.id == task]

@@ -20,7 +20,7 @@ from pydantic_ai.settings import ModelSettings
 
 from ratchet.failures.kinds.kind import is_retry_safe, kind_of
 from ratchet.failures.redaction.text import clean
-from ratchet.healing.models.names import Named
+from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.prices import Usage
 from ratchet.records import Json
 
@@ -55,7 +55,7 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
 class Request:
     """Request to a model. `schema` binds the answer where the model can be bound."""
 
-    model: Named
+    model: ModelName
     rules: str
     turns: tuple[tuple[Speaker, str], ...]
     schema: Mapping[str, Json] | None
@@ -170,7 +170,7 @@ class _Run:
                 return _said(events.get())
 
 
-def _model(named: Named) -> Model:
+def _model(named: ModelName) -> Model:
     if not named.base_url:
         return infer_model(str(named))
     from pydantic_ai.models.openai import OpenAIChatModel

@@ -14,7 +14,7 @@ from ratchet.failures.redaction.text import redact
 from ratchet.healing.job import Purse
 from ratchet.healing.models.answers import Malformed, schema_of, tightened, value_of
 from ratchet.healing.models.calling import CallFailed, Completion, Request, Speaker, call
-from ratchet.healing.models.names import Named
+from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.prices import Pricing, Usage, own_prices, pricing_of
 from ratchet.healing.models.question import ModelAnswer, Question, Role
 from ratchet.records import Json
@@ -41,8 +41,8 @@ class Chain:
 
     def __init__(
         self,
-        reasoning: Sequence[Named],
-        fast: Sequence[Named] = (),
+        reasoning: Sequence[ModelName],
+        fast: Sequence[ModelName] = (),
         *,
         own_prices_text: str = "",
         unpriced: bool = False,
@@ -50,7 +50,7 @@ class Chain:
     ) -> None:
         if not reasoning:
             raise Refused("no model is named: set RATCHET_MODEL, or give --model provider:name")
-        self._by_role: dict[Role, tuple[Named, ...]] = {
+        self._by_role: dict[Role, tuple[ModelName, ...]] = {
             "reasoning": tuple(reasoning),
             "fast": tuple(fast) or tuple(reasoning),
         }
@@ -65,7 +65,7 @@ class Chain:
         """See `asking.Model.ask`."""
         return _Asking(question, purse, self).answer(self._by_role[question.role])
 
-    def pricing(self, model: Named) -> tuple[Pricing, str]:
+    def pricing(self, model: ModelName) -> tuple[Pricing, str]:
         """Return the prices of its calls, and a remark where nobody knows them. Raises Refused unless that is
         allowed."""
         found = pricing_of(model, self._own)
@@ -99,7 +99,7 @@ class _Asking(Generic[T]):
         self._tokens = 0
         self._cost_usd = 0.0
 
-    def answer(self, models: Sequence[Named]) -> ModelAnswer[T]:
+    def answer(self, models: Sequence[ModelName]) -> ModelAnswer[T]:
         waiting_helps = False
         for model in models:
             try:
@@ -114,7 +114,7 @@ class _Asking(Generic[T]):
                 log.info("model.passed_over", extra={"model": str(model), "kind": failed.kind})
         raise ModelError(f"no model answered ({'; '.join(self._notes)})", retryable=waiting_helps)
 
-    def _of(self, model: Named) -> ModelAnswer[T]:
+    def _of(self, model: ModelName) -> ModelAnswer[T]:
         """The answer of one model; a malformed one is asked for once more, with what is wrong with it."""
         rules, text = self._texts()
         turns: list[tuple[Speaker, str]] = [("person", text)]
@@ -129,7 +129,7 @@ class _Asking(Generic[T]):
             value, kind, problem = self._read(said)
         return self._answered(model, value, kind, problem, said.text)
 
-    def _answered(self, model: Named, value: T | None, kind: str, problem: str, text: str) -> ModelAnswer[T]:
+    def _answered(self, model: ModelName, value: T | None, kind: str, problem: str, text: str) -> ModelAnswer[T]:
         return ModelAnswer(
             value=value,
             kind=kind,
@@ -168,7 +168,7 @@ class _Asking(Generic[T]):
             kind = "refusal" if "{" not in said.text and kind_of(said.text) == "refusal" else "malformed_output"
             return None, kind, str(fault)
 
-    def _said(self, model: Named, rules: str, turns: Sequence[tuple[Speaker, str]]) -> Completion:
+    def _said(self, model: ModelName, rules: str, turns: Sequence[tuple[Speaker, str]]) -> Completion:
         """One answer of one model, waited for as long as it says "later". Raises CallFailed."""
         # Servers that speak for others' models bind by grammar; the providers' own interfaces refuse a length.
         schema: Mapping[str, Json] | None = self._schema
@@ -190,7 +190,7 @@ class _Asking(Generic[T]):
         raise AssertionError("the last try returns or raises")
 
     def _paid(
-        self, model: Named, rules: str, turns: Sequence[tuple[Speaker, str]], schema: Mapping[str, Json] | None
+        self, model: ModelName, rules: str, turns: Sequence[tuple[Speaker, str]], schema: Mapping[str, Json] | None
     ) -> Completion:
         """One request: its most is reserved, then its cost is settled."""
         pricing, remark = self._chain.pricing(model)

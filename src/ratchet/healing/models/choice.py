@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.config import Config
 from ratchet.errors import Refused
-from ratchet.healing.models.names import Named, chain_of
+from ratchet.healing.models.names import ModelName, chain_of
 
 if TYPE_CHECKING:
     from ratchet.healing.models.question import Model
@@ -33,7 +33,7 @@ class ModelChoice:
         """The folder of the person's own prompts."""
         return Path(self._config.prompts).expanduser() if self._config.prompts else None
 
-    def named(self, text: str = "") -> tuple[Named, ...]:
+    def named(self, text: str = "") -> tuple[ModelName, ...]:
         """The models of a text, else those of the settings; () where neither names any. Raises UsageError, Refused."""
         given = text or self._config.model
         return chain_of(given, base_url=self._config.model_base_url, environ=self._environ)

@@ -28,7 +28,7 @@ _REACHED_BY_NAME = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class ModelName:
     """One model. With `base_url` it is asked there, by OpenAI's chat completions, which nearly every server speaks."""
 
     provider: str
@@ -45,7 +45,7 @@ class Named:
         return bool(self.base_url) and _is_loopback(self.base_url)
 
 
-def chain_of(text: str, *, base_url: str = "", environ: Mapping[str, str]) -> tuple[Named, ...]:
+def chain_of(text: str, *, base_url: str = "", environ: Mapping[str, str]) -> tuple[ModelName, ...]:
     """The models of a list separated by commas, in the order in which they are asked.
 
     Each is `provider:name` as pydantic-ai spells them (`anthropic:claude-sonnet-4-5`, `google:gemini-2.5-pro`,
@@ -59,27 +59,27 @@ def chain_of(text: str, *, base_url: str = "", environ: Mapping[str, str]) -> tu
     return tuple(_named(name, base_url, environ) for name in names)
 
 
-def _named(text: str, base_url: str, environ: Mapping[str, str]) -> Named:
+def _named(text: str, base_url: str, environ: Mapping[str, str]) -> ModelName:
     if text == LOCAL:
         return _first_local()
     provider, colon, name = text.partition(":")
     if base_url and provider not in _REACHED_BY_NAME:  # the colon, if any, is the name's own: Ollama's `qwen3:8b`
         bare = name if provider in _COMPATIBLE and name else text
-        return Named(provider="openai-chat", name=bare, base_url=base_url, key_variable=_KEY_VARIABLE)
+        return ModelName(provider="openai-chat", name=bare, base_url=base_url, key_variable=_KEY_VARIABLE)
     if not colon or not provider or not name:
         raise UsageError(f"model {text!r} names no provider: write provider:model, such as anthropic:{text}")
     if provider in local.USUAL_PORTS:
         given = environ.get(_ADDRESS_VARIABLES.get(provider, "")) or local.base_url(provider)
-        return Named(provider=provider, name=name, base_url=given, key_variable=_KEY_VARIABLES.get(provider, ""))
+        return ModelName(provider=provider, name=name, base_url=given, key_variable=_KEY_VARIABLES.get(provider, ""))
     if provider in _COMPATIBLE and environ.get("OPENAI_BASE_URL"):
         given = environ["OPENAI_BASE_URL"]
-        return Named(provider="openai-chat", name=name, base_url=given, key_variable="OPENAI_API_KEY")
-    return Named(provider=provider, name=name)
+        return ModelName(provider="openai-chat", name=name, base_url=given, key_variable="OPENAI_API_KEY")
+    return ModelName(provider=provider, name=name)
 
 
-def _first_local() -> Named:
+def _first_local() -> ModelName:
     for found in local.find():
-        return Named(provider=found.name, name=found.models[0], base_url=found.url)
+        return ModelName(provider=found.name, name=found.models[0], base_url=found.url)
     ports = ", ".join(f"{name} {port}" for name, port in local.USUAL_PORTS.items())
     raise Refused(f"no local model answers on the usual ports ({ports}); start one, or name another model")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ratchet.errors import UsageError
-from ratchet.healing.models.names import Named
+from ratchet.healing.models.names import ModelName
 
 _MILLION = 1_000_000
 # Names of pydantic-ai's providers that genai-prices knows by another one.
@@ -57,7 +57,7 @@ def own_prices(text: str) -> dict[str, tuple[float, float]]:
     return found
 
 
-def pricing_of(model: Named, own: Mapping[str, tuple[float, float]]) -> Pricing | None:
+def pricing_of(model: ModelName, own: Mapping[str, tuple[float, float]]) -> Pricing | None:
     """Return the prices of a model; None where nobody knows."""
     given = own.get(str(model)) or own.get(model.name)
     if given is not None:
@@ -70,7 +70,7 @@ def pricing_of(model: Named, own: Mapping[str, tuple[float, float]]) -> Pricing 
     return _listed(model)
 
 
-def _listed(model: Named) -> Pricing | None:
+def _listed(model: ModelName) -> Pricing | None:
     import genai_prices
 
     provider = _PRICED_AS.get(model.provider, model.provider)

@@ -36,7 +36,7 @@ _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Result of the search inside the sandbox."""
 
     patches: tuple[Mapping[str, Json], ...] = ()
@@ -48,7 +48,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SearchRequest:
     """A search to run. `signature` is that of the failure: memos that carry it come first, as they are."""
 
     check: tuple[str, ...]
@@ -84,11 +84,11 @@ class Repair:
             )
         return self._proposed(job, found)
 
-    def _search(self, job: SolveJob, seconds: float) -> Found:
+    def _search(self, job: SolveJob, seconds: float) -> SearchResult:
         """Run the search where nothing that a candidate does is kept."""
         trial = job.workspace.fork(job.workspace.checkpoint())
         try:
-            asked = Asked(
+            asked = SearchRequest(
                 check=job.task.check,
                 candidates=job.candidates,
                 seconds=seconds,
@@ -103,7 +103,7 @@ class Repair:
         finally:
             trial.close()
 
-    def _proposed(self, job: SolveJob, found: Found) -> Solved:
+    def _proposed(self, job: SolveJob, found: SearchResult) -> Solved:
         """The first patch that the full check takes, in the workspace."""
         start = job.workspace.checkpoint()
         reason = ""
@@ -123,14 +123,14 @@ class Repair:
 
 
 def search(
-    asked: Asked,
+    asked: SearchRequest,
     sandbox: Sandbox,
     view: View,
     *,
     limits: Limits | None = None,
     cancelled: Callable[[], bool] | None = None,
     note: Callable[[str], None] = lambda _text: None,
-) -> Found:
+) -> SearchResult:
     """Search in a folder that is given up for it: one sandbox for all candidates. Raises SandboxError."""
     request = {
         "argv": list(asked.check), "seconds": asked.seconds, "candidates": asked.candidates, "choice": asked.choice,
@@ -220,7 +220,7 @@ def _skipped(job: SolveJob) -> tuple[str, ...]:
     return tuple(str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed")
 
 
-def _read(ran: Ran) -> Found:
+def _read(ran: Ran) -> SearchResult:
     """Read what the search said. The programs it ran could have forged it: it is only ever a proposal."""
     said: Mapping[str, Json] = {}
     for line in ran.stdout.split(b"\n"):
@@ -230,8 +230,8 @@ def _read(ran: Ran) -> Found:
         how = f"ended by its limit ({ran.killed})" if ran.killed else f"ended with exit code {ran.exit_code}"
         last = ran.stderr.decode(errors="replace").strip().splitlines()[-1:]
         late = ran.killed in ("wall", "cpu")
-        return Found(problem=f"the search {how}{': ' + last[0][:200] if last else ''}", timed_out=late)
-    return Found(
+        return SearchResult(problem=f"the search {how}{': ' + last[0][:200] if last else ''}", timed_out=late)
+    return SearchResult(
         patches=tuple(each for each in _list(said.get("patches")) if isinstance(each, dict) and files_of(each)),
         tried=_count(said.get("tried")),
         found_at=_count(said.get("found_at")),
@@ -255,7 +255,7 @@ def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
     return found
 
 
-def _solved(patch: Mapping[str, Json], found: Found, *, others: int) -> Solved:
+def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> Solved:
     marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
     where = ", ".join(dict.fromkeys(f"{m.get('path')}:{m.get('line')}" for m in marks))
     fixes = "; ".join(_told(m) for m in marks)
@@ -285,7 +285,7 @@ def _told(mark: Mapping[str, Json]) -> str:
     return f"`{before}` became `{text}`" if text else f"took out `{before}`"
 
 
-def exhausted(found: Found, most: int) -> str:
+def exhausted(found: SearchResult, most: int) -> str:
     """Why a search ended that found nothing; `most` is how many candidates it was given."""
     if found.timed_out:
         end = "the time was up"

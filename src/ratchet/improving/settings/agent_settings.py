@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from ratchet.errors import UsageError
 from ratchet.improving.calls.guarded import CallGuard, Options, Timing, Trim, guarded
@@ -20,6 +20,7 @@ from ratchet.records import Version
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
+    from ratchet.recording.run import Run
 
 log = logging.getLogger(__name__)
 
@@ -31,16 +32,6 @@ _tried: ContextVar[Mapping[tuple[str, str], object]] = ContextVar("ratchet.tried
 """(target, knob) -> the value that the try under way has instead (the model that a call fell back to)."""
 _TAKEN = frozenset(("who", "why", "expected", "version"))  # what `set` takes besides the knobs
 _KEPT_VERSIONS = 16  # versions whose values are kept ready; a trial has two, a change makes one more
-
-
-class Enclosing(Protocol):
-    """The watched call around: who meets a change (`unit`), and the version of each target that it got."""
-
-    @property
-    def unit(self) -> str: ...
-
-    @property
-    def arms(self) -> MutableMapping[str, Version]: ...
 
 
 class Values(Mapping[str, Any]):
@@ -87,7 +78,7 @@ class AgentSettings:
         *,
         live: Live,
         store: Callable[[], Store],
-        enclosing: Callable[[str], Enclosing | None],
+        enclosing: Callable[[str], Run | None],
         timing: Timing | None = None,
     ) -> None:
         if not isinstance(agent, str):

@@ -5,27 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 from ratchet.errors import RatchetError
 from ratchet.improving.calls.limits import CallLimits
 from ratchet.improving.settings.versions import StoredSettings
 from ratchet.ports import Arms
+from ratchet.recording.background import Background
 from ratchet.records import Version
 
 REFRESH_S = 1.0
 """How long a change made elsewhere may take to reach a running process."""
 
 log = logging.getLogger(__name__)
-
-
-class Repeated(Protocol):
-    """Work that repeats beside the host, as `background.Background` does."""
-
-    @property
-    def alive(self) -> bool: ...
-
-    def stop(self) -> None: ...
 
 
 class Live:
@@ -35,10 +26,10 @@ class Live:
     defaults), and the fault is logged once until it is over. `arms` is asked for each watched call while trials run.
     """
 
-    def __init__(self, repeat: Callable[[Callable[[], object], float], Repeated]) -> None:
+    def __init__(self, repeat: Callable[[Callable[[], object], float], Background]) -> None:
         self.arms: Arms | None = None
         self._repeat = repeat
-        self._repeated: Repeated | None = None
+        self._repeated: Background | None = None
         self._stored: dict[str, Callable[[], StoredSettings]] = {}
         self._parents: dict[str, Version] = {}
         self._declared: set[str] = set()

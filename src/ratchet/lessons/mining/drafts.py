@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ratchet.lessons.mining.advice import held_back
-from ratchet.lessons.mining.evidence import Seen, Verdict, judged
-from ratchet.lessons.mining.habits import Run, Vouched
+from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
+from ratchet.lessons.mining.habits import HeadRun, Vouched
 from ratchet.lessons.mining.mining import Resolution
-from ratchet.lessons.mining.step_evidence import Plain, StepSeen, judged_step
+from ratchet.lessons.mining.step_evidence import PlainStep, StepSeen, judged_step
 from ratchet.lessons.mining.triggers import tells
 
 _KEYS = 12  # failures that one remedy answers; more is a remedy for everything
@@ -25,7 +25,7 @@ class Draft:
     group: str
     keys: tuple[str, ...]
     when: str
-    verdict: Verdict
+    verdict: FixVerdict
     seen: tuple[Resolution, ...]
 
 
@@ -47,7 +47,7 @@ def draft(
     own: Sequence[Resolution],
     others: Iterable[Resolution],
     *,
-    ran: Mapping[str, Sequence[Run]],
+    ran: Mapping[str, Sequence[HeadRun]],
     vouched: Vouched,
 ) -> Draft | None:
     """The lesson of one group. `own` are its resolutions, `others` those of the same keys; `ran` says by session what
@@ -108,7 +108,7 @@ def _step_seen(each: Resolution) -> StepSeen:
     )
 
 
-def _plain(seen: Sequence[Resolution], ran: Mapping[str, Sequence[Run]]) -> Plain:
+def _plain(seen: Sequence[Resolution], ran: Mapping[str, Sequence[HeadRun]]) -> PlainStep:
     """In which sessions the failed step worked as it stood, and in which a person refused what the lesson says."""
     head = seen[-1].head
     forms = {each.plain for each in seen if each.plain and each.head == head}
@@ -119,7 +119,7 @@ def _plain(seen: Sequence[Resolution], ran: Mapping[str, Sequence[Run]]) -> Plai
                 worked.append((run.last_ok, session))
             if run.refused and run.head == head:
                 refused.append((run.last_refused, session))
-    return Plain(worked=worked, refused=refused)
+    return PlainStep(worked=worked, refused=refused)
 
 
 def _held_back(seen: Sequence[Resolution], vouched: Vouched) -> str:

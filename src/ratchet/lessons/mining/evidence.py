@@ -38,7 +38,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class FixVerdict:
     """Verdict of a set of sightings: `forms` are the fixes that are told, the first one first (each a set of features
     that come together); right, wrong and unknown count what telling it would have been in each session since."""
 
@@ -54,7 +54,7 @@ class Verdict:
     says_itself: bool = False
 
 
-def judged(key: str, seen: Iterable[Seen]) -> Verdict | None:
+def judged(key: str, seen: Iterable[Seen]) -> FixVerdict | None:
     """The verdict on the edits that ended findings of one key, None where they share nothing that could be told."""
     sessions = _by_session(seen)
     history: list[Sequence[Seen]] = []
@@ -74,7 +74,7 @@ def judged(key: str, seen: Iterable[Seen]) -> Verdict | None:
     ended = [each for each in fixes if each.fixed]
     worked = [each for each in ended if _fits(told, each)]
     state, reason = _state(proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
-    return Verdict(
+    return FixVerdict(
         state=state,
         forms=told,
         text=_text(told, ended),

@@ -41,7 +41,7 @@ class Ended:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenFinding:
     found: Diagnostic
     failed: ToolCall
     first: int
@@ -65,7 +65,7 @@ def classes(call: ToolCall) -> frozenset[str]:
 
 def ended(calls: Sequence[ToolCall]) -> list[Ended]:
     """The ends of the findings in one thread's calls, in order; those that nobody saw end are left out."""
-    waiting: dict[tuple[str, str, str], _Open] = {}
+    waiting: dict[tuple[str, str, str], _OpenFinding] = {}
     found: list[Ended] = []
     edits: list[tuple[int, ToolCall]] = []
     for at, call in enumerate(calls):
@@ -92,7 +92,7 @@ def ended(calls: Sequence[ToolCall]) -> list[Ended]:
                 found.append(_end(one, call, edits, at))
         for each in shown:
             if _ident(each) not in waiting and not _wanted(each, edits, at):
-                waiting[_ident(each)] = _Open(each, call, at, at, words_of(each))
+                waiting[_ident(each)] = _OpenFinding(each, call, at, at, words_of(each))
     return found
 
 
@@ -121,7 +121,7 @@ def _wanted(found: Diagnostic, edits: Sequence[tuple[int, ToolCall]], at: int) -
     return any(call.target.endswith("/" + found.name) or call.target == found.name for call in recent)
 
 
-def _tells(call: ToolCall, kinds: frozenset[str], one: _Open, *, compiled: bool) -> bool:
+def _tells(call: ToolCall, kinds: frozenset[str], one: _OpenFinding, *, compiled: bool) -> bool:
     """Tell whether a run that does not show a finding says by that that it is gone."""
     key = one.found.key
     if key[:2] == "c:" or one.found.tool in ("tsc", "rustc", "gcc"):
@@ -139,7 +139,7 @@ def _tells(call: ToolCall, kinds: frozenset[str], one: _Open, *, compiled: bool)
     return True
 
 
-def _vain(one: _Open, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: int) -> list[Ended]:
+def _vain(one: _OpenFinding, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: int) -> list[Ended]:
     """The edit after which a finding stood there still."""
     hunk = _cause(one, [edit for when, edit in edits if one.last < when < at])
     if hunk is None:
@@ -147,7 +147,7 @@ def _vain(one: _Open, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at:
     return [Ended(one.found, one.failed, call, hunk, _features(hunk, one), False, one.tries)]
 
 
-def _end(one: _Open, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: int) -> Ended:
+def _end(one: _OpenFinding, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: int) -> Ended:
     since = [edit for when, edit in edits if one.last < when < at]
     hunk = _cause(one, since)
     forms = _features(hunk, one) if hunk is not None else frozenset()
@@ -156,11 +156,11 @@ def _end(one: _Open, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: 
     return Ended(one.found, one.failed, call, hunk, forms, True, one.tries)
 
 
-def _features(hunk: Hunk, one: _Open) -> frozenset[str]:
+def _features(hunk: Hunk, one: _OpenFinding) -> frozenset[str]:
     return features(hunk, f"{one.found.message}\n{one.found.source}")
 
 
-def _cause(one: _Open, edits: Sequence[ToolCall]) -> Hunk | None:
+def _cause(one: _OpenFinding, edits: Sequence[ToolCall]) -> Hunk | None:
     """The hunk that most speaks for, the first one of equals."""
     best, score = None, 0
     unplaced: list[Hunk] = []

@@ -20,7 +20,7 @@ USED_SESSIONS = 3
 
 
 @dataclass(slots=True)
-class Run:
+class HeadRun:
     """One simple command, or one tool, in one session."""
 
     head: str
@@ -32,10 +32,10 @@ class Run:
     last_refused: float = 0.0
 
 
-def runs(calls: Iterable[ToolCall]) -> list[Run]:
+def runs(calls: Iterable[ToolCall]) -> list[HeadRun]:
     """List what a session ran, each form once. Of a chain that failed nobody knows which part did: only the one that it
     was for counts as failed."""
-    held: dict[tuple[str, str], Run] = {}
+    held: dict[tuple[str, str], HeadRun] = {}
     for call in calls:
         if call.shell:
             for piece in call.pieces:
@@ -51,8 +51,8 @@ def form_of(piece: Piece) -> str:
     return " ".join(_NUMBER.sub("#", without_prose(piece.raw)).split())[:_FORM_CHARS]
 
 
-def _count(held: dict[tuple[str, str], Run], head: str, form: str, call: ToolCall) -> None:
-    run = held.setdefault((head, form), Run(head, form))
+def _count(held: dict[tuple[str, str], HeadRun], head: str, form: str, call: ToolCall) -> None:
+    run = held.setdefault((head, form), HeadRun(head, form))
     if call.ok:
         run.ok += 1
         run.last_ok = max(run.last_ok, call.at)
@@ -75,7 +75,7 @@ class Vouched:
     words: frozenset[str] = field(default_factory=frozenset)
 
 
-def vouched(sessions: Iterable[Sequence[Run]]) -> Vouched:
+def vouched(sessions: Iterable[Sequence[HeadRun]]) -> Vouched:
     """Collect what the runs of a project's sessions vouch for."""
     counts: dict[tuple[str, str, str], int] = {}
     for each in sessions:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, Verdict
+from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, FixVerdict
 from ratchet.lessons.restating import says
 from ratchet.records import LessonState
 
@@ -36,7 +36,7 @@ class StepSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plain:
+class PlainStep:
     """The failed step as it stood, in other sessions: `worked` are (time, session) of those in which it did, `refused`
     of those in which a person refused the remedy and said why."""
 
@@ -44,7 +44,7 @@ class Plain:
     refused: Sequence[tuple[float, str]] = ()
 
 
-def judged_step(form: str, seen: Iterable[StepSeen], plain: Plain, *, held_back: str) -> Verdict | None:
+def judged_step(form: str, seen: Iterable[StepSeen], plain: PlainStep, *, held_back: str) -> FixVerdict | None:
     """The verdict on one remedy. `seen` are the failures that it could have answered, however they ended; `held_back`
     says why it may not become active by itself ("" if it may)."""
     sessions = _by_session(seen)
@@ -57,7 +57,7 @@ def judged_step(form: str, seen: Iterable[StepSeen], plain: Plain, *, held_back:
     right, wrong, unknown = _walked(form, sessions)
     verdict = _state(sessions, own, plain, held_back=held_back, right=right, wrong=wrong)
     state, why = verdict if not reason else ("quarantined", reason)
-    return Verdict(
+    return FixVerdict(
         state=state,
         forms=(),
         text=told.text,
@@ -105,7 +105,7 @@ def _walked(form: str, sessions: Sequence[Sequence[StepSeen]]) -> tuple[int, int
 def _state(
     sessions: Sequence[Sequence[StepSeen]],
     own: Sequence[StepSeen],
-    plain: Plain,
+    plain: PlainStep,
     *,
     held_back: str,
     right: int,
