@@ -27,9 +27,10 @@ KNOWN = "Exit code 128\nfatal: The current branch feature-x has no upstream bran
 _PREPARE = """
 import json, sys
 from pathlib import Path
-from ratchet import exposure, install
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
+from ratchet.integrations import hooks as install
+from ratchet.lessons import exposure
 from ratchet.store.sqlite import SqliteStore
 
 root, count, project, known = Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]

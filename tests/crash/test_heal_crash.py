@@ -26,8 +26,8 @@ ATTEMPTS = 4
 # Runs or resumes the only episode of a home. Its solver notes each attempt that it begins in a file outside.
 PROGRAM = """
 import sys, json, pathlib
-from ratchet.healing.book import Asked, Means
-from ratchet.healing import Budget
+from ratchet.healing.book import HealMeans, HealRequest
+from ratchet.healing.episode import Budget
 from ratchet.sandbox.command import Command
 from ratchet.runtime import Runtime
 from ratchet.healing.job import Solved
@@ -47,14 +47,14 @@ class Solver:
         job.purse.settle(paid, 0.05)
         return Solved(status="proposed", fix="attempt %d" % n)
 with Runtime.open(home=home) as runtime:
-    book, means = runtime.episodes, Means(solver=Solver(), check_s=20)
+    book, means = runtime.episodes, HealMeans(solver=Solver(), check_s=20)
     found = book.list()
     if found:
         if found[0].status == "running":
             book.resume(found[0].id, means)
     else:
         check = ("python", "-c", "import sys; sys.path.insert(0, '.'); import calc; assert calc.add(1, 2) == 3")
-        book.run(Asked(check=check, folder=project, budget=Budget(usd=1000.0)), means)
+        book.run(HealRequest(check=check, folder=project, budget=Budget(usd=1000.0)), means)
 """.replace("FOUR", str(ATTEMPTS))
 
 

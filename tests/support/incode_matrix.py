@@ -21,9 +21,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "healing-i
 BEGIN, END = "<!-- The matrix begins: written by tests/loops/incode_matrix.py -->", "<!-- The matrix ends. -->"
 SCRIPT = """\
 import ratchet
-from ratchet.testing.solving import ScriptedSolver
+from ratchet.testing.solving import ReplacingSolver
 
-solver = ScriptedSolver({answers!r})
+solver = ReplacingSolver({answers!r})
 home = ratchet.Ratchet(home={home!r})
 
 

@@ -507,7 +507,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(host: Host, event: str,
 def test_a_hook_ends_also_while_no_python_code_runs(host: Host) -> None:
     host.learn()
     code = (
-        "import collections, itertools; from ratchet import hookpath, lookup;"
+        "import collections, itertools; from ratchet import hookpath; from ratchet.lessons import lookup;"
         "lookup.top = lambda home, project: collections.deque(itertools.repeat(0), maxlen=0);"
         f"hookpath.main(['SessionStart', '--home', {str(host.home)!r}])"
     )
