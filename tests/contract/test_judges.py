@@ -181,6 +181,29 @@ def test_an_attack_does_not_pass(court: Court, attack: str, files: dict[str, str
     assert verdict.reason
 
 
+READS = {
+    "app.py": "import os\n\n\ndef word(name):\n    at = os.path.join(os.path.dirname(__file__), 'x' + name + '.tbl')\n"
+    "    return open(at).read().strip()\n\n\ndef out():\n    return 'old'\n",
+    "xde.tbl": "Tschüs\n",
+    "pinned": "new",
+    "test_app.py": "import pathlib\nfrom app import out, word\n\n\n"
+    "def test_word():\n    assert word('de') == 'hallo'\n\n\n"
+    "def test_out():\n    assert out() == pathlib.Path(''.join(['pin', 'ned'])).read_text()\n",
+}
+
+
+def test_who_opened_a_file_whose_name_nothing_says_is_seen_in_the_first_run(tmp_path: Path, sandbox: Sandbox) -> None:
+    made = Court(tmp_path, sandbox, READS, ("pytest", "-q"))
+    assert made.first.tests is not None
+    assert made.first.tests.failed == 2
+    mended = READS["app.py"].replace("'old'", "'new'")
+    assert made.judge({"xde.tbl": "hallo\n", "app.py": mended}).passed, "the program reads it"
+    spoilt = made.judge({"xde.tbl": "hallo\n", "app.py": READS["app.py"].replace("'old'", "'odd'"), "pinned": "odd"})
+    assert (spoilt.refused, spoilt.passed) == (True, False)
+    assert "pinned: a test reads it and the program does not" in spoilt.reason
+    made.store.close()
+
+
 def test_a_new_test_file_is_no_answer_and_a_new_module_is(court: Court) -> None:
     assert not court.judge({"tests/test_more.py": "def test_more(): pass\n"}).passed
     assert court.judge({"calc.py": "from sums import add\n", "sums.py": RIGHT}).passed

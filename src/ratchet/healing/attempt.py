@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ratchet.errors import ModelError, Refused, SandboxError
-from ratchet.healing.episode import SolvedStatus, Task, Verdict
+from ratchet.healing.episode import Reads, SolvedStatus, Task, Verdict
 from ratchet.healing.job import Judge, Solved, SolveJob, Solver
 from ratchet.healing.judges.protection import matches, objection
+from ratchet.healing.judges.readers import Readers, is_code, readers_of, texts_in, untouched
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import state_of
 from ratchet.ports import Sandbox, Workspace
@@ -94,6 +96,7 @@ class Checks:
         self._purse = purse
         self._known: dict[str, Verdict] = {}
         self.first: Verdict | None = None
+        self._reads: Reads | None = None
 
     def reproduce(self) -> Verdict:
         """Run the check on the untouched project; it is what all later verdicts are compared with."""
@@ -107,7 +110,18 @@ class Checks:
     def objection(self, changes: Sequence[FileChange]) -> str:
         """Why these changes are refused before anything runs, "" where they are not."""
         reason = objection(changes, self._task)
+        if not reason and any(not is_code(each.path) for each in changes):
+            reason = self._readers.objection(changes, self._reads)
         return f"refused: {reason}" if reason else ""
+
+    @cached_property
+    def _readers(self) -> Readers:
+        """Who reads what in the untouched project."""
+        copy = self._base.fork(self._beginning)
+        try:
+            return readers_of(texts_in(untouched(copy.view())), self._task)
+        finally:
+            copy.close()
 
     def __call__(self, workspace: Workspace) -> Verdict:
         changes = proposal(workspace.diff())
@@ -147,6 +161,9 @@ class Checks:
             verdict = judge.judge(copy, self._sandbox, task, limits=limits, purse=self._purse, first=first)
         finally:
             copy.close()
+        if first is None and self._reads is None:
+            self._reads = verdict.reads
+        verdict = replace(verdict, reads=None)  # for this episode only: it is not stored
         # Cut short by the budget: this says nothing about the files.
         return replace(verdict, killed="cancel") if verdict.killed and self._purse.cancelled() else verdict
 

@@ -64,6 +64,14 @@ class RunnerCounts:
         return self.passed + self.failed + self.errors + self.skipped
 
 
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Files of the project that a check's run opened, by whose code: the program's, or a test's."""
+
+    program: frozenset[str] = frozenset()
+    tests: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Judgement of the files as they are."""
@@ -87,6 +95,8 @@ class Verdict:
     """The limit that ended the check (`confinement.Killed`)."""
     isolation: str = ""
     duration_s: float = 0.0
+    reads: Reads | None = None
+    """Where the judge saw it, and until the check's first run is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,7 @@ _SHADOWED = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "unittest", "
 _MAKEFILES = frozenset(("makefile", "gnumakefile"))
 _JSON_PARTS = ("scripts", "jest", "mocha", "ava", "vitest", "nyc", "c8", "type", "workspaces")
 _ASSERTS = re.compile(r"\b(?:assert\w*|expect|require|should)\b\s?[!.(]|#\[(?:test|cfg\(test|should_panic)|^\s*>>> ")
+_EXAMPLE = re.compile(r"^[ \t]*>>> .*(?:\n[ \t]*(?!>>> )\S.*)*", re.MULTILINE)
 _SWITCHED_OFF = re.compile(
     r"#\[ignore|\bt\.Skip|\b(?:it|test|describe)\.(?:skip|todo)\b|\bx(?:it|describe)\(|@(?:unittest|pytest\.mark)\.skip"
 )
@@ -228,6 +229,9 @@ def weakened(change: FileChange) -> str:
             gone = _asserted(old) - _asserted(new)
             if gone:
                 return f"it deletes or changes the assertion `{_short(next(iter(gone)))}`"
+    if not change.path.endswith(".py"):
+        for line in _examples(before) - _examples(after):
+            return f"it deletes or changes the example `{_short(line)}`"
     old_lines, new_lines = _counted(before), _counted(after)
     for line in old_lines - new_lines:
         if _ASSERTS.search(line) and (not change.path.endswith(".py") or line.lstrip().startswith(">>> ")):
@@ -256,6 +260,12 @@ def _asserted(tree: ast.Module) -> Counter[str]:
         ):
             found[ast.unparse(node)] += 1
     return found
+
+
+def _examples(content: bytes) -> Counter[str]:
+    """The examples of a doctest in a text, each with what it must print."""
+    text = content.decode("utf-8", "replace")
+    return Counter("\n".join(line.strip() for line in each.splitlines()) for each in _EXAMPLE.findall(text))
 
 
 def _counted(content: bytes) -> Counter[str]:

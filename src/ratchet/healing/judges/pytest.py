@@ -16,11 +16,13 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import cast
 
-from ratchet.healing.episode import RunnerCounts, Task, Verdict
+from ratchet.healing.episode import Reads, RunnerCounts, Task, Verdict
 from ratchet.healing.job import Purse
 from ratchet.healing.judges.protection import is_test
 from ratchet.healing.judges.reaching import reaches
+from ratchet.healing.judges.readers import untouched
 from ratchet.healing.judges.verdicts import failed, text_of
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, FileChange, Limits, Ran, View
@@ -122,6 +124,7 @@ class _Told:
     errors: tuple[str, ...]
     strangers: tuple[str, ...]
     finished: bool
+    reads: Reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,10 @@ def _told(said: dict[str, object] | None) -> _Told | None:
     assert isinstance(ids, list)
     assert isinstance(errors, list)
     assert isinstance(strangers, list)
-    return _Told(tuple(ids), outcomes, tuple(errors), tuple(strangers), bool(said["finished"]))
+    reads = Reads(
+        *(frozenset(map(str, cast("list[str]", said[name]))) for name in ("read_by_program", "read_by_tests"))
+    )
+    return _Told(tuple(ids), outcomes, tuple(errors), tuple(strangers), bool(said["finished"]), reads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +272,8 @@ class _Judged:
             isolation=self.ran.isolation,
             duration_s=self.ran.wall_s,
         )
+        told = self.graded.together if self.graded is not None else None
+        verdict = replace(verdict, reads=told.reads if told is not None else None)
         return verdict if self.ran.killed else replace(verdict, reason=reason)
 
 
@@ -289,15 +297,9 @@ def _kept(arguments: Iterable[str]) -> list[str]:
     return kept
 
 
-def _untouched(view: View) -> Path:
-    """The folder that holds the project as it was copied: where a layer below is never changed, that; else the view's
-    own, which no sandbox has seen yet."""
-    return view.layers[0] if view.layers else view.folder
-
-
 def _trusted(view: View) -> dict[str, Path]:
     """Tests, what they read, and settings of the harness: path -> the untouched file. No attempt may change them."""
-    root = _untouched(view)
+    root = untouched(view)
     found: dict[str, Path] = {}
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in ("node_modules", ".git", "__pycache__")]

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 
 def main() -> int:
@@ -63,6 +64,7 @@ def _is_installed(name: str) -> bool:
         return False
 
 
+_MOST_READS = 2_000
 _PATH = type(Path())  # the class that a path of this system has
 
 
@@ -115,6 +117,7 @@ def _in_child(spec: dict, root: str, here: str, *, together: bool, only: list[st
 
 def _collected(reading: int) -> dict:
     told: dict = {"ids": [], "outcomes": {}, "errors": [], "unplain": [], "strangers": [], "finished": False}
+    told |= {"read_by_program": [], "read_by_tests": []}
     with os.fdopen(reading, errors="replace") as lines:
         for line in lines:
             try:
@@ -128,7 +131,7 @@ def _collected(reading: int) -> dict:
                 told["finished"] = True
             elif what == "ids":
                 told["ids"] = value
-            elif what in ("errors", "unplain", "strangers"):
+            elif what in ("errors", "unplain", "strangers", "read_by_program", "read_by_tests"):
                 told[what].append(value)
     return told
 
@@ -154,12 +157,48 @@ def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only
         trusted = frozenset(spec["trusted"])
         candidate = apart.Candidate([*sys.path[:-1]])
         sys.meta_path.insert(0, apart.Finder(candidate, root, lambda path: path in trusted))
+    if together:
+        _tell_reads(tell, root, frozenset(spec["trusted"]))
     plugin = Outcomes(pytest, tell, spec, root, only, None if candidate is None else candidate.unplain)
     try:
         return int(pytest.main(_arguments(spec, here, root, quiet=spec["together"] and not together), plugins=[plugin]))
     finally:
         if candidate is not None:
             candidate.close()
+
+
+def _tell_reads(tell: Callable[[str, object], None], root: str, trusted: frozenset[str]) -> None:
+    """Tell each file of the project that is opened, and whose code is the nearest on the stack: a test's or the
+    program's. What is opened by neither (the import of a module, pytest itself) is of no account."""
+    inside = root + os.sep
+    told: set[tuple[str, str]] = set()
+
+    def opened(event: str, arguments: tuple) -> None:
+        if event != "open" or not isinstance(arguments[0], (str, os.PathLike)) or len(told) >= _MOST_READS:
+            return
+        path = os.path.join(root, os.fspath(arguments[0]))
+        if not path.startswith(inside) or path.endswith((".py", ".pyc")):
+            return
+        by = _nearest(inside)
+        if not by:
+            return
+        said = ("read_by_tests" if by in trusted else "read_by_program", os.path.normpath(path)[len(inside) :])
+        if said not in told:
+            told.add(said)
+            tell(*said)
+
+    sys.addaudithook(opened)
+
+
+def _nearest(inside: str) -> str:
+    """The file of the project whose code is nearest on the stack; "" for none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        path = os.path.join(inside, frame.f_code.co_filename)
+        if path.startswith(inside):
+            return path[len(inside) :]
+        frame = frame.f_back
+    return ""
 
 
 def _arguments(spec: dict, here: str, root: str, *, quiet: bool) -> list[str]:
