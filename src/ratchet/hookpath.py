@@ -230,6 +230,10 @@ def failed_row(event: Row) -> Row:
     }
     error = toolcall.untagged(_text(event, "error"))
     kind = "cancelled" if event.get("is_interrupt") is True else toolcall.certain_kind(error)
+    if not kind and "ratchet" in f"{head} {tool}":
+        from ratchet.failures.ours import is_ours, own_words
+
+        error = own_words(error) if is_ours(tool, str(step["input"]), str(step["head"])) else error
     failure: Row = {
         "message": toolcall.message_text(error),
         "kind": kind,

@@ -23,6 +23,7 @@ LEAN = {
     "failures.diagnostics",
     "failures.excerpt",
     "failures.intent",
+    "failures.ours",
     "failures.kinds",
     "failures.kinds.kind",
     "failures.kinds.phrases_specific",

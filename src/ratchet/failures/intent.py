@@ -206,6 +206,9 @@ def _unwrapped(words: list[str]) -> list[str]:
             if behind < count and not (program == "command" and words[at + 1][:1] == "-"):
                 at = behind
                 continue
+        if program == "uv" and words[at + 1 : at + 3] == ["tool", "run"]:
+            at = _behind_options(words, at + 3, programs.VALUED["uv"])
+            continue
         if at + 2 < count:
             behind = _behind_options(words, at + 1, programs.VALUED.get(program, frozenset()))
             if behind + 1 < count and (program, words[behind]) in programs.RUNNERS:

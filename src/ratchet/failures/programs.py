@@ -38,7 +38,6 @@ WRAPPERS = {
     "bunx": frozenset(),
     "pnpx": frozenset(),
     "uvx": _names("--from --with -p --python"),
-    "pipx": frozenset(),
     "xargs": _names("-n -I -P -d -L"),
 }
 # `program word` that only runs the rest in an environment: the intent is the rest's.
@@ -155,7 +154,7 @@ VALUED = {
     "gh": _names("-R --repo"),
     "cargo": _names("--manifest-path --config -Z"),
     "go": _names("-C"),
-    "uv": _names("--directory --project -p --python --with --extra --group"),
+    "uv": _names("--directory --project -p --python --with --extra --group --from --spec"),
     "poetry": _names("-C --directory -P --project"),
     "mvn": _names("-f -pl -P -s -T"),
     "gradle": _names("-p -b -c --project-dir"),

@@ -70,7 +70,12 @@ def exit_code_of(text: str) -> int | None:
 
 
 def message_text(text: str) -> str:
-    """A failure's text, redacted; of a long one the lines that carry the error."""
+    """A failure's text, redacted, without advice of ours that stands in it; of a long one the lines that carry the
+    error."""
+    if "<ratchet-" in text:
+        from ratchet.failures.ours import without
+
+        text = without(text).strip()
     if len(text) > MESSAGE_CHARS:
         from ratchet.failures.excerpt import error_lines
 

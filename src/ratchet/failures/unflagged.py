@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ratchet.failures import programs
+from ratchet.failures import ours, programs
 from ratchet.failures.runner_reports import compiler_failed, tests_failed
 
 _ENDS = 15  # lines at the end of an output within which a bare "error:" is its outcome, not a line of a log
@@ -132,14 +132,17 @@ _PASSED = (
 )
 
 
-def says_failure(text: str, *, tool: str = "", head: str = "") -> bool:
+def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") -> bool:
     """Tell whether the result of a step that nobody flagged says that it failed.
 
-    `tool` is the tool's name and `head` the command head of a shell step (`failures.intent`), where known. Linear.
+    `tool` is the tool's name, `head` the command head of a shell step (`failures.intent`) and `given` its command,
+    where known. What Ratchet wrote itself, and what it shows of earlier failures, is none. Linear.
     """
-    said = text.strip()
+    said = ours.without(text).strip()
     if not said:
         return False
+    if ours.shows_ours(tool, given, head):
+        return ours.tells_failure(said)
     name = "".join(c for c in tool.lower() if c.isalnum())
     if name and name not in _SHELL_LIKE:
         if re.match(_OWN_ERROR, said):

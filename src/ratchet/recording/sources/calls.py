@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ratchet import ids
-from ratchet.failures import intent
+from ratchet.failures import intent, ours
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.unflagged import says_failure
 from ratchet.recording.sources import fields
@@ -81,7 +81,7 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
     duration_s = result.duration_s
     if duration_s is None and began is not None and result.at is not None:
         duration_s = max(0.0, result.at - began)
-    failure = failure_of(result, tool=tool, head=head)
+    failure = failure_of(result, tool=tool, head=head, given=fields.text(call.get("input")))
     return Outcome(
         id=ids.outcome_id(agent, session, key),
         agent=agent,
@@ -128,7 +128,7 @@ def model_failure(
     )
 
 
-def failure_of(result: Result, *, tool: str = "", head: str = "") -> Failure | None:
+def failure_of(result: Result, *, tool: str = "", head: str = "", given: str = "") -> Failure | None:
     """Find what went wrong, by the source's flag, by an exit code, or by what the text says; None when nothing did."""
     text = toolcall.untagged(result.text)
     kind = result.kind or toolcall.certain_kind(text)
@@ -138,8 +138,10 @@ def failure_of(result: Result, *, tool: str = "", head: str = "") -> Failure | N
     flagged = bool(failed)
     if not flagged and not kind and not result.says_failed and text is result.text:
         judged = toolcall.ends(text, toolcall.JUDGED_CHARS)
-        if not result.judged or not says_failure(judged, tool=tool, head=head):
+        if not result.judged or not says_failure(judged, tool=tool, head=head, given=given):
             return None
+    if ours.is_ours(tool, given, head) and not kind:
+        text = ours.own_words(text)
     return Failure(
         message=toolcall.message_text(text),
         kind=kind,

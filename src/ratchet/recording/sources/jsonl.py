@@ -143,8 +143,8 @@ def _step(record: Row) -> Step | None:
 def _failure(record: Row, found: spellings.RecordVerdict, step: Step | None) -> Failure | None:
     if found.ok:
         said = spellings.said_text(record)
-        tool, head = (step.tool, step.head) if step else ("", "")
-        if not said or not says_failure(toolcall.ends(said, toolcall.JUDGED_CHARS), tool=tool, head=head):
+        tool, head, given = (step.tool, step.head, step.input) if step else ("", "", "")
+        if not said or not says_failure(toolcall.ends(said, toolcall.JUDGED_CHARS), tool=tool, head=head, given=given):
             return None
     text = spellings.failure_text(record) or found.word or "failed without a word why"
     return Failure(

@@ -223,7 +223,7 @@ def _failure(span: _Span, step: Step | None) -> Failure | None:
     if not _fails(span):
         said = fields.text(fields.first(attributes, _TOOL_OUTPUT))
         judged = toolcall.ends(said, toolcall.JUDGED_CHARS)
-        if not step or not said or not says_failure(judged, tool=step.tool, head=step.head):
+        if not step or not said or not says_failure(judged, tool=step.tool, head=step.head, given=step.input):
             return None
         return Failure(message=toolcall.message_text(said), flagged=False)
     event = next(iter(_error_events(span)), {})

@@ -179,7 +179,7 @@ def _tool_result(record: _Record, agent: str) -> Outcome:
     failure: Failure | None = None
     if denied or ok is False:
         failure = _failure(record, said, kind="user_denied" if denied else toolcall.certain_kind(said))
-    elif said and ok is None and says_failure(said, tool=tool, head=step.head):
+    elif said and ok is None and says_failure(said, tool=tool, head=step.head, given=step.input):
         failure = Failure(message=toolcall.message_text(said), flagged=False)
     return _call(record, agent, tool, failure, step=step)
 

@@ -1,0 +1,70 @@
+"""Recognises what Ratchet wrote itself, and steps that only show what it knows. Lean: hook processes import it.
+
+A list of failures is no failure. Ours is a tool of our MCP server, a command line of ours in any spelling, and any text
+between our tags (`lessons.fence`), which carry a hash of what is between them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ratchet.failures.intent import commands, head_of, is_shell
+from ratchet.failures.programs import NOISE
+
+NAME = "ratchet"
+_TOOL = re.compile(r"(?:mcp[_.:-]{1,2})?ratchet(?:[_.:/-]{1,2}|$)", re.IGNORECASE)
+_BLOCK = re.compile(r"<(ratchet-(?:lessons|data)-[0-9a-f]{16})>.*?(?:</\1>|\Z)", re.DOTALL)
+_PROGRAM = re.compile(
+    r"ratchet(?:[-_]ai)?(?:$|[ @=\[.])"
+)  # the command, or the distribution as `uvx` and `pipx` name it
+# How our command line tells of a failure, and what a shell or an interpreter says where it is not there.
+_TOLD = re.compile(
+    r"^(?:ratchet: |Usage: (?:python -m )?ratchet\b|Error: No such (?:option|command)"
+    r"|Traceback \(most recent call last\))"
+    r"|^\S{0,200}(?:sh: |zsh: |python[\d.]{0,8}: ).{0,200}\b(?:command not found|not found|No module named ratchet)\b"
+)
+_EXIT_LINE = re.compile(r"\A(?:Error: )?Exit code \d{1,3}\b[^\n]{0,80}")
+
+
+def is_ours(tool: str, given: str = "", head: str = "") -> bool:
+    """Whether a step only ran us: a tool of ours, or a command line in which nothing else acts. `given` is a shell's
+    command, `head` its intent where the command is not known."""
+    return _share(tool, given, head) == 2
+
+
+def shows_ours(tool: str, given: str = "", head: str = "") -> bool:
+    """Whether a step ran us at all, so that what it printed may be ours."""
+    return _share(tool, given, head) > 0
+
+
+def without(text: str) -> str:
+    """The text without what stands between our tags, cut off or whole."""
+    return _BLOCK.sub("", text) if "<ratchet-" in text else text
+
+
+def tells_failure(said: str) -> bool:
+    """Whether the result of a step of ours says that our own command failed."""
+    return any(_TOLD.match(line) for line in said.strip().split("\n", 3)[:3])
+
+
+def own_words(text: str) -> str:
+    """Of the result of a failed step that only ran us: its exit code and our error, without the failures it shows."""
+    lines = text.split("\n")
+    at = next((n for n, line in enumerate(lines) if _TOLD.match(line)), len(lines))
+    ended = _EXIT_LINE.match(text)
+    kept = ([ended[0]] if ended and at else []) + lines[at : at + 20]
+    return "\n".join(kept) or f"{NAME} ended with a failure"
+
+
+def _share(tool: str, given: str, head: str) -> int:
+    """0: none of it is ours, 1: some, 2: all that acts."""
+    if not is_shell(tool) and tool:
+        return 2 if _TOOL.match(tool) else 0
+    if NAME not in given and NAME not in head:
+        return 0
+    found = [words for words, _ in commands(given)] if given else []
+    acting = [words for words in found if words[0].rpartition("/")[2] not in NOISE]
+    ours = [words for words in acting if _PROGRAM.match(head_of(words)[0])]
+    if not found:
+        return 2 if _PROGRAM.match(head) else 0
+    return 0 if not ours else 2 if len(ours) == len(acting) and not any("--" in words for words in ours) else 1
