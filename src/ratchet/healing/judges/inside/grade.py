@@ -155,7 +155,7 @@ def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only
         import apart
 
         trusted = frozenset(spec["trusted"])
-        candidate = apart.Candidate([*sys.path[:-1]])
+        candidate = apart.CandidateProcess([*sys.path[:-1]])
         sys.meta_path.insert(0, apart.Finder(candidate, root, lambda path: path in trusted))
     if together:
         _tell_reads(tell, root, frozenset(spec["trusted"]))
