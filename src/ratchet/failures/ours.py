@@ -27,13 +27,13 @@ _EXIT_LINE = re.compile(r"\A(?:Error: )?Exit code \d{1,3}\b[^\n]{0,80}")
 
 
 def is_ours(tool: str, given: str = "", head: str = "") -> bool:
-    """Whether a step only ran us: a tool of ours, or a command line in which nothing else acts. `given` is a shell's
-    command, `head` its intent where the command is not known."""
+    """Tell whether a step only ran us: a tool of ours, or a command line in which nothing else acts. `given` is a
+    shell's command, `head` its intent where the command is not known."""
     return _share(tool, given, head) == 2
 
 
 def shows_ours(tool: str, given: str = "", head: str = "") -> bool:
-    """Whether a step ran us at all, so that what it printed may be ours."""
+    """Tell whether a step ran us at all, so that what it printed may be ours."""
     return _share(tool, given, head) > 0
 
 
@@ -43,7 +43,7 @@ def without(text: str) -> str:
 
 
 def tells_failure(said: str) -> bool:
-    """Whether the result of a step of ours says that our own command failed."""
+    """Tell whether the result of a step of ours says that our own command failed."""
     return any(_TOLD.match(line) for line in said.strip().split("\n", 3)[:3])
 
 

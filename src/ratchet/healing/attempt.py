@@ -116,7 +116,7 @@ class Checks:
 
     @cached_property
     def _readers(self) -> Readers:
-        """Who reads what in the untouched project."""
+        """The readers in the untouched project."""
         copy = self._base.fork(self._beginning)
         try:
             return readers_of(texts_in(untouched(copy.view())), self._task)

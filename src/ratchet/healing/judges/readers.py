@@ -48,7 +48,7 @@ class Readers:
     judging: Mapping[str, str]
     program: Mapping[str, str]
     asked: str
-    """What the task says, and the documents that it names."""
+    """The task's instruction, and the documents that it names."""
 
     def objection(self, changes: Sequence[FileChange], reads: Reads | None) -> str:
         """Why a change of data is refused, "" where none is."""
@@ -78,8 +78,8 @@ class Readers:
         return ""
 
     def _is_read_by_program(self, path: str) -> bool:
-        """Whether the program names the file, or the folder whose files it goes through; and each folder on the way,
-        from the project's or from its own."""
+        """Tell whether the program names the file, or the folder whose files it goes through; and each folder on the
+        way, from the project's or from its own."""
         pure = PurePosixPath(path)
         for each in self.program:
             here = PurePosixPath(each).parts[:-1]
@@ -93,7 +93,7 @@ class Readers:
 
 
 def readers_of(files: Mapping[str, bytes], task: Task) -> Readers:
-    """Who there is to read, in the untouched files of a project."""
+    """Sort the untouched files of a project into what judges and what is judged."""
     texts = {path: content.decode("utf-8", "replace") for path, content in files.items() if len(content) <= MOST_BYTES}
     code = {path for path in texts if _CODE.fullmatch(PurePosixPath(path).name)}
     words = graders(task.check) | graders(task.held_check)
@@ -112,7 +112,7 @@ def readers_of(files: Mapping[str, bytes], task: Task) -> Readers:
 
 
 def _judges(path: str, texts: Mapping[str, str], code: Iterable[str]) -> bool:
-    """Whether a file that the check runs looks at others: a script of a shell, or one that imports or starts them."""
+    """Tell whether a file that the check runs looks at others: a shell script, or one that imports or starts them."""
     text, name = texts[path], PurePosixPath(path)
     if name.suffix != ".py":
         return True
@@ -141,7 +141,7 @@ def _scripts_of(text: str, texts: Mapping[str, str]) -> set[str]:
 
 
 def names(text: str, path: str) -> bool:
-    """Whether a text names a file: by its path, its name, or a folder that it lies in (`files/`)."""
+    """Tell whether a text names a file: by its path, its name, or a folder that it lies in (`files/`)."""
     pure = PurePosixPath(path)
     folders = "|".join(re.escape(str(each)) for each in pure.parents if str(each) != ".")
     inside = rf"(?<![\w.-])(?:{folders})/|[\"'`](?:{folders})[\"'`]"
@@ -149,7 +149,7 @@ def names(text: str, path: str) -> bool:
 
 
 def _reads(judge: str, text: str, path: str) -> bool:
-    """Whether a text of what judges names a file or makes its name. A name without an ending is a word like any other:
+    """Tell whether a judging text names a file or makes its name. A name without an ending is a word like any other:
     only a shell's word is the file, and elsewhere what is quoted."""
     name = PurePosixPath(path).name
     if "." in name:
@@ -160,13 +160,13 @@ def _reads(judge: str, text: str, path: str) -> bool:
 
 
 def _computes(text: str, path: str) -> bool:
-    """Whether a text makes names of this ending: `f"{name}.out"`, `glob("*.json")`, `with_suffix(".csv")`."""
+    """Tell whether a text makes names of this ending: `f"{name}.out"`, `glob("*.json")`, `with_suffix(".csv")`."""
     suffix = PurePosixPath(path).suffix
     return bool(suffix) and re.search(rf"[}}*\"'(]{re.escape(suffix)}[\"'`)]", text) is not None
 
 
 def _runs(name: str, check: Sequence[str]) -> bool:
-    """Whether a file says what a command of the check does: a Makefile for `make`."""
+    """Tell whether a file says what a command of the check does: a Makefile for `make`."""
     words = {each for word in check for each in re.findall(r"[\w.]+", word)}
     return not words.isdisjoint(_RUN_BY.get(name, "").split())
 
@@ -180,7 +180,7 @@ def _quotes(text: str, name: str) -> bool:
 
 
 def is_code(path: str) -> bool:
-    """Whether a file is of a program, by its ending; all else is data."""
+    """Tell whether a file is of a program, by its ending; all else is data."""
     return _CODE.fullmatch(PurePosixPath(path).name) is not None
 
 
