@@ -200,17 +200,17 @@ class Runtime(Foundation):
         self.drain()
         return relocate(self.config, self.store, place, progress)
 
-    def _mine(self, progress: Progress) -> Counter[LessonState]:
+    def _mine(self, progress: Progress) -> tuple[Counter[LessonState], list[str]]:
         from collections import Counter
 
         if not self.store.find("sessions", {"pending": True}, limit=1).rows:
-            return Counter()
+            return Counter(), []
         from ratchet.lessons.learning import mine_pending
 
-        changed = mine_pending(self.store, progress)
+        changed, circles = mine_pending(self.store, progress)
         if changed:
             self.publish()
-        return changed
+        return changed, circles
 
     def publish(self) -> float:
         """Tell the hooks about the lessons; return the share that new sessions withhold."""
@@ -262,7 +262,8 @@ class Runtime(Foundation):
         found = find(wanted, plugins)
         self.drain()
         tally = learn_files(self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress)
-        learned = tally.learned(files=len(found.files), lessons=self._mine(progress))
+        lessons, circles = self._mine(progress)
+        learned = tally.learned(files=len(found.files), lessons=lessons, loops=circles)
         return replace(learned, quarantined=(*learned.quarantined, *found.quarantined))
 
     def poll_folder(self, folder: Path) -> Polled:

@@ -25,6 +25,10 @@ def learned(found: Learned, best: Sequence[Lesson] = (), *, following: bool = Tr
         show.row(out, line, "  ")
     if found.patterns or any(found.lessons.values()):
         show.row(out, _gained(found))
+    for loop in found.loops[:5]:
+        show.row(out, show.plain(loop, 240), Text("  loop ", "yellow"))
+    if len(found.loops) > 5:
+        show.row(out, f"and {len(found.loops) - 5} more loops (ratchet learn --json lists all)", "  ")
     _skipped(out, found)
     if best:
         out.print(Text("\nWhat fixed what failed, the surest first", "bold"))

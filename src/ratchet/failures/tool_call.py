@@ -20,6 +20,7 @@ CHANGE_CHARS = 4000
 MESSAGE_CHARS = 4000
 # A longer result is judged by its two ends: real ones reach 20 MB, and an error stands at an end of them.
 JUDGED_CHARS = 200_000
+PICTURE = "picture"
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _OLD_KEYS = ("old_string", "old_str", "oldText", "old_source")
 _NEW_KEYS = ("new_string", "new_str", "newText", "new_source", "file_text")
@@ -178,10 +179,13 @@ def ends(text: str, limit_chars: int) -> str:
 
 def result_mark(text: str) -> str:
     """A mark of what a call brought, the same for two results that differ only in durations, times and blanks: tells
-    a call that is repeated for nothing from one whose answer changes."""
+    a call that is repeated for nothing from one whose answer changes. `PICTURE` where it brought one, of which the text
+    says nothing."""
     import hashlib
     import re
 
+    if "image" in text and re.search(r"^\[(?:input_)?image(?:_url)?\]$", text, re.MULTILINE):
+        return PICTURE
     plain = re.sub(r"\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b", "", ends(text, JUDGED_CHARS))
     return hashlib.sha256(" ".join(plain.split()).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 

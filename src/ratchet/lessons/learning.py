@@ -22,7 +22,7 @@ from ratchet.failures.patterns.loops import loops
 from ratchet.lessons.mined import keep_evidence, recount
 from ratchet.ports import Progress, Source, Store
 from ratchet.recording.rows import row_of
-from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, whole_in
+from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, text_in, whole_in
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
@@ -34,7 +34,7 @@ BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough
 class Learned:
     """Report of one run of `learn`. `failures` are the agents' own; `unflagged` of them were called a success by their
     source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing; `unread`
-    counts files that could not be read at all."""
+    counts files that could not be read at all. `loops` says which calls went round in circles, and in which session."""
 
     files: int
     unread: int
@@ -48,6 +48,7 @@ class Learned:
     notes: tuple[Quarantined, ...]
     patterns: int
     lessons: Mapping[LessonState, int]
+    loops: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class Tally:
                     self.unflagged += failure.get("flagged") is False
         self.patterns |= found.patterns
 
-    def learned(self, *, files: int, lessons: Mapping[LessonState, int]) -> Learned:
+    def learned(self, *, files: int, lessons: Mapping[LessonState, int], loops: Sequence[str]) -> Learned:
         return Learned(
             files=files,
             sessions=len(self.sessions),
@@ -89,6 +90,7 @@ class Tally:
             notes=tuple(self.notes),
             patterns=len(self.patterns),
             lessons={state: lessons.get(state, 0) for state in STATES},
+            loops=tuple(loops),
         )
 
 
@@ -213,19 +215,24 @@ def _quarantine(store: Store, tally: Tally, bad: Iterable[Quarantined], source: 
     tally.quarantined.extend(pieces)
 
 
-def mine_pending(store: Store, progress: Progress) -> Counter[LessonState]:
-    """Search grown sessions for loops and for what fixed what failed; return the lessons that changed, by state.
+def mine_pending(store: Store, progress: Progress) -> tuple[Counter[LessonState], list[str]]:
+    """Search grown sessions for loops and for what fixed what failed; return the lessons that changed, by state, and
+    the new loops in words.
 
     Sessions stay pending until the lessons that they touch are counted anew: a crash between repeats work.
     """
     waiting = store.find("sessions", {"pending": True}, order=("at",)).rows
     touched: set[str] = set()
+    circles: list[str] = []
     for done, held in enumerate(waiting):
         session = str(held["session"])
         progress(done, len(waiting), "mining " + session)
         with store.transaction():
             rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
-            ingest(store, loops(rows))
+            circles += [
+                f"{text_in(loop.get('failure'), 'message')} (session {session})"
+                for loop in ingest(store, loops(rows)).new
+            ]
             touched |= keep_evidence(store, session, rows)[1]
     with store.transaction():
         changed = recount(store, touched)
@@ -234,4 +241,4 @@ def mine_pending(store: Store, progress: Progress) -> Counter[LessonState]:
             store.swap(
                 "sessions", str(held["session"]), whole_in(held, "revision"), {"pending": False, "at": held["at"]}
             )
-    return Counter(changed.values())
+    return Counter(changed.values()), circles

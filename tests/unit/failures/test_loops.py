@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from ratchet.failures.patterns.ingest import DERIVED, ingest
 from ratchet.failures.patterns.loops import PAUSE_S, SAME_RESULT, TRANSIENT, UNSURE, loops
 from ratchet.failures.patterns.patterns import patterns
 from ratchet.failures.tool_call import result_mark
-from ratchet.records import Json, Row
+from ratchet.recording.rows import row_of
+from ratchet.recording.sources import source_for
+from ratchet.records import Json, Outcome, Row
 from ratchet.testing.stores import open_store
 
 Steps = list[Row]
@@ -242,4 +245,112 @@ def test_a_loop_is_stored_once_as_a_pattern_and_leaves_health_alone(session: Ses
     (found,) = patterns(store, now=1000.0)
     assert (found.kind, found.count, found.wasted_s) == ("loop_detected", 1, 4.0)
     assert health(store).score == 1.0
+    store.close()
+
+
+def test_successful_edits_are_no_loop_however_alike(session: Session) -> None:
+    for number in range(6):
+        asked = json.dumps(
+            {"file_path": "/srv/app.json", "old_string": "x" * 90 + str(number), "new_string": "y " * 60}
+        )
+        session.call("Edit", asked, "updated", head="edit", target="/srv/app.json", change="- x\n+ y")
+        session.bash("echo done >> log.txt", "")
+        session.bash("git add -A", "")
+    assert session.found == []
+
+
+def test_the_same_failing_edit_is_a_loop_though_its_long_text_is_worded_anew(session: Session) -> None:
+    for word in ("a", "b", "c", "d"):
+        asked = json.dumps({"file_path": "/srv/app.json", "old_string": f"{word} " + "some words of a text " * 8})
+        session.call("Edit", asked, error="String to replace not found", head="edit", target="/srv/app.json")
+    assert session.found == [("Edit", UNSURE)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "values"),
+    [
+        ("Grep", "pattern", ("useAuth", "AuthProvider", "loginUser", "SessionToken", "logout")),
+        ("Read", "offset", (1, 200, 400, 600, 800)),
+        ("WebSearch", "query", ("redis ttl 2022", "redis ttl 2023", "redis ttl 2024", "redis ttl 2025", "redis ttl")),
+        ("Grep", "-i", (True, False, "yes", None, 1)),
+    ],
+)
+def test_another_value_of_a_short_field_is_another_question(
+    session: Session, tool: str, field: str, values: tuple[Json, ...]
+) -> None:
+    around = {"path": "/home/dev/shop/src/components/pages", "output_mode": "content", "note": "words " * 40}
+    for value in values:
+        session.call(tool, json.dumps({**around, field: value}), "No matches found", head="search", target="/home")
+    assert session.found == []
+
+
+def test_a_listing_and_its_longer_form_are_one_loop(session: Session) -> None:
+    for _ in range(5):
+        session.bash("ls /srv/custom/", "custom.css")
+        session.bash("ls -la /srv/custom/", "custom.css")
+    assert session.found == [("Bash", 10)]
+
+
+def test_a_listing_and_its_longer_form_are_one_loop_also_where_each_brings_its_own(session: Session) -> None:
+    for _ in range(5):
+        session.bash("ls /srv/custom/", "custom.css")
+        session.bash("ls -la /srv/custom/", "-rw-r--r-- custom.css")
+    assert session.found == [("Bash", 10)]
+
+
+@pytest.mark.parametrize("asked", ["", "{}", '{"key":"[redacted:token]"}', "x [... 90 characters left out ...] y"])
+def test_what_is_not_known_is_not_the_same(session: Session, asked: str) -> None:
+    for _ in range(8):
+        session.call("Lookup", asked, "nothing")
+    assert session.found == []
+
+
+def test_pictures_are_never_the_same(session: Session) -> None:
+    for _ in range(8):
+        session.call("mcp__browser__screenshot", '{"fullPage":true}', "Took it\n[image]")
+    assert session.found == []
+
+
+def test_a_persons_word_is_a_boundary(session: Session) -> None:
+    for turn in range(6):
+        session.bash("pytest -q tests")
+        session.rows[-1]["context"] = {"result": result_mark("same"), "turn": turn}
+    assert session.found == []
+
+
+@pytest.mark.parametrize(
+    "command", ["sleep 30 && gh run view 7", "gh run view 7 --watch", "sleep 5; curl -s localhost"]
+)
+def test_polling_that_waits_is_no_loop(session: Session, command: str) -> None:
+    for _ in range(8):
+        session.bash(command, "pending")
+    assert session.found == []
+
+
+def test_a_wait_in_between_lets_the_world_move(session: Session) -> None:
+    for _ in range(8):
+        session.bash("gh run view 7", "pending")
+        session.call("mcp__browser__wait_for", '{"time":2}', "Waited for 2")
+    assert session.found == []
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("false_loop_f_edits", 0),
+        ("false_loop_j_patch", 0),
+        ("false_loop_four_different_greps", 0),
+        ("false_loop_screenshots", 0),
+        ("missed_near_equal_loop_ls", 1),
+    ],
+)
+def test_loops_of_recorded_sessions(tmp_path: Path, name: str, found: int) -> None:
+    case = Path(__file__).parents[4] / "shared/cases/histories" / f"{name}.jsonl"
+    if not case.exists():
+        pytest.skip(f"no {case}: clone the shared data beside this repository")
+    store = open_store(tmp_path)
+    source = source_for(str(case))
+    read = [item for each in source.read(str(case), 0, {}) for item in each.items if isinstance(item, Outcome)]
+    ingest(store, [row_of(item) for item in read])
+    assert len(loops(store.find("outcomes", {}, order=("started_at",)).rows)) == found
     store.close()

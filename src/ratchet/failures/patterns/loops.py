@@ -1,9 +1,12 @@
 """Finds an agent that goes round in circles: the same call again and again, with nothing new in between. Pure.
 
 A loop is found also where each call succeeded. What tells it from honest work:
-- something was changed in between (an edit, any step not known to only look): the call may now answer otherwise;
-- its result differs from the last time (polling): the world moved by itself;
-- the call waits on purpose, or keeps the agent's own notes.
+- something was changed in between (an edit, any step not known to only look): the call may now answer otherwise, and a
+  success that itself changes something is no repetition of the one before;
+- its result differs from the last time (polling), or a wait stood in between: the world moved by itself;
+- a person said something in between;
+- the call waits on purpose, or keeps the agent's own notes;
+- nobody knows what was asked or brought (no input, a redacted or cut one, a picture): two unknowns are not the same.
 """
 
 from __future__ import annotations
@@ -20,9 +23,9 @@ from ratchet.failures.kinds.kind import is_transient
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.failures.programs import NOISE, SHELL_TOOLS
-from ratchet.failures.tool_call import result_mark
+from ratchet.failures.tool_call import PICTURE, result_mark
 from ratchet.ids import outcome_id
-from ratchet.records import Row, text_in
+from ratchet.records import Json, Row, text_in
 
 SAME_RESULT = 3
 """Calls that make a loop when each is known to have brought the same as the one before."""
@@ -34,8 +37,13 @@ TRANSIENT = 6
 """... when each failed in a way that may pass by itself: some retries are right, hammering is not."""
 
 NEARLY = 0.8
-"""Share of equal words (Jaccard, of multisets) from which two inputs are nearly the same; this takes the same result
-too, since reading the next part of a file is nearly the same call."""
+"""Share of equal words (Jaccard, of multisets) from which two long texts are nearly the same; this takes the same
+result too, since reading the next part of a file is nearly the same call, and a call that only looks or that failed,
+since the same edit at ten places is ten edits."""
+
+LONG_CHARS = 100
+"""From here a field is a text that may be worded anew. Another value of a shorter one (a name, a pattern, a number) is
+another question, however alike the rest."""
 
 PAUSE_S = 1800.0
 """After so long a pause a call is asked anew (by a person, or since something ran meanwhile)."""
@@ -56,10 +64,14 @@ _EDITS = _names("edit write multiedit notebookedit applypatch strreplace create 
 _NOTES = _names("todowrite todoread updateplan enterplanmode exitplanmode think taskcreate taskupdate taskget tasklist")
 _WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor sleep writestdin")
 # What only trims or merges a command's output, and what a call says to people, makes no other call.
-_TRIMS = re.compile(r"\s*(?:2>&1|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
+_REDIRECTS = re.compile(r"(?<![-=<])>")  # no arrow of a program's text
+_TRIMS = re.compile(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
 _REMARKS = ("description", "timeout", "explanation", "justification")
 _WORDS = re.compile(r"[A-Za-z0-9_.\-/]+|[^\sA-Za-z0-9_.\-/]")
-_INPUT_CHARS = 2000
+_ASIDE = re.compile(r"\bsleep\s+[\d.$]|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
+_UNKNOWN = re.compile(r"\[redacted[:\]]|\[\.\.\. \d+ characters left out")
+_NUMBER = re.compile(r"\d")
+SILENT = result_mark("")
 _OPEN_RUNS = 64  # different calls back to which a repetition is recognised: more is no circle but a long day
 _SHOWN_CHARS = 300
 
@@ -73,6 +85,7 @@ class _Call:
     input: str
     result: str
     transient: bool
+    varies: bool  # only looked, or failed: asking nearly the same once more is the same question
 
 
 @dataclass(slots=True)
@@ -100,43 +113,87 @@ def loops(rows: Iterable[Row]) -> list[Row]:
     for row in sorted(rows, key=_when):
         if isinstance(row.get("step"), dict):
             threads.setdefault(text_in(row, "thread"), []).append(row)
-    return [_derived(run) for thread in threads.values() for run in _runs(thread) if run.is_loop]
+    return [_derived(run) for thread in threads.values() for run in _whole(r for r in _runs(thread) if r.is_loop)]
+
+
+def _whole(found: Iterable[_Repeat]) -> list[_Repeat]:
+    """The loops, those that ask one question in turns (`ls` and `ls -la` of one folder) put together."""
+    whole: list[_Repeat] = []
+    for run in sorted(found, key=lambda run: _when(run.rows[0])):
+        same = next((other for other in whole if _overlap(other, run) and _asks_same(other.call, run.call)), None)
+        if same is None:
+            whole.append(run)
+        else:
+            same.rows = sorted([*same.rows, *run.rows], key=_when)
+    return whole
+
+
+def _overlap(one: _Repeat, later: _Repeat) -> bool:
+    return _when(later.rows[0]) < _when(one.rows[-1])
 
 
 def _runs(rows: Sequence[Row]) -> Iterator[_Repeat]:
-    """All runs of one thread, ended by a change, another result, a long pause, or the end."""
+    """All runs of one thread, ended by a change, a wait, a person's word, another result, a long pause, or the end."""
     open_runs: list[_Repeat] = []
     seen: set[_Call] = set()  # since the last edit: what brought the same before is no news, but part of a round
+    turn: Json = None
     for row in rows:
+        context = row.get("context")
+        said = context.get("turn") if isinstance(context, dict) else None
+        if said != turn:
+            turn = said
+            yield from open_runs
+            open_runs = []
+            seen.clear()
         if _kind(row) in EXCUSED:
             continue  # was not carried out
         tool = _plain(text_in(row["step"], "tool"))
-        if tool in _NOTES or tool in _WAITS or text_in(row["step"], "head") in _WAITS:
+        if tool in _NOTES or tool in _WAITS:
+            continue
+        if _waits(row, tool):
+            yield from open_runs
+            open_runs = []
             continue
         call = _call(row, tool)
-        run = next((run for run in open_runs if _is_same(run.call, call)), None)
-        again = run is not None and _goes_on(run, call, row)
-        if run is not None and not again:
-            open_runs.remove(run)
-            yield run
-        if run is None or not again:
-            run = _Repeat(call)
-            open_runs.append(run)
-            if len(open_runs) > _OPEN_RUNS:
-                yield open_runs.pop(0)
-        run.rows.append(row)
-        run.inputs.add(call.input)
-        if row.get("ok") and _changes(row, tool, again=again or call in seen):
+        ends = bool(row.get("ok")) and _has_changed(row, tool, call)
+        if not ends and _is_known(call):
+            run = next((run for run in open_runs if _is_same(run.call, call)), None)
+            again = run is not None and _goes_on(run, call, row)
+            if run is not None and not again:
+                open_runs.remove(run)
+                yield run
+            if run is None or not again:
+                run = _Repeat(call)
+                open_runs.append(run)
+                if len(open_runs) > _OPEN_RUNS:
+                    yield open_runs.pop(0)
+            run.rows.append(row)
+            run.inputs.add(call.input)
+        else:
+            run, again = None, False
+        if ends or (row.get("ok") and _may_change(row, tool, again=again or call in seen)):
             yield from (other for other in open_runs if other is not run)
-            open_runs = [run]
-            if _edits(row, tool):
+            open_runs = [run] if run is not None else []
+            if ends:
                 seen.clear()
         seen.add(call)
     yield from open_runs
 
 
+def _waits(row: Row, tool: str) -> bool:
+    """Tell whether a step lets time pass: then what is asked once more may have changed by itself."""
+    if tool not in SHELL_TOOLS:
+        return "wait" in tool or "sleep" in tool
+    return text_in(row["step"], "head") in _WAITS or _ASIDE.search(text_in(row["step"], "input")) is not None
+
+
 def _goes_on(run: _Repeat, call: _Call, row: Row) -> bool:
     return run.call.result == call.result and _when(row)[0] - _when(run.rows[-1])[0] <= PAUSE_S
+
+
+def _is_known(call: _Call) -> bool:
+    """Tell whether it is known what was asked, and that it did not bring a picture."""
+    return call.input not in ("", "{}", "[]") and call.result != PICTURE and not _UNKNOWN.search(call.input)
 
 
 def _is_same(one: _Call, other: _Call) -> bool:
@@ -144,13 +201,42 @@ def _is_same(one: _Call, other: _Call) -> bool:
         return False
     if one.input == other.input:
         return True
-    nearly = one.intent == other.intent and one.result and one.result == other.result
-    return bool(nearly) and _alike(one.input, other.input)
+    return bool(one.result) and one.result == other.result and _asks_same(one, other)
+
+
+def _asks_same(one: _Call, other: _Call) -> bool:
+    """Tell whether two calls put nearly the same question."""
+    if one.tool != other.tool or one.intent != other.intent or not (one.varies and other.varies):
+        return False
+    if one.tool in SHELL_TOOLS:
+        return _operands(one.input) == _operands(other.input) or _alike(one.input, other.input)
+    mine, theirs = _fields(one.input), _fields(other.input)
+    if not mine or mine.keys() != theirs.keys():
+        return False
+    return all(value == theirs[name] or _alike(value, theirs[name]) for name, value in mine.items())
+
+
+def _operands(command: str) -> list[str]:
+    """The words of a command that are no options: what it is asked about."""
+    return [word for word in command.split() if not word.startswith("-")]
+
+
+@lru_cache(maxsize=64)
+def _fields(asked: str) -> dict[str, str]:
+    try:
+        held = json.loads(asked)
+    except ValueError:
+        return {}
+    return {name: json.dumps(value) for name, value in held.items()} if isinstance(held, dict) else {}
 
 
 def _alike(one: str, other: str) -> bool:
+    """Tell whether two long texts differ in few words, none of them a number."""
+    if min(len(one), len(other)) < LONG_CHARS:
+        return False
     mine, theirs = _words(one), _words(other)
-    return (mine & theirs).total() >= NEARLY * (mine | theirs).total()
+    differ = (mine - theirs) + (theirs - mine)
+    return (mine & theirs).total() >= NEARLY * (mine | theirs).total() and not any(map(_NUMBER.search, differ))
 
 
 @lru_cache(maxsize=64)
@@ -158,31 +244,40 @@ def _words(text: str) -> Counter[str]:
     return Counter(_WORDS.findall(text))
 
 
-def _changes(row: Row, tool: str, *, again: bool) -> bool:
+def _has_changed(row: Row, tool: str, call: _Call) -> bool:
+    """Tell whether a successful step has changed something for sure: an edit, a command that writes a file, one that is
+    no look and says nothing (`mkdir`, `git add`)."""
+    if text_in(row["step"], "change") or tool in _EDITS or _plain(text_in(row["step"], "head")) in _EDITS:
+        return True
+    return tool in SHELL_TOOLS and (_writes(row) or (call.result == SILENT and not call.varies))
+
+
+def _may_change(row: Row, tool: str, *, again: bool) -> bool:
     """Tell whether a successful step may have made later calls answer otherwise. What is done again and brought nothing
-    new changes nothing, unless it is an edit."""
-    head, command = text_in(row["step"], "head"), text_in(row["step"], "input")
-    if _edits(row, tool):
-        return True
-    if again or tool in _LOOKS or _plain(head) in _LOOKS:
-        return False
-    if tool not in SHELL_TOOLS:
-        return True
+    new changes nothing."""
+    return not again and not _looks(row, tool)
+
+
+def _looks(row: Row, tool: str) -> bool:
+    head = text_in(row["step"], "head")
+    if tool in _LOOKS or _plain(head) in _LOOKS:
+        return tool not in SHELL_TOOLS or not _writes(row)
     program, _, verb = head.partition(" ")
     looks = program in NOISE or (program == "git" and verb in _GIT_LOOKS)
-    return not looks or ">" in _TRIMS.sub("", command) or (head == "sed" and " -i" in command)
+    return tool in SHELL_TOOLS and looks and not _writes(row)
 
 
-def _edits(row: Row, tool: str) -> bool:
-    return bool(text_in(row["step"], "change")) or tool in _EDITS or _plain(text_in(row["step"], "head")) in _EDITS
+def _writes(row: Row) -> bool:
+    head, command = text_in(row["step"], "head"), text_in(row["step"], "input")
+    quiet = _TRIMS.sub("", command)
+    return _REDIRECTS.search(quiet) is not None or (head == "sed" and " -i" in command)
 
 
 def _call(row: Row, tool: str) -> _Call:
-    asked = text_in(row["step"], "input")[:_INPUT_CHARS]
+    asked = text_in(row["step"], "input")
     asked = _TRIMS.sub("", asked) if tool in SHELL_TOOLS else _without_remarks(asked)
     failed = not row.get("ok")
-    context = row.get("context")
-    result = text_in(context, "result")
+    result = text_in(row.get("context"), "result")
     if failed and not result:
         result = result_mark(text_in(row.get("failure"), "message"))
     return _Call(
@@ -191,6 +286,7 @@ def _call(row: Row, tool: str) -> _Call:
         input=" ".join(asked.split()),
         result=result,
         transient=_kind(row) in KINDS and is_transient(_kind(row), text_in(row.get("failure"), "message")),
+        varies=failed or _looks(row, tool),
     )
 
 

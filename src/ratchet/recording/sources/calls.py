@@ -58,17 +58,22 @@ def opened(
     model: str = "",
     project: str = "",
     thread: str = "",
+    turn: int = 0,
 ) -> Row:
-    """A call that waits for its result."""
+    """A call that waits for its result. `turn` counts what a person said before it."""
     step = step_of(tool, tool_input)
     call: Row = {"tool": step.tool, "head": step.head, "target": step.target, "input": step.input}
     if step.change:
         call["change"] = step.change
     if at is not None:
         call["at"] = at
-    for name, value in (("model", model), ("project", project), ("thread", thread)):
-        if value:
-            call[name] = value
+    about: tuple[tuple[str, str | int], ...] = (
+        ("model", model),
+        ("project", project),
+        ("thread", thread),
+        ("turn", turn),
+    )
+    call.update((name, value) for name, value in about if value)
     return call
 
 
@@ -82,6 +87,9 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
     if duration_s is None and began is not None and result.at is not None:
         duration_s = max(0.0, result.at - began)
     failure = failure_of(result, tool=tool, head=head, given=fields.text(call.get("input")))
+    context: dict[str, Json] = {} if failure else {"result": toolcall.result_mark(result.text)}
+    if call.get("turn"):
+        context["turn"] = call["turn"]
     return Outcome(
         id=ids.outcome_id(agent, session, key),
         agent=agent,
@@ -103,7 +111,7 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
             input=fields.text(call.get("input")),
             change=fields.text(call.get("change")),
         ),
-        context={} if failure else {"result": toolcall.result_mark(result.text)},
+        context=context,
     )
 
 

@@ -18,7 +18,7 @@ from ratchet.failures import tool_call
 from ratchet.ports import Read
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
-from ratchet.recording.sources.reading import Item, moment, read_records, table, tally
+from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
 from ratchet.records import Json, Outcome, Quarantined, Row
 
 NAME = "claude-code"
@@ -136,11 +136,10 @@ class _History:
             return [Quarantined(path=self._path, line=line, reason=reason)]
         if record.get("type") == "assistant":
             return self._assistant(record, message, place)
-        return [
-            self._result(block, record, place)
-            for block in fields.rows(message.get("content"))
-            if block.get("type") == "tool_result"
-        ]
+        results = [block for block in fields.rows(message.get("content")) if block.get("type") == "tool_result"]
+        if not results and not place.thread and record.get("isMeta") is not True:
+            count(self._carry, "turn")  # a person's word
+        return [self._result(block, record, place) for block in results]
 
     def _assistant(self, record: Row, message: Row, place: _Place) -> list[Item]:
         if record.get("isApiErrorMessage") is True:
@@ -157,6 +156,7 @@ class _History:
                     model=model,
                     project=place.project,
                     thread=place.thread,
+                    turn=tally(self._carry, "turn"),
                 )
         return []
 

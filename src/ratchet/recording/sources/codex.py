@@ -19,7 +19,7 @@ from ratchet.ports import Read
 from ratchet.recording.sources import calls, codex_output, fields
 from ratchet.recording.sources.document import is_document, read_document
 from ratchet.recording.sources.lines import objects_in, peek
-from ratchet.recording.sources.reading import Item, moment, read_records, table, tally
+from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
 from ratchet.records import Json, Outcome, Row
 
 NAME = "codex"
@@ -163,7 +163,9 @@ class _Rollout:
             self._open(key, *_call_of(item), at)
         elif kind in _OUTPUTS and key and key not in table(self._carry, "aborted"):
             return [self._close(key, codex_output.result_of(item.get("output"), at=at))]
-        elif kind == "message" and not self._carry.get("project"):
+        elif kind == "message" and item.get("role") == "user":
+            count(self._carry, "turn")
+        if kind == "message" and not self._carry.get("project"):
             found = _CWD.search(fields.blocks_text(item.get("content"))[:20_000])
             if found:
                 self._carry["project"] = (found[1] or found[2]).strip()
@@ -177,6 +179,7 @@ class _Rollout:
             model=fields.text(self._carry.get("model")),
             project=fields.text(self._carry.get("project")),
             thread=fields.text(self._carry.get("thread")),
+            turn=tally(self._carry, "turn"),
         )
         table(self._carry, "open")[key] = call
         return call

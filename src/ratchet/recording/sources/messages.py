@@ -17,7 +17,7 @@ from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.document import is_document, read_document, whole_document
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.message_shapes import Closes, Opens, events_of
-from ratchet.recording.sources.reading import Item, moment, read_records, table, tally
+from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
 from ratchet.records import Json, Outcome, Row
 
 NAME = "messages"
@@ -146,7 +146,7 @@ class _Conversations:
 
     def _steps(self, records: list[Json], about: Row) -> list[Item] | None:
         """The steps of one conversation, of messages or of pairs of them (OpenHands' oldest way)."""
-        for name in ("open", "agent", "session", "model", "fenced", "used", "calls"):
+        for name in ("open", "agent", "session", "model", "fenced", "used", "calls", "turn"):
             self._carry.pop(name, None)
         self._carry.update(about)
         flat = [part for item in records for part in (item if isinstance(item, list) else [item])]
@@ -178,6 +178,8 @@ class _Conversations:
         self._spend(fields.row(fields.first(inner, ("usage", "tokens"))), fields.text(record.get("id")))
         at = moment(fields.instant(fields.first(record, ("timestamp", "created_at"))), self._path, self._carry)
         items: list[Item] = self._model_failure(record, inner, at)
+        if not events and "user" in (inner.get("role"), record.get("type"), record.get("source")):
+            count(self._carry, "turn")  # a person's word
         for event in events:
             if isinstance(event, Opens):
                 self._open(event, at)
@@ -222,6 +224,7 @@ class _Conversations:
             at=event.at if event.at is not None else at,
             model=fields.text(self._carry.get("model")),
             project=fields.text(self._carry.get("project")),
+            turn=tally(self._carry, "turn"),
         )
         call["key"] = f"{key}:{self._carry['calls']}" if len(key) < 12 else key  # short keys begin anew in each turn
         table(self._carry, "open")[key] = call

@@ -27,6 +27,7 @@ class LearnedShape(Shape):
     notes: list[QuarantinedShape] = said("Files that could be read and taught nothing, with why.")
     patterns: int = said("Patterns that are new.")
     lessons: dict[str, int] = said("New lessons by state.")
+    loops: list[str] = said("Calls that went round in circles, with their session.", foreign="words")
 
 
 class PolledShape(Shape):
