@@ -67,6 +67,9 @@ _ADVICE = (
 )
 
 
+# How to call a program, which many print below what was wrong with the call (and some above it).
+_USAGE = r"(?i)^[ \t]{0,4}usage(?: of \S{1,100})?(?::|$)"
+
 _forms: list[re.Pattern[str]] = []  # the expressions above, compiled once they are needed
 
 
@@ -100,6 +103,7 @@ def _error_lines(text: str, limit: int) -> str:
         lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
         while len(lines) > 1 and re.match(_HEADER, lines[0]):
             del lines[0]
+        lines = _above_usage(lines)
         telling = _without_advice(lines) if len(lines) <= TAIL else _carrying(lines, text)
         said = "\n".join([line[:LINE_LIMIT] for line in telling])
     summary = test_summary(text)
@@ -136,6 +140,13 @@ def _last_traceback(text: str, start: int, limit: int) -> str:
         return whole
     exception = "\n".join(kept[-said:])[:limit] if said else ""
     return f"{whole[: limit - len(exception) - 1]}\n{exception}" if len(exception) < limit else exception
+
+
+def _above_usage(lines: list[str]) -> list[str]:
+    """The lines above a program's usage, unless the error stands in or below it: options speak of errors, too."""
+    at = next((at for at, line in enumerate(lines) if re.match(_USAGE, line)), 0)
+    strong = _compiled()[0] if at else None
+    return lines[:at] if strong and not any(strong.search(line[:LINE_LIMIT]) for line in lines[at:]) else lines
 
 
 def _without_advice(lines: list[str]) -> list[str]:

@@ -36,6 +36,7 @@ _SHOWS_TWO = frozenset(
     )
     for verb in verbs.split()
 )
+_SPEAKS_ALWAYS = frozenset(("tar", "grep", "egrep", "fgrep", "rg", "ping", "time", "file", "host", "which", "type"))
 _FETCHES = frozenset(("curl", "wget", "http", "https", "xh", "httpie"))
 # Tools that hand over text which is not their own: a file, a page, a list, a subagent's report.
 _DISPLAYS = (
@@ -58,7 +59,8 @@ _DISPLAYS = (
 
 _BODY_KEYS = ('"error', '"isError"', '"success"', '"status', '"exit_code"')
 _OWN_ERROR = (
-    r"<tool_use_error>|Error:|Error \w{1,40}ing\b|API Error\b|(?:ENOENT|EISDIR|EACCES|EPERM|ENOTDIR): "
+    r"<tool_use_error>|Error:|Error \w{1,40}ing\b[^\n]{0,300}(?:: |['\"`/\\])|API Error\b"
+    r"|(?:ENOENT|EISDIR|EACCES|EPERM|ENOTDIR): "
     r"|InputValidationError"
     r"|MCP error -\d|McpError\b|File does not exist\.|String to replace not found"
     r"|Request failed with status code [45]\d\d"
@@ -67,6 +69,34 @@ _OWN_ERROR = (
     r"|File has not been read yet|File has been modified since|Invalid `?\w{1,40}`? parameter"
     r"|apply_patch verification failed"
     r"|The path .{1,300} does not exist|No replacement was performed|Traceback \(most recent call last\)"
+)
+# "Error handling: a guide" is about errors: what is done to them, not what failed while it was done.
+_ABOUT_ERRORS = r"Error (?:handling|logging|reporting|tracking|monitoring|tracing|messaging|catching|wrapping)\b"
+# A short sentence that says nothing but that something is missing, took too long or was refused.
+_PLAIN_ERROR = (
+    r"(?!(?:no|none|nothing|zero|pattern|match(?:es)?|results?|\d+)\b)(?:[\w'`\"./\\:-]{1,200} ){1,6}"
+    r"(?:(?:was |were |is |could )?not (?:be )?found|timed out|(?:does|did)(?: not|n't) exist"
+    r"|is (?:not available|unavailable)"
+    r"|(?:was |has been |is )?(?:denied|refused|forbidden|unreachable)|(?:has |have )?failed)"
+    r"(?:[.!]?$|: .{1,300}$|[ (](?:at|for|in|with|after|because|while|to|by|on|from)?\b.{0,200}$)"
+)
+_STATUS_WORDS = frozenset(("error", "failed", "failure", "fail"))
+# What may stand beside a status that is about the call itself, and not about what the call looked up.
+_REPORT_KEYS = frozenset(
+    ("status", "message", "error", "errors", "msg", "detail", "details", "reason", "code", "type", "data", "result")
+)
+# A program that speaks of what went wrong puts its own name first, in every language (GNU's `error`, the shells).
+_SHELL_SPEAKS = (
+    r"(?:/\S{0,80}/)?(?:ba|z|da|k|c|fi)?sh ?: (?:(?:[^\s:]{1,20} )?\d{1,6} ?: )?[^\s:]{1,200} ?: \S"
+    r"|(?:zsh|fish) ?: \S{1,60} ?: \S"
+)
+# What PowerShell and cmd put around or say for an error; the first two in every language.
+_WINDOWS = (
+    r"^ {0,8}\+ (?:CategoryInfo {1,20}:|FullyQualifiedErrorId :)|^At line:\d{1,6} char:\d"
+    r"|\bis not recognized as (?:an internal or external command|(?:the|a) name of a cmdlet)"
+    r"|^The (?:system cannot find the (?:file|path|drive|batch)|syntax of the command is incorrect"
+    r"|filename, directory name, or volume label)|^File Not Found\r?$|^Could Not Find [A-Za-z]:\\"
+    r"|^Access is denied\.\r?$"
 )
 # What the shell tool itself puts before, or instead of, a command's output.
 _SHELL_ERROR = (
@@ -145,12 +175,16 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
         return ours.tells_failure(said)
     name = "".join(c for c in tool.lower() if c.isalnum())
     if name and name not in _SHELL_LIKE:
-        if re.match(_OWN_ERROR, said):
+        if re.match(_OWN_ERROR, said) and not re.match(_ABOUT_ERRORS, said):
             return not (name.startswith(("task", "agent")) and len(said) > 1000)
+        if _is_plain_error(said):
+            return True
         return not name.startswith(_DISPLAYS) and _is_error_answer(said)
     if re.match(_SHELL_ERROR, said):
         return True
     first = head.split(" ", 1)[0]
+    if _speaks_of_itself(said, first) or (not name and _is_plain_error(said)):
+        return True
     if first in _SHOWS or " ".join(head.split(" ")[:2]) in _SHOWS_TWO:
         return _stands_alone(said)
     if first in _FETCHES:
@@ -169,6 +203,7 @@ def _command_failed(said: str) -> bool:
         return False
     return (
         re.search(_CERTAIN, said, re.MULTILINE) is not None
+        or re.search(_WINDOWS, ends, re.MULTILINE) is not None
         or compiler_failed(said)
         or re.search(_AT_ENDS, ends, re.MULTILINE) is not None
         or _stands_alone(said)
@@ -179,6 +214,27 @@ def _stands_alone(said: str) -> bool:
     """Nothing but errors of the command itself."""
     lines = [line for line in said.split("\n") if line.strip()]
     return len(lines) <= _STARTS and all(re.match(_ALONE, line[:600]) for line in lines)
+
+
+def _speaks_of_itself(said: str, program: str) -> bool:
+    """Tell whether a few lines are all, in which the shell or the program names itself and then what was wrong."""
+    lines = [line for line in said.split("\n") if line.strip()]
+    if "+ FullyQualifiedErrorId : " in lines[-1]:
+        return True
+    if len(lines) > _STARTS or any("arning" in line or "avertissement" in line for line in lines):
+        return False
+    if all(re.match(_SHELL_SPEAKS, line[:600]) or re.match(_WINDOWS, line[:600]) for line in lines):
+        return True
+    named = rf"(?:/\S{{0,80}}/)?{re.escape(program)} ?: "
+    if re.match(r"[A-Z][a-z]{1,20}-[A-Z]\w{1,40}$", program):  # a cmdlet of PowerShell says nothing else about itself
+        return re.match(named, said) is not None
+    if program not in programs.PLAIN or program in _SPEAKS_ALWAYS:
+        return False
+    return all(re.match(named + r".{1,300} ?: \S", line[:600]) for line in lines)
+
+
+def _is_plain_error(said: str) -> bool:
+    return len(said) <= 300 and "\n" not in said and re.match(_PLAIN_ERROR, said, re.IGNORECASE) is not None
 
 
 def _is_error_answer(said: str) -> bool:
@@ -209,6 +265,8 @@ def _reports_error(body: dict[str, object]) -> bool:
         return True
     meta = body.get("metadata")
     if isinstance(meta, dict) and isinstance(meta.get("exit_code"), int) and meta["exit_code"] != 0:  # Codex
+        return True
+    if body.get("status") in _STATUS_WORDS and body.keys() <= _REPORT_KEYS:
         return True
     status = body.get("status", body.get("statusCode", body.get("status_code")))
     return isinstance(status, int) and 400 <= status <= 599

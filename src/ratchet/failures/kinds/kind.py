@@ -100,6 +100,8 @@ def kind_of(
         exit_code = exit_said(words_of(head))
     if len(text) > _LONG:
         text = error_lines(text, _LIMIT)
+    if tool and not _is_shell(tool):
+        text = _without_payload(text)
     return _kind_said(text, tuple(exception), status, exit_code, code, tool)
 
 
@@ -137,10 +139,20 @@ def _kind_said(
     if structure and not (structure == "tool_error" and general):
         return structure
     kind = general or _family(words, raised, named)
-    kind = kind or _by_elimination(said, words, hint, exit_code, raised, named or thrown, tool)
+    kind = kind or _by_elimination(said, hint, exit_code, raised, named or thrown, tool)
     if kind == "invalid_request" and (tool or exit_code or _by_program(said)):
         return "tool_arguments"  # no API has spoken: what the tool or the command was given is at fault
     return kind
+
+
+def _is_shell(tool: str) -> bool:
+    return "".join(c for c in tool.lower() if c.isalnum()) in programs.SHELL_TOOLS
+
+
+def _without_payload(text: str) -> str:
+    """A tool's error without what it was given, which may quote any error: its first line, where it says enough."""
+    first, below, _ = text.lstrip().partition("\n")
+    return first if below and met_by(words_of(first))[0] else text
 
 
 def is_transient(kind: str, text: str = "") -> bool:
@@ -224,11 +236,9 @@ def _of_program(said: str, names: Sequence[str], specific: str, general: str) ->
     return "tool_not_found" if _says_no_tool(said) else ""
 
 
-def _by_elimination(
-    said: str, words: str, hint: str, exit_code: int | None, raised: Sequence[str], named: str, tool: str
-) -> str:
+def _by_elimination(said: str, hint: str, exit_code: int | None, raised: Sequence[str], named: str, tool: str) -> str:
     """No class, status or phrase says more: what is left is where it happened."""
-    in_shell = "".join(c for c in tool.lower() if c.isalnum()) in programs.SHELL_TOOLS
+    in_shell = _is_shell(tool)
     if named or raised:
         if hint and _reports_another_side(raised, named):
             return hint
@@ -237,7 +247,7 @@ def _by_elimination(
         return "command_failed"
     if hint:
         return hint
-    if not words.strip():
+    if not any(map(str.isalnum, said)):  # whatever its letters: no script but Latin reaches the phrases
         return "empty_response"
     if tool:
         return "tool_error"

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ratchet.failures import tool_call
+from ratchet.failures.kinds.kind import kind_of
 from ratchet.ports import Read
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
@@ -24,6 +25,9 @@ from ratchet.records import Json, Outcome, Quarantined, Row
 NAME = "claude-code"
 _EXIT_CODE = re.compile(r"\A\s*(?:Error: )?Exit code (\d{1,3})\b")
 _API_STATUS = re.compile(r"\AAPI Error: (\d{3})\b")
+_LEFT_OFF = re.compile(r"(?:Error: )*(?:sub)?agent \w{1,20} without\b", re.IGNORECASE)  # a subagent that was stopped
+_LIMIT_CHARS = 500
+_SUBAGENTS = ("Task", "Agent")
 _USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _WITH_SESSION = frozenset(("user", "assistant", "system", "progress", "attachment", "result", "queue-operation"))
 _SESSIONLESS = {
@@ -197,11 +201,23 @@ class _History:
             exit_code=int(found[1]) if found else None,
             kind="cancelled" if detail.get("interrupted") is True else "",
         )
+        if call.get("tool") in _SUBAGENTS:
+            result = self._limited(result)
         waiting = table(self._carry, "waiting")
         tokens = tally(waiting, place.thread)
         if tokens > 0:
             waiting[place.thread] = 0
         return calls.closed(call, result, agent=NAME, session=place.session, key=key, tokens=max(tokens, 0))
+
+    def _limited(self, result: calls.Result) -> calls.Result:
+        """A subagent's end, with the limit that stopped it where the account had run into one: the limit is the cause,
+        until a subagent ends well again."""
+        limit = fields.text(self._carry.get("limit"))
+        if not limit or result.failed is not True:
+            self._carry.pop("limit", None)
+        elif _LEFT_OFF.match(result.text) or not result.text.strip():
+            return replace(result, text=f"{limit}\n{result.text}", kind="quota_exhausted")
+        return result
 
     def _api_error(self, record: Row) -> Outcome:
         error = fields.row(record.get("error"))
@@ -219,6 +235,8 @@ class _History:
     def _model_failure(self, record: Row, said: str, status: int | None, place: _Place) -> Outcome:
         key = fields.text(record.get("uuid")) or f"{place.at:.3f}"
         kind = fields.text(record.get("error"))  # newer versions name the class of the failure here
+        if kind_of(said, status=status) == "quota_exhausted":
+            self._carry["limit"] = tool_call.safe(said, _LIMIT_CHARS)
         return calls.model_failure(
             said or "the model's answer was an error without a text",
             agent=NAME,

@@ -1,0 +1,141 @@
+"""A failure that nobody flagged is told by its form, in any language; a text about errors is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ratchet.failures.excerpt import error_lines
+from ratchet.failures.kinds.kind import is_retry_safe, kind_of
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.failures.unflagged import says_failure
+from ratchet.recording.rows import row_of
+from ratchet.recording.sources import source_for
+from ratchet.records import Outcome, Row
+from ratchet.testing.stores import open_store
+
+CASES = Path(__file__).parents[4] / "shared/cases/histories"
+NOT_LATIN = (
+    "\u6743\u9650\u88ab\u62d2\u7edd",
+    "\u30d5\u30a1\u30a4\u30eb\u304c\u3042\u308a\u307e\u305b\u3093",
+    "\ud30c\uc77c\uc744 \ucc3e\uc744 \uc218 \uc5c6\uc2b5\ub2c8\ub2e4",
+    "\u041d\u0435\u0442 \u0442\u0430\u043a\u043e\u0433\u043e \u0444\u0430\u0439\u043b\u0430",
+    "\u0644\u0627 \u064a\u0648\u062c\u062f \u0645\u0644\u0641",
+    "\u0394\u03b5\u03bd \u03b2\u03c1\u03ad\u03b8\u03b7\u03ba\u03b5",
+    "\u0e44\u0e21\u0e48\u0e1e\u0e1a\u0e44\u0e1f\u0e25\u0e4c",
+)
+
+
+@pytest.mark.parametrize("text", NOT_LATIN)
+@pytest.mark.parametrize("tool", ["", "Bash", "lookup"])
+def test_a_text_in_any_script_is_not_an_empty_answer(text: str, tool: str) -> None:
+    assert kind_of(text, tool=tool) != "empty_response"
+    assert kind_of(text, tool=tool, exit_code=127) == kind_of("?!", tool=tool, exit_code=127)
+
+
+@pytest.mark.parametrize("message", [*NOT_LATIN, "Datei oder Verzeichnis nicht gefunden", "Aucun fichier ou dossier"])
+@pytest.mark.parametrize("program", ["cat", "ls", "cp", "rm", "mkdir", "find"])
+def test_a_program_that_names_itself_and_then_what_was_wrong_has_failed(program: str, message: str) -> None:
+    assert says_failure(f"{program}: x.txt: {message}", tool="Bash", head=program)
+    assert says_failure(f"bash: line 1: {program}x: {message}", tool="Bash", head=f"{program}x")
+    assert says_failure(f"bash: Zeile 1: {program}x: {message}", tool="Bash", head=f"{program}x")
+    assert not says_failure(f"{program}: x.txt: {message}\n" + "a line of data\n" * 9, tool="Bash", head=program)
+    assert not says_failure(f"notes about {program}: x.txt: {message}", tool="Bash", head=program)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The system cannot find the path specified.", "resource_missing"),
+        ("File Not Found", "resource_missing"),
+        (
+            "'nmp' is not recognized as an internal or external command,\r\noperable program or batch file.",
+            "tool_not_found",
+        ),
+        ("Get-Item : Cannot find path 'C:\\x' because it does not exist.\nAt line:1 char:1", "resource_missing"),
+        ("In Zeile:1 Zeichen:1\n+ foo\n+ ~~~\n    + CategoryInfo          : X\n    + FullyQualifiedErrorId : Y", ""),
+        ("Access is denied.", "permission"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["PowerShell", "Bash"])
+def test_what_windows_says_is_a_failure_without_a_flag(text: str, kind: str, tool: str) -> None:
+    assert says_failure(text, tool=tool, head=text.split()[0] if "-" in text.split()[0] else "dir")
+    assert not kind or kind_of(text, tool=tool) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "File not found",
+            "File not found: /srv/x",
+            "Request timed out",
+            "Request timed out after 30 s",
+            "Access denied",
+        ),
+        *("The page was not found.", "Connection refused", "Issue does not exist", '{"status":"error"}'),
+        *('{"status": "error", "message": "boom"}', "Error reading file: x", "Upload failed: quota"),
+    ],
+)
+def test_a_short_sentence_that_says_only_what_went_wrong_counts(text: str) -> None:
+    assert says_failure(text, tool="mcp__shop__lookup")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Error handling in Go", "Error handling: a guide", "No matches found", "0 tests failed", "Nothing failed"),
+        *("Error reporting", "Pattern not found", '{"status":"ok"}', '{"status":"failed","id":7,"run":"nightly"}'),
+        *("How to handle a request that timed out\nFirst, ...", "Done", "ls: warning: x: y"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["mcp__shop__lookup", "Read", "WebSearch"])
+def test_a_text_about_errors_is_none(text: str, tool: str) -> None:
+    assert not says_failure(text, tool=tool)
+
+
+@pytest.mark.parametrize(
+    "payload", ["invalid session ID", "429 Too Many Requests", "prompt is too long", "401 Unauthorized"]
+)
+@pytest.mark.parametrize("tool", ["Edit", "MultiEdit", "str_replace_editor"])
+def test_an_error_quoted_in_a_payload_does_not_decide(payload: str, tool: str) -> None:
+    text = f'String to replace not found in file.\nString: return fmt.Errorf("{payload}: %w", err)'
+    assert kind_of(text, tool=tool) == "tool_arguments"
+
+
+def test_usage_below_a_wrong_call_is_not_its_error() -> None:
+    options = "\n".join(f"  --{word}  exit with an error when {word} failed" for word in ("strict", "fail", "status"))
+    assert error_lines(f"Exit code 1\nunknown flag: --stat\n\nUsage:  gh pr diff [flags]\n\nFlags:\n{options}") == (
+        "unknown flag: --stat"
+    )
+    assert "unrecognized" in error_lines("run\n" * 4 + "usage: x [-h]\n  more\nx: error: unrecognized arguments: -q")
+
+
+@pytest.mark.parametrize(
+    ("name", "failed"), [("not_english", 8), ("windows_unflagged", 6), ("session_limit_37_subagents", 38)]
+)
+def test_failures_of_recorded_sessions(tmp_path: Path, name: str, failed: int) -> None:
+    rows = failures_of(tmp_path, name)
+    assert len(rows) == failed
+    if name.startswith("session_limit"):
+        assert {kind_in(row) for row in rows} == {"quota_exhausted"}
+        assert not is_retry_safe("quota_exhausted")
+
+
+def failures_of(tmp_path: Path, name: str) -> list[Row]:
+    case = CASES / f"{name}.jsonl"
+    if not case.exists():
+        pytest.skip(f"no {case}: clone the shared data beside this repository")
+    store = open_store(tmp_path)
+    read = [item for each in source_for(str(case)).read(str(case), 0, {}) for item in each.items]
+    ingest(store, [row_of(item) for item in read if isinstance(item, Outcome)])
+    rows = store.find("outcomes", {"ok": False}).rows
+    store.close()
+    return rows
+
+
+def kind_in(row: Row) -> str:
+    failure = row["failure"]
+    assert isinstance(failure, dict)
+    return str(failure["kind"])
