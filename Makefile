@@ -2,6 +2,8 @@
 # make test   sets up .venv and runs every test                make bench   prints every published figure with its baseline
 # make soak   the long campaigns                               make docs    writes docs/reference from the code
 # make site   builds the documentation as a site, strictly, into site/
+# make wheel  builds the wheel into dist/                      make changelog  writes CHANGELOG.md from changelog.d
+# make pictures  makes README's two pictures anew (needs Chromium)
 
 PYTHON ?= python3
 BIN    := .venv/bin
@@ -9,7 +11,7 @@ READY  := .venv/.ready
 BENCH  := .venv/.bench
 SITE   := .venv/.site
 
-.PHONY: demo test test-postgres check bench soak docs site clean
+.PHONY: demo test test-postgres check bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
@@ -46,6 +48,15 @@ docs: $(READY)
 
 site: $(SITE)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+wheel: $(READY)
+	$(BIN)/python -m hatchling build -t wheel -d dist
+
+changelog: $(READY)
+	$(BIN)/python scripts/changelog.py
+
+pictures: $(SITE)
+	$(BIN)/python scripts/pictures.py
 
 # A Debian Python may lack ensurepip: then the environment borrows the pip that is there.
 $(READY): pyproject.toml
