@@ -64,7 +64,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def a_python_with_pip() -> str:
     """A Debian Python may lack ensurepip: then the environment has no pip, and the Python that made it has."""
     for python in (sys.executable, getattr(sys, "_base_executable", ""), shutil.which("python3") or ""):
-        if python and subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0:
+        asked = [python, "-m", "pip", "--version"]
+        if python and subprocess.run(asked, capture_output=True, check=False).returncode == 0:
             return python
     pytest.skip("needs pip, in this environment or in the Python that made it")
 
