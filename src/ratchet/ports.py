@@ -9,21 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from ratchet.records import Json, Metric, Outcome, Quarantined, Row, Version
+from ratchet.records import Page
 
 if TYPE_CHECKING:
+    from ratchet.records import Json, Metric, Outcome, Quarantined, Row, Version
     from ratchet.sandbox.command import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
 """Column -> value (equality), or (operator, value) with operator one of `= != < <= > >= in`. Conditions are ANDed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Rows in order, and the cursor that continues after them (None: no more)."""
-
-    rows: list[Row]
-    cursor: str | None
 
 
 class Changes(Protocol):

@@ -41,6 +41,14 @@ UnitKind = Literal["call", "session", "unit"]
 ProposalState = Literal["open", "trial", "kept", "reverted", "undecided", "rejected", "closed"]
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows in order, and the cursor that continues after them (None: no more)."""
+
+    rows: list[Row]
+    cursor: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One call of a tool by an agent.

@@ -67,6 +67,15 @@ def test_reading_loads_neither_servers_nor_sandboxes_nor_readers_of_histories(ho
     assert {name for name in ours(names) if name.startswith(tuple(APART))} == set()
 
 
+def test_the_server_of_an_agent_shakes_hands_before_it_loads_its_tools() -> None:
+    pytest.importorskip("mcp")
+    names = ours(loaded("import ratchet.cli.mcp, ratchet.serving.mcp.server, ratchet.runtime"))
+    assert names <= LISTED | {
+        *("cli.mcp", "config", "home", "records", "runtime", "serving", "serving.mcp"),
+        *("serving.mcp.answers", "serving.mcp.scopes", "serving.mcp.server"),
+    }
+
+
 @pytest.mark.sqlite
 def test_patterns_load_few_modules(home: Path) -> None:
     names = ours(loaded(f"from ratchet import Ratchet\nwith Ratchet(home={str(home)!r}) as it: assert it.patterns()"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -86,6 +87,22 @@ def test_every_tool_is_listed_with_schemas_of_what_it_takes_and_answers(home: Pa
         assert tool.description, tool.name
         assert tool.output_schema, tool.name
         assert tool.input_schema["type"] == "object", tool.name
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_while_its_agent_still_listens(home: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-I", "-m", "ratchet", "--home", str(home), "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        who = {"name": "test", "version": "1"}
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": who}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        server.stdin.write(json.dumps(asked).encode() + b"\n")
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["result"]["capabilities"].keys() >= {"tools", "prompts"}
+        server.send_signal(number)
+        assert server.wait(60) == 130
 
 
 def test_an_error_finds_the_lesson_and_the_lesson_is_told_whole(learnt: Path) -> None:

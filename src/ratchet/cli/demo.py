@@ -22,6 +22,7 @@ from ratchet.runtime import Runtime
 
 HISTORY = Path(__file__).parent.parent / "demo" / "history"
 PROJECT = "/home/dev/shop"
+_SHOWN = 3  # patterns: a step fits a screen
 TEST = "pytest tests/test_gift_cards.py"
 
 
@@ -44,29 +45,33 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         tempfile.TemporaryDirectory(prefix="ratchet-demo-") as scratch,
         Runtime.open(home=Path(scratch) / "home", withheld_share=0.0) as runtime,
     ):
-        out.print(Rule("1. Learn from three coding sessions and one production log", style="cyan"))
+        show.row(out, "Ratchet reads what agents did, finds what keeps failing and what fixed it, and tells the agent")
+        show.row(
+            out, "when it fails again. All of this runs here, in a temporary folder: no key, no network, no model."
+        )
+        out.print(Rule("1. Read what agents did: three coding sessions and a log", style="cyan"))
         learned = runtime.learn([HISTORY])
         if not quiet:
             show_learned.learned(learned, following=False)
-        out.print(Rule("2. What keeps failing, and what fixed it", style="cyan"))
+        show.row(
+            out, "A pattern is one cause of failures. An active lesson is a fix that worked in two sessions or more;"
+        )
+        show.row(out, "a quarantined one switches a check off, and no agent is ever told it.")
+        out.print(Rule("2. What fails most, what it cost, and what fixed it (->)", style="cyan"))
         patterns = runtime.patterns()
         if not quiet:
-            show.patterns(patterns[:5], more=f"and {len(patterns) - 5} more")
-        out.print(Rule("3. The same failure in a new session", style="cyan"))
+            show.patterns(patterns[:_SHOWN], more=f"and {len(patterns) - _SHOWN} more")
+        out.print(Rule("3. The same failure in a new session, without Ratchet and with it", style="cyan"))
         without = replay(None)
         with_lesson = replay(runtime)
-        _told(out, "without Ratchet", without)
-        _told(out, "with the hook", with_lesson)
-        out.print()
-        show.row(
-            out,
-            f"{len(without)} steps without the lesson, {len(with_lesson)} with it. "
-            "(The agent and its tests are scripted here; the hook and its answer are the real ones.)",
-        )
-        out.print(Rule("4. Tests that fail, mended in a sandbox without a model", style="cyan"))
+        _told(out, f"without: {len(without)} steps", without)
+        _told(out, f"with the hook, which answers the failing step: {len(with_lesson)} steps", with_lesson)
+        show.row(out, "The agent and its tests are scripted here; the hook and its answer are the real ones.")
+        out.print(Rule("4. Failing tests, mended without a model", style="cyan"))
         healed = demo_heal.heal(out, runtime.episodes, Path(scratch))
-    out.print(Rule("Next, on your own histories", style="cyan"))
-    out.print("  ratchet learn                  read this machine's Claude Code and Codex")
+    out.print(Rule("Next, with your own histories", style="cyan"))
+    out.print("  source .venv/bin/activate      where `ratchet` is not found")
+    out.print("  ratchet learn                  read the sessions of Claude Code and Codex")
     out.print("  ratchet patterns               see what keeps failing")
     out.print("  ratchet install claude-code    hand the agent the fix; first with --dry-run")
     out.print("  ratchet run --patch fix.patch  mend the failing tests of this folder")
@@ -131,12 +136,14 @@ def _commands(advice: str) -> list[str]:
 
 def _told(out: Console, title: str, tried: list[Tried]) -> None:
     out.print(Text(f"\n{title}", "bold"))
+    said_before = ""
     for each in tried:
         mark = Text("  ok    " if each.ok else "  fails ", "green" if each.ok else "red")
         show.row(out, show.plain(f"$ {each.command}", 90), mark)
-        if not each.ok:
-            said = show.plain(each.output, 100)
+        if not each.ok and each.output != said_before:
+            said = show.plain(each.output, 66)
             said.stylize("dim")
             show.row(out, said, "          ")
+        said_before = each.output
         for line in each.advice.splitlines():
             show.row(out, Text(line, "yellow"), "          ")

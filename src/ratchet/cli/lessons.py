@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
-from ratchet.records import Lesson, LessonState, Scope
+
+if TYPE_CHECKING:
+    from ratchet.records import Lesson, LessonState, Scope
 
 STATES = ("candidate", "active", "quarantined", "retired")
 

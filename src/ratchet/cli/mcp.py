@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread, Timer
+from typing import TYPE_CHECKING
 
 import click
 
 from ratchet.cli.app import home_option, opened
 from ratchet.errors import Refused
-from ratchet.recording.surrogates import mended
+
+if TYPE_CHECKING:
+    from ratchet.runtime import Runtime
+    from ratchet.serving.mcp.tasktools import Place
+
+INTERRUPTED = 130
+_GRACE_S = 0.05  # to end by itself when it is told to stop; a tool at work would hold it up for as long as it takes
 
 
 @click.command()
@@ -24,22 +32,50 @@ def mcp(command_home: Path | None) -> None:
     """
     try:
         from ratchet.serving.mcp.server import create
-        from ratchet.serving.mcp.tasktools import Place
-        from ratchet.serving.workers import TaskWorkers
     except ImportError as error:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
     runtime = opened(command_home)
-    _mend_input()
+    told = _ending_on_signals(_mend_input())
+    create(runtime, lambda: _place(runtime)).run("stdio")
+    if told.is_set():
+        click.get_current_context().close()
+        os._exit(INTERRUPTED)  # an interpreter that takes half a second to load takes as long to be taken apart
+
+
+def _place(runtime: Runtime) -> Place:
+    """Begin to run the tasks that agents queue."""
+    from ratchet.serving.mcp.tasktools import Place
+    from ratchet.serving.workers import TaskWorkers
+
     workers = TaskWorkers(lambda: runtime.store, lambda: runtime.episodes, 1)
-    try:
-        create(runtime, Place(wake=workers.wake)).run("stdio")
-    finally:
-        workers.stop()
+    click.get_current_context().call_on_close(workers.stop)
+    return Place(wake=workers.wake)
 
 
-def _mend_input() -> None:
+def _ending_on_signals(input_: int) -> Event:
+    """Let SIGINT and SIGTERM end the input, and soon the process; the event tells of them. Whatever is under way is
+    left as by a crash: a command in the sandbox ends with the process, and a task's lease passes to another server."""
+    told = Event()
+
+    def stop(_number: int, _frame: object) -> None:
+        if told.is_set():
+            os._exit(INTERRUPTED)
+        told.set()
+        killer = Timer(_GRACE_S, os._exit, (INTERRUPTED,))
+        killer.daemon = True
+        killer.start()
+        os.close(input_)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    return told
+
+
+def _mend_input() -> int:
     """Put a pipe in the place of standard input, whose lines are those of the agent without half letters: the server
-    answers nothing to a line that it cannot read, and the agent would wait."""
+    answers nothing to a line that it cannot read, and the agent would wait. Return the pipe's end to write to."""
+    from ratchet.recording.surrogates import mended
+
     reading, writing = os.pipe()
     agent = os.fdopen(os.dup(0), "rb")
     os.dup2(reading, 0)
@@ -53,3 +89,4 @@ def _mend_input() -> None:
                 server.flush()
 
     Thread(target=pass_on, name="ratchet-agent", daemon=True).start()
+    return writing

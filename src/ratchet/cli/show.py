@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class _Stream(Console):
 def console(*, stderr: bool = False) -> Console:
     """A terminal, or what stands for one; a width of 0 (COLUMNS=0) is one that is not known."""
     out = _Stream(highlight=False, soft_wrap=False, stderr=stderr)
-    if not out.width:
-        out.width = _USUAL_COLUMNS
+    width, height = out.size
+    out.size = ConsoleDimensions(width or _USUAL_COLUMNS, height)  # else it is asked for with every line
     return out
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of
-from ratchet.ports import Store, Where
 from ratchet.records import Json, Lesson, LessonState, Row, Scope, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
 
 PROVEN_SESSIONS = 2  # a remedy that worked once may have worked by chance
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")

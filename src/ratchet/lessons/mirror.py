@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet import files
-from ratchet.config import Config
 from ratchet.lessons import exposure
-from ratchet.ports import Store
-from ratchet.records import Json, Row
 from ratchet.store.paging import rows_of
 from ratchet.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from ratchet.config import Config
+    from ratchet.ports import Store
+    from ratchet.records import Json, Row
 
 _BATCH_ROWS = 500
 _MIRRORED = "lessons.mirrored"

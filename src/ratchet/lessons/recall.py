@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from ratchet.failures.diagnostics import keys_of
 from ratchet.failures.excerpt import error_lines
@@ -22,8 +22,10 @@ from ratchet.lessons.exposure import concerns
 from ratchet.lessons.ranking import order, rank, words
 from ratchet.lessons.restating import restates
 from ratchet.lessons.rows import lesson_of
-from ratchet.ports import Store, Where
 from ratchet.records import Json, Lesson, LessonState, Row, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
 
 CANDIDATES = 64  # eight held all that was found among 10,000 lessons; many lessons of one wording need more
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out

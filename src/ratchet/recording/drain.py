@@ -13,14 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ratchet import files
 from ratchet.errors import UsageError
-from ratchet.ports import Store
 from ratchet.recording.journal import FOLDER, is_shared, may_be_written, segments
 from ratchet.recording.journal_lines import Parsed, parsed
 from ratchet.records import Quarantined, Row, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
 
 BATCH_BYTES = 1 << 21
 """Bytes a transaction, some 6,000 lines and an eighth of a second: 5 % less CPU a line than at half of it, since
@@ -38,7 +40,7 @@ class Taken(Protocol):
         """The rows that were not known yet."""
 
 
-Ingest = Callable[[Store, Sequence[Row]], Taken]
+Ingest: TypeAlias = "Callable[[Store, Sequence[Row]], Taken]"
 
 
 @dataclass(frozen=True, slots=True)

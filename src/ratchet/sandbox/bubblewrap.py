@@ -10,13 +10,16 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused, SandboxError
 from ratchet.sandbox import interpreter, running
-from ratchet.sandbox.command import Command, Ran, View
 from ratchet.sandbox.environments import SYSTEM, Environments, environments, homes
-from ratchet.sandbox.interpreter import Interpreter
 from ratchet.sandbox.plan import Plan, Step
+
+if TYPE_CHECKING:
+    from ratchet.sandbox.command import Command, Ran, View
+    from ratchet.sandbox.interpreter import Interpreter
 
 PLACE = "/workspace"
 """Where a command finds its files, whatever they are called outside: messages, and so signatures, stay the same."""

@@ -9,13 +9,14 @@ import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet import __version__, registry
 from ratchet.errors import Refused, SandboxError, UsageError
-from ratchet.ports import Sandbox
-from ratchet.sandbox.command import Command, Isolation, Ran
-from ratchet.sandbox.plain import Plain
-from ratchet.sandbox.probe import probe
+
+if TYPE_CHECKING:
+    from ratchet.ports import Sandbox
+    from ratchet.sandbox.command import Command, Isolation, Ran
 
 REMEDY = (
     "allow user namespaces (kernel.unprivileged_userns_clone=1, or an AppArmor profile for bwrap), use Linux 5.13 or "
@@ -42,6 +43,8 @@ class Sandboxes:
     def probe(self, *, quick: bool = False) -> list[Isolation]:
         """Test what every sandbox holds here, the preferred one first: the canary runs now. `quick` leaves memory and
         disk out, which take a second each."""
+        from ratchet.sandbox.probe import probe
+
         found = [probe(each, verified=verified, quick=quick) for each, verified in _known()]
         self._keep(next((each.name for each in found if proves(each)), ""))
         return found
@@ -52,11 +55,17 @@ class Sandboxes:
         Raises Refused where none does.
         """
         if unsafe:
+            from ratchet.sandbox.plain import Plain
+
             return Plain()
-        known = {each.name: (each, verified) for each, verified in _known()}
         kept = self._kept()
+        if kept in _BUILT_IN.get(platform.system(), ()):
+            return _made(kept)
+        known = {each.name: (each, verified) for each, verified in _known()}
         if kept in known:
             return known[kept][0]
+        from ratchet.sandbox.probe import probe
+
         notes: list[str] = []
         for sandbox, verified in known.values():
             found = probe(sandbox, verified=verified, quick=True)

@@ -6,13 +6,16 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused, SandboxError
 from ratchet.sandbox import running
 from ratchet.sandbox.bubblewrap import PLACE, checked, readable
-from ratchet.sandbox.command import Command, Ran
 from ratchet.sandbox.landlock import environ_of, python_for, temporary
 from ratchet.sandbox.plan import Plan
+
+if TYPE_CHECKING:
+    from ratchet.sandbox.command import Command, Ran
 
 _MACOS_READABLE = (
     "/usr",

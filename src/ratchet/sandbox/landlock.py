@@ -11,15 +11,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused
 from ratchet.sandbox import interpreter, running
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import ETC, NETWORK_ETC, checked, readable
-from ratchet.sandbox.command import Command, Ran
 from ratchet.sandbox.environments import Environments, environments
-from ratchet.sandbox.interpreter import Interpreter
 from ratchet.sandbox.plan import Plan, sandbox_uid
+
+if TYPE_CHECKING:
+    from ratchet.sandbox.command import Command, Ran
+    from ratchet.sandbox.interpreter import Interpreter
 
 _ETC = ("passwd", "group", "hosts")  # where they lie: nothing else can stand in their place
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused
 from ratchet.sandbox import running
-from ratchet.sandbox.command import Command, Ran
 from ratchet.sandbox.landlock import environ_of, python_for, temporary
 from ratchet.sandbox.plan import Plan
+
+if TYPE_CHECKING:
+    from ratchet.sandbox.command import Command, Ran
 
 
 class Plain:

@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet.errors import RatchetError, SandboxError
-from ratchet.ports import Sandbox
 from ratchet.sandbox.command import Command, Guarantee, Isolation, Limits, View
+
+if TYPE_CHECKING:
+    from ratchet.ports import Sandbox
 
 # Runs inside. Tries each way out and says which one was open; prints one JSON object.
 _CANARY = """

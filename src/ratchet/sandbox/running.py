@@ -16,12 +16,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ratchet
 from ratchet.errors import SandboxError
 from ratchet.sandbox import plan
 from ratchet.sandbox.command import Ran
-from ratchet.sandbox.plan import Plan
+
+if TYPE_CHECKING:
+    from ratchet.sandbox.plan import Plan
 
 _PACKAGES = str(Path(ratchet.__file__).parent.parent)
 # -I -S: neither the environment, the working directory nor anybody's site packages has a say in what it imports.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet.errors import StoreError
 from ratchet.store import search
-from ratchet.store.declaring import Column, Table
 from ratchet.store.schema import TABLES, VERSION
+
+if TYPE_CHECKING:
+    from ratchet.store.declaring import Column, Table
 
 APPLICATION_ID = 0x52746368  # "Rtch": tells a store of ours from any other SQLite file
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ratchet.config import Config
 from ratchet.errors import Refused
-from ratchet.ports import Store
 from ratchet.store.address import is_database, masked
 from ratchet.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from ratchet.config import Config
+    from ratchet.ports import Store
 
 STORE_NAME = "ratchet.db"
 EXTRA = "install the driver: pip install 'ratchet-ai[postgres]'"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ratchet.ports import Store, Where
-from ratchet.records import Row
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
+    from ratchet.records import Row
 
 PAGE_ROWS = 1_000  # rows read at once while iterating
 

@@ -15,8 +15,8 @@ from typing import Any
 import psycopg
 
 from ratchet.errors import StoreError, UsageError
-from ratchet.ports import Changes, Page, Where
-from ratchet.records import Json, Row
+from ratchet.ports import Changes, Where
+from ratchet.records import Json, Page, Row
 from ratchet.store import postgres_batches as batches
 from ratchet.store import postgres_words as words_index
 from ratchet.store import rows as codec

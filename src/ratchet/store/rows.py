@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet.errors import StoreError, UsageError
 from ratchet.records import Json, Row, whole_in
-from ratchet.store.declaring import Table
+
+if TYPE_CHECKING:
+    from ratchet.store.declaring import Table
 
 Value: TypeAlias = "str | int | float | bytes | None"
 

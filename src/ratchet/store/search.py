@@ -6,12 +6,15 @@ The index holds no text of its own: it refers to the table by row number, and tr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ratchet.ports import Where
-from ratchet.records import Json
-from ratchet.store.declaring import Table
 from ratchet.store.rows import read_names
 from ratchet.store.sql import conditions, quoted
+
+if TYPE_CHECKING:
+    from ratchet.ports import Where
+    from ratchet.records import Json
+    from ratchet.store.declaring import Table
 
 
 def index_of(table: Table) -> str:

@@ -10,13 +10,16 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ratchet.errors import UsageError
-from ratchet.ports import Page, Where
-from ratchet.records import Json
-from ratchet.store.declaring import Column, Table
+from ratchet.records import Page
 from ratchet.store.rows import column_names, read_names, row_of
+
+if TYPE_CHECKING:
+    from ratchet.ports import Where
+    from ratchet.records import Json
+    from ratchet.store.declaring import Column, Table
 
 Clause: TypeAlias = "tuple[str, list[Json]]"
 """A piece of SQL and its parameters."""

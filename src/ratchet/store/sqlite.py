@@ -14,18 +14,20 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ratchet.errors import StoreError, UsageError
-from ratchet.ports import Changes, Page, Where
-from ratchet.records import Json, Row
 from ratchet.store import rows as codec
 from ratchet.store import search, sql
-from ratchet.store.declaring import Table
 from ratchet.store.listening import Polling
 from ratchet.store.migrations import check, migrate
 from ratchet.store.schema import table_of
+
+if TYPE_CHECKING:
+    from ratchet.ports import Changes, Where
+    from ratchet.records import Json, Page, Row
+    from ratchet.store.declaring import Table
 
 BUSY_TIMEOUT_S = 30.0
 """How long a writer waits for another one; a drain's batch takes milliseconds."""

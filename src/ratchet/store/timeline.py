@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ratchet.errors import NotFound
 from ratchet.failures.redaction.text import clean
-from ratchet.ports import Page, Store
-from ratchet.records import Json, Row
+from ratchet.ports import Store
+from ratchet.records import Json, Page, Row
 from ratchet.store.paging import rows_of
 
 MOST = 5_000

@@ -5,9 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from ratchet.ports import Store
 from ratchet.records import number_in, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
 
 _HOUR_S = 3600
 

@@ -7,18 +7,17 @@ signature that was split off is pinned: it is never compared again.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.ids import uuid7
-from ratchet.ports import Store
 from ratchet.records import Json, Row, whole_in
 
 if TYPE_CHECKING:
     from ratchet.failures.grouping import Grouper
+    from ratchet.ports import Store
 
 
 class _Known(NamedTuple):
@@ -154,7 +153,9 @@ def split(store: Store, pattern: str, signature: str, *, now: float) -> str:
             raise NotFound(f"pattern {pattern} holds no signature {signature}; see `ratchet patterns show {pattern}`")
         if len(members(store, pattern)) == 1:
             raise UsageError(f"pattern {pattern} holds only {signature}: there is nothing to split")
-        own = "p" + hashlib.sha256(f"split {signature}".encode()).hexdigest()[:16]
+        from hashlib import sha256
+
+        own = "p" + sha256(f"split {signature}".encode()).hexdigest()[:16]
         _move(store, row, own, pinned=True)
         _found_pattern(store, own, signature, str(row["kind"]), str(row["template"]), now)
         _record(store, pattern, signature, "split", now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ratchet.errors import NotFound
 from ratchet.failures.health import EXCUSED
@@ -14,8 +14,10 @@ from ratchet.failures.patterns.activity import Activity
 from ratchet.failures.patterns.merging import current, members, split
 from ratchet.failures.patterns.tallied import Tallied, tallied
 from ratchet.failures.patterns.trend import Halves, trend
-from ratchet.ports import Store, Where
 from ratchet.records import Json, Pattern, Row, Trend, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
 
 WINDOW_S = 14 * 86_400.0
 """Two weeks: long enough to hold three sightings of what happens weekly, short enough that last month is over."""

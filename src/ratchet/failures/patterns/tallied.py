@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ratchet.failures.health import EXCUSED
-from ratchet.ports import Store, Where
 from ratchet.records import Json, number_in, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
 
 
 @dataclass(slots=True)

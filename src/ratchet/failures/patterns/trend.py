@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, lgamma, log
+from typing import TYPE_CHECKING
 
-from ratchet.records import Trend
+if TYPE_CHECKING:
+    from ratchet.records import Trend
 
 LEVEL = 0.05
 """One-sided level of each test: of steady patterns, at most one in twenty is called rising, and one falling."""

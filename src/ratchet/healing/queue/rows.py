@@ -16,8 +16,8 @@ from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Budget, EpisodeStatus
-from ratchet.ports import Page, Store
-from ratchet.records import Json, Row, as_row, record_of, whole_in
+from ratchet.ports import Store
+from ratchet.records import Json, Page, Row, as_row, record_of, whole_in
 from ratchet.store.timeline import note
 
 TaskKind = Literal["heal", "compare"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -140,6 +139,8 @@ class OpenTrials:
         except FileNotFoundError:
             self._open, self._stamp = {}, None
         except (OSError, ValueError, KeyError, TypeError):
+            import logging
+
             logging.getLogger(__name__).warning("trials.unreadable", extra={"path": self._path}, exc_info=True)
             self._open, self._stamp = {}, None
 

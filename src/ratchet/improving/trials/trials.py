@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ratchet.errors import Conflict, NotFound
-from ratchet.ports import Store, Where
 from ratchet.records import Json, Row, Trial, TrialState, as_row, record_of
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
 
 OPEN: tuple[TrialState, ...] = ("planned", "open", "paused")
 """States in which a trial holds its target."""

@@ -41,7 +41,8 @@ class Agents:
         from ratchet.serving.mcp.tasktools import Place
 
         held = self._held
-        server = create(held.runtime, Place(allowed=lambda folder: allowed(folder, held), wake=held.wake_workers))
+        place = Place(allowed=lambda folder: allowed(folder, held), wake=held.wake_workers)
+        server = create(held.runtime, lambda: place)
         server.streamable_http_app(
             stateless_http=True,
             json_response=True,

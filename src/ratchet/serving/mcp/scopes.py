@@ -3,13 +3,14 @@ may."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, CallToolResult, TextContent
 
-from ratchet.store.tokens import Scope
+if TYPE_CHECKING:
+    from ratchet.store.tokens import Scope
 
 _OF_TOOLS: dict[str, Scope] = {
     "record_outcome": "write",
