@@ -51,7 +51,7 @@ _BUILT_IN: Mapping[str, Mapping[str, str]] = {
 
 
 def entry_points(*, group: str) -> EntryPoints:
-    """What distributions registered in a group. Looking costs a tenth of a second of imports: only where a name is not
+    """Find the entry points of a group. Looking costs a tenth of a second of imports: only where a name is not
     one of ours."""
     from importlib.metadata import entry_points as registered
 

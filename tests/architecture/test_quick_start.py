@@ -22,7 +22,7 @@ LISTED = {"cli", "cli.app", "cli.commands", "cli.folders", "errors"}
 MOST_FOR_PATTERNS = 80
 HEAVY = {
     "asyncio", "concurrent.futures", "email", "fastapi", "http.client", "importlib.metadata", "mcp", "multiprocessing",
-    "pydantic", "socket", "ssl", "subprocess", "tempfile", "urllib.request", "zipfile",
+    "pydantic", "rich", "socket", "ssl", "subprocess", "tempfile", "urllib.request", "zipfile",
 }  # fmt: skip
 APART = {"evolving", "gate", "healing", "integrations", "lessons.mining", "recording.sources", "sandbox", "serving"}
 

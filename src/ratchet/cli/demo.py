@@ -12,11 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.rule import Rule
-from rich.text import Text
-
 from ratchet.cli import demo_heal, shapes, show, show_learned
+from ratchet.cli.terminal import Console, Styled
 from ratchet.integrations.hooks import run_hook
 from ratchet.runtime import Runtime
 
@@ -49,7 +46,7 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         show.row(
             out, "when it fails again. All of this runs here, in a temporary folder: no key, no network, no model."
         )
-        out.print(Rule("1. Read what agents did: three coding sessions and a log", style="cyan"))
+        out.rule("1. Read what agents did: three coding sessions and a log", "cyan")
         learned = runtime.learn([HISTORY])
         if not quiet:
             show_learned.learned(learned, following=False)
@@ -57,19 +54,19 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
             out, "A pattern is one cause of failures. An active lesson is a fix that worked in two sessions or more;"
         )
         show.row(out, "a quarantined one switches a check off, and no agent is ever told it.")
-        out.print(Rule("2. What fails most, what it cost, and what fixed it (->)", style="cyan"))
+        out.rule("2. What fails most, what it cost, and what fixed it (->)", "cyan")
         patterns = runtime.patterns()
         if not quiet:
             show.patterns(patterns[:_SHOWN], more=f"and {len(patterns) - _SHOWN} more")
-        out.print(Rule("3. The same failure in a new session, without Ratchet and with it", style="cyan"))
+        out.rule("3. The same failure in a new session, without Ratchet and with it", "cyan")
         without = replay(None)
         with_lesson = replay(runtime)
         _told(out, f"without: {len(without)} steps", without)
         _told(out, f"with the hook, which answers the failing step: {len(with_lesson)} steps", with_lesson)
         show.row(out, "The agent and its tests are scripted here; the hook and its answer are the real ones.")
-        out.print(Rule("4. Failing tests, mended without a model", style="cyan"))
+        out.rule("4. Failing tests, mended without a model", "cyan")
         healed = demo_heal.heal(out, runtime.episodes, Path(scratch))
-    out.print(Rule("Next, with your own histories", style="cyan"))
+    out.rule("Next, with your own histories", "cyan")
     out.print("  source .venv/bin/activate      where `ratchet` is not found")
     out.print("  ratchet learn                  read the sessions of Claude Code and Codex")
     out.print("  ratchet patterns               see what keeps failing")
@@ -135,10 +132,10 @@ def _commands(advice: str) -> list[str]:
 
 
 def _told(out: Console, title: str, tried: list[Tried]) -> None:
-    out.print(Text(f"\n{title}", "bold"))
+    out.print(Styled(f"\n{title}", "bold"))
     said_before = ""
     for each in tried:
-        mark = Text("  ok    " if each.ok else "  fails ", "green" if each.ok else "red")
+        mark = Styled("  ok    " if each.ok else "  fails ", "green" if each.ok else "red")
         show.row(out, show.plain(f"$ {each.command}", 90), mark)
         if not each.ok and each.output != said_before:
             said = show.plain(each.output, 66)
@@ -146,4 +143,4 @@ def _told(out: Console, title: str, tried: list[Tried]) -> None:
             show.row(out, said, "          ")
         said_before = each.output
         for line in each.advice.splitlines():
-            show.row(out, Text(line, "yellow"), "          ")
+            show.row(out, Styled(line, "yellow"), "          ")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
 from ratchet import tasks
 from ratchet.cli import show
+from ratchet.cli.terminal import Console, Styled
 from ratchet.errors import Refused
 from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
@@ -42,7 +40,7 @@ def heal(out: Console, book: EpisodeBook, scratch: Path) -> dict[str, Json]:
     try:
         healed = [_twice(out, book, scratch, name) for name in HEALED]
     except Refused as error:
-        show.row(out, str(error), Text("  skipped  ", "yellow"))
+        show.row(out, str(error), Styled("  skipped  ", "yellow"))
         return {"skipped": str(error)}
     firsts, agains = sum(each.first for each in healed), sum(each.again for each in healed)
     show.row(out, f"{show.number(firsts, 'edit')} tried the first time, {agains} the second.")
@@ -57,7 +55,7 @@ def heal(out: Console, book: EpisodeBook, scratch: Path) -> dict[str, Json]:
 
 def _twice(out: Console, book: EpisodeBook, scratch: Path, name: str) -> DemoHeal:
     task = tasks.task(name)
-    out.print(Text(f"\n  {name}.py", "bold").append(f"  {task.title}", "default"))
+    out.print(Styled(f"\n  {name}.py", "bold").append(f"  {task.title}", "default"))
     folder = task.lay_out(scratch / name)
     first = _once(out, book, folder, again=False)
     again = _once(out, book, folder, again=True)
@@ -67,14 +65,14 @@ def _twice(out: Console, book: EpisodeBook, scratch: Path, name: str) -> DemoHea
 def _once(out: Console, book: EpisodeBook, folder: Path, *, again: bool) -> Episode:
     def told(moment: HealMoment) -> None:
         if moment.what == "reproduced" and moment.verdict is not None and not again:
-            show.row(out, show.plain(moment.verdict.reason, 90), Text("    before       ", "red"))
+            show.row(out, show.plain(moment.verdict.reason, 90), Styled("    before       ", "red"))
 
     budget = Budget(attempts=1, seconds=_LONGEST_S, candidates=_CANDIDATES)
     asked = HealRequest(check=tasks.CHECK, folder=folder, solver="repair", budget=budget)
     ended = book.run(asked, HealMeans(told=told))
     for attempt in ended.attempts:
         passed = attempt.status == "passed"
-        lead = Text("    second time  " if again else "    first time   ", "green" if passed else "red")
+        lead = Styled("    second time  " if again else "    first time   ", "green" if passed else "red")
         tried = f"{attempt.fix or attempt.reason}{', and the tests pass' if passed else ''}"
         line = show.plain(tried, 120).append(f"  ({show.number(attempt.candidates, 'edit')} tried)", "dim")
         show.row(out, line, lead)

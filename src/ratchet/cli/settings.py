@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 import click
-from rich.text import Text
 
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.terminal import Styled
 from ratchet.improving.settings.book import KnobValue, SettingsView
 from ratchet.records import Json, Version
 
@@ -92,9 +92,9 @@ def revert(agent: str, to: int | None, why: str, command_home: Path | None, as_j
 
 def _view(each: SettingsView) -> None:
     out = show.console()
-    out.print(Text(each.agent, "bold").append(f"  version {each.version.number}", "dim"))
+    out.print(Styled(each.agent, "bold").append(f"  version {each.version.number}", "dim"))
     for knob in each.knobs:
-        line = Text(f"  {knob.name} = ").append_text(show.plain(_said(knob.value), 80))
+        line = Styled(f"  {knob.name} = ").append(show.plain(_said(knob.value), 80))
         line.append("" if knob.is_set else "  (default)", "dim").append(f"  {_bounds(knob)}", "dim")
         out.print(line)
 
@@ -106,13 +106,13 @@ def _bounds(knob: KnobValue) -> str:
     return f"{low:g} to {high:g}" if isinstance(low, int | float) and isinstance(high, int | float) else ""
 
 
-def _line(each: Version) -> Text:
+def _line(each: Version) -> Styled:
     at = time.strftime("%Y-%m-%d %H:%M", time.gmtime(each.applied_at or each.at))
     values = ", ".join(f"{name} = {_said(value)}" for name, value in sorted(each.values.items())) or "the defaults"
-    line = Text(f"{each.number:>4}  {at}  ").append_text(show.plain(each.who, 30)).append("  ")
-    line.append_text(show.plain(values, 160))
+    line = Styled(f"{each.number:>4}  {at}  ").append(show.plain(each.who, 30)).append("  ")
+    line.append(show.plain(values, 160))
     if each.why:
-        line.append("  (").append_text(show.plain(each.why, 160)).append(")")
+        line.append("  (").append(show.plain(each.why, 160)).append(")")
     return line if each.applied_at else line.append("  draft of a trial", "yellow")
 
 

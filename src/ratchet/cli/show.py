@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,10 +10,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console, ConsoleDimensions
-from rich.text import Text
+
+from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
+
     from ratchet.cli.doctor import Check
     from ratchet.failures.classification import Classification
     from ratchet.failures.patterns.detail import PatternDetail
@@ -29,24 +30,19 @@ if TYPE_CHECKING:
     from ratchet.serving.shapes.shape import Shape
 
 KIND_STYLE = "cyan"
-_USUAL_COLUMNS = 80
 STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "retired": "dim"}
 
 
-class _Stream(Console):
-    """Standard output for text. A reader that goes away is no failure, here as for every other line (`app.run`)."""
-
-    def on_broken_pipe(self) -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # what else is said goes nowhere
-        raise BrokenPipeError
-
-
 def console(*, stderr: bool = False) -> Console:
-    """A terminal, or what stands for one; a width of 0 (COLUMNS=0) is one that is not known."""
-    out = _Stream(highlight=False, soft_wrap=False, stderr=stderr)
-    width, height = out.size
-    out.size = ConsoleDimensions(width or _USUAL_COLUMNS, height)  # else it is asked for with every line
-    return out
+    """The console that results are printed on."""
+    return Console(stderr=stderr)
+
+
+def bars_console() -> RichConsole:
+    """The console that progress bars are drawn on."""
+    from rich.console import Console as RichConsole
+
+    return RichConsole(stderr=True)
 
 
 def as_json(value: Shape | Sequence[Shape]) -> None:
@@ -72,7 +68,7 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=bars_console(), transient=True) as bars:
         task = bars.add_task("reading", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=_brief(what))
 
@@ -83,10 +79,10 @@ def _brief(what: str) -> str:
     return f"{name[:23] + '…' if len(name) > 24 else name:<24}"
 
 
-def plain(text: str, limit: int = 200) -> Text:
+def plain(text: str, limit: int = 200) -> Styled:
     """Foreign text on one line, control characters shown as spaces."""
     said = " ".join(visible(text).split())
-    return Text(said if len(said) <= limit else said[: limit - 1] + "…")
+    return Styled(said if len(said) <= limit else said[: limit - 1] + "…")
 
 
 def line(text: str) -> None:
@@ -99,23 +95,22 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def block(text: str) -> Text:
+def block(text: str) -> Styled:
     """Foreign text on its own lines, other control characters removed."""
-    return Text("".join(c for c in text if c == "\n" or c.isprintable()))
+    return Styled("".join(c for c in text if c == "\n" or c.isprintable()))
 
 
-def row(out: Console, text: Text | str, lead: Text | str = "") -> None:
+def row(out: Console, text: Styled | str, lead: Styled | str = "") -> None:
     """`text` behind `lead`. On a terminal its further lines stand under its first; elsewhere it stays one line, so that
     a script finds it whole."""
-    head = Text(lead) if isinstance(lead, str) else lead
-    body = Text(text) if isinstance(text, str) else text
+    head = Styled(lead) if isinstance(lead, str) else lead
+    body = Styled(text) if isinstance(text, str) else text
     if not out.is_terminal:
-        out.print(Text("").append_text(head).append_text(body), soft_wrap=True)
+        out.print(Styled("").append(head).append(body), soft_wrap=True)
         return
-    hung = Text(" " * head.cell_len)
-    for number, line in enumerate(body.wrap(out, max(20, out.width - head.cell_len), overflow="fold")):
-        line.rstrip()
-        out.print(Text("").append_text(hung if number else head).append_text(line))
+    hung = Styled(" " * head.cell_len)
+    for number, line in enumerate(body.wrap(max(20, out.width - head.cell_len))):
+        out.print(Styled("").append(hung if number else head).append(line))
 
 
 def worked(each: Lesson) -> str:
@@ -149,18 +144,18 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: bool = False
     out = console()
     if not found:
         nothing = "No failures of this agent or kind." if narrowed else "No failures recorded."
-        out.print(f"{nothing} Next: [b]{'ratchet patterns' if narrowed else 'ratchet learn'}[/b]")
+        out.print(f"{nothing} Next: {'ratchet patterns' if narrowed else 'ratchet learn'}")
         return
     for each in found:
         row(out, _bold(plain(each.template, 160)))
-        about = Text(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim")
+        about = Styled(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim")
         row(out, about, "  ")
         advice = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
         for lesson in advice[:2]:
             state = f"  [{worked(lesson)}]"
             row(out, plain(lesson.text, 200).append(state, STATE_STYLE[lesson.state]), "  -> ")
         if not advice and each.lessons:
-            row(out, Text("not to repeat: ", "red").append_text(_refused(each.lessons[0])), "  ")
+            row(out, Styled("not to repeat: ", "red").append(_refused(each.lessons[0])), "  ")
     if more:
         row(out, more)
 
@@ -175,11 +170,11 @@ def _about(each: Pattern) -> Iterator[str]:
         yield f"{seconds(each.wasted_s)} wasted"
 
 
-def _refused(each: Lesson) -> Text:
+def _refused(each: Lesson) -> Styled:
     return plain(f"{each.text} ({each.reason or each.state})", 200)
 
 
-def _bold(text: Text) -> Text:
+def _bold(text: Styled) -> Styled:
     text.stylize("bold")
     return text
 
@@ -188,15 +183,15 @@ def pattern(detail: PatternDetail) -> None:
     out = console()
     each = detail.pattern
     row(out, _bold(plain(each.template, 160)))
-    row(out, Text(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim"), "  ")
+    row(out, Styled(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim"), "  ")
     row(out, plain(f"agents: {', '.join(each.agents)}; first {ago(each.first_seen)}", 400), "  ")
     for lesson_ in each.lessons:
-        out.print(Text("\nlesson ", "bold"), end="")
+        out.print(Styled("\nlesson ", "bold"), end="")
         lesson(lesson_)
     for message in detail.examples:
-        out.print(Text("\nexample\n", "bold").append_text(block(message)), soft_wrap=not out.is_terminal)
-    out.print(Text("\ntemplate (what differs from case to case is masked)\n", "bold").append_text(block(each.template)))
-    out.print(Text("\nsignatures (ratchet patterns split takes one out)", "bold"))
+        out.print(Styled("\nexample\n", "bold").append(block(message)), soft_wrap=not out.is_terminal)
+    out.print(Styled("\ntemplate (what differs from case to case is masked)\n", "bold").append(block(each.template)))
+    out.print(Styled("\nsignatures (ratchet patterns split takes one out)", "bold"))
     for signature in detail.signatures:
         out.print(f"  {signature}")
     for other in detail.correlated:
@@ -215,12 +210,12 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
         return
     for each in found:
         tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
-        head = Text(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
+        head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
         row(out, head.append(each.id, "dim"))
-        row(out, plain(each.when, 140), Text("  when ", "dim"))
-        row(out, plain(each.text, 240), Text("  do   ", "dim"))
+        row(out, plain(each.when, 140), Styled("  when ", "dim"))
+        row(out, plain(each.text, 240), Styled("  do   ", "dim"))
         if each.reason:
-            row(out, plain(each.reason, 200), Text("  why  ", "dim"))
+            row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
     if any(each.state == "candidate" for each in found):
         row(
             out,
@@ -230,22 +225,22 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
 
 def lesson(each: Lesson) -> None:
     out = console()
-    out.print(Text(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]))
+    out.print(Styled(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]))
     for title, text in (("when", each.when), ("do", each.text), ("example", each.example), ("reason", each.reason)):
         if text:
-            row(out, block(text), Text(f"  {title:<10}", "bold"))
+            row(out, block(text), Styled(f"  {title:<10}", "bold"))
     if each.state in ("active", "candidate"):
-        row(out, _counts_in(each), Text(f"  {'counts in':<10}", "bold"))
+        row(out, _counts_in(each), Styled(f"  {'counts in':<10}", "bold"))
     tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"
-    row(out, plain(f"{tried}; {each.provenance or 'origin unknown'}"), Text("  evidence  ", "bold"))
+    row(out, plain(f"{tried}; {each.provenance or 'origin unknown'}"), Styled("  evidence  ", "bold"))
     for outcome_id in each.evidence[:10]:
-        out.print(Text(f"            {outcome_id}", "dim"))
+        out.print(Styled(f"            {outcome_id}", "dim"))
 
 
-def _counts_in(each: Lesson) -> Text:
+def _counts_in(each: Lesson) -> Styled:
     """Say where agents are handed it: the answer to "why is the hook silent?"."""
     if each.scope == "global":
-        return Text("every project")
+        return Styled("every project")
     where = ", ".join(each.projects[:5]) or "no project"
     return plain(f"{where} (ratchet lessons approve --global ID: in every project)", 600)
 
@@ -263,23 +258,23 @@ def recalled(found: Recalled) -> None:
     for each in found.lessons:
         known = each.lesson
         row(out, block(known.text))
-        row(out, Text(f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}", "dim"), "  ")
+        row(out, Styled(f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}", "dim"), "  ")
 
 
 def health(found: Health) -> None:
     out = console()
     if found.score is None:
-        out.print("No outcomes recorded. Next: [b]ratchet learn[/b], or record some.")
+        out.print("No outcomes recorded. Next: ratchet learn, or record some.")
         return
     scale = f"0 all fails, 1 all succeeds; the last {found.half_life_calls} calls count half"
     out.print(f"{found.score:.2f} overall  ({scale})")
     for name, score in sorted(found.agents.items()):
-        out.print(Text(f"  {score:.2f} {'█' * round(score * 20):<20} ").append_text(plain(name, 60)))
+        out.print(Styled(f"  {score:.2f} {'█' * round(score * 20):<20} ").append(plain(name, 60)))
 
 
 def classification(found: Classification) -> None:
     out = console()
-    out.print(Text(found.kind, KIND_STYLE))
+    out.print(Styled(found.kind, KIND_STYLE))
     passing, again = ("yes" if each else "no" for each in (found.transient, found.retry_safe))
     out.print(f"  may pass by itself: {passing}; safe to retry: {again}")
     row(out, found.signature, "  signature ")
@@ -335,7 +330,7 @@ def doctor(checks: Sequence[Check]) -> None:
 def report(found: Report) -> None:
     out = console()
     pooled = found.pooled
-    out.print(Text(f"Do the lessons help? {pooled.verdict[:1].upper()}{pooled.verdict[1:]}.", "bold"))
+    out.print(Styled(f"Do the lessons help? {pooled.verdict[:1].upper()}{pooled.verdict[1:]}.", "bold"))
     if pooled.estimate is not None:
         span = f"{100 * pooled.low:+.0f} to {100 * pooled.high:+.0f}"
         row(
@@ -348,7 +343,7 @@ def report(found: Report) -> None:
         f"  lesson withheld  {pooled.withheld_ok} of {pooled.withheld}"
     )
     for each in found.lessons:
-        line = Text("")
+        line = Styled("")
         if each.enough:
             line.append(f"{100 * each.effect.estimate:+.0f} points (+-{100 * each.effect.spread:.0f})")
         else:

@@ -8,10 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.text import Text
-
-from ratchet.cli.show import ago, console, number, plain, seconds
+from ratchet.cli.show import ago, bars_console, console, number, plain, seconds
+from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.bench.book import ComparedRuns
 from ratchet.evolving.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
@@ -27,7 +25,7 @@ def benchmarks(found: Sequence[Benchmark]) -> None:
     for each in found:
         splits = Counter(task.split for task in each.tasks)
         kinds = Counter(task.kind for task in each.tasks)
-        line = Text(f"{each.name:<20} ", "bold").append(f"{number(len(each.tasks), 'task'):<12}", "default")
+        line = Styled(f"{each.name:<20} ", "bold").append(f"{number(len(each.tasks), 'task'):<12}", "default")
         line.append(", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
         line.append(f"  {' / '.join(f'{splits[name]} {name}' for name in ('dev', 'gate', 'sealed'))}", "dim")
         out.print(line.append(f"  {each.hash}", "dim"), soft_wrap=True)
@@ -37,21 +35,23 @@ def benchmark(found: Benchmark) -> None:
     """A benchmark's tasks by kind; no grader, no reference."""
     out = console()
     out.print(
-        Text(found.name, "bold").append(f"  {found.title}  ", "default").append(found.hash, "dim"), soft_wrap=True
+        Styled(found.name, "bold").append(f"  {found.title}  ", "default").append(found.hash, "dim"), soft_wrap=True
     )
     for task in sorted(found.tasks, key=lambda each: (each.kind, each.id)):
-        line = Text(f"  {task.kind:<6}{task.split:<8}").append_text(plain(task.id, 60))
+        line = Styled(f"  {task.kind:<6}{task.split:<8}").append(plain(task.id, 60))
         if task.title and task.title != task.id:
-            line.append("  ").append_text(plain(task.title, 80))
+            line.append("  ").append(plain(task.title, 80))
         out.print(line.append("  smoke" if task.smoke else "", "cyan"), soft_wrap=True)
 
 
 def task(found: BenchTask) -> None:
     out = console()
-    out.print(Text(found.id, "bold").append(f"  {found.kind}, {found.split}, scored by {found.scorer}"), soft_wrap=True)
-    out.print(Text("".join(c for c in found.instruction if c == "\n" or c.isprintable())), soft_wrap=True)
+    out.print(
+        Styled(found.id, "bold").append(f"  {found.kind}, {found.split}, scored by {found.scorer}"), soft_wrap=True
+    )
+    out.print(Styled("".join(c for c in found.instruction if c == "\n" or c.isprintable())), soft_wrap=True)
     for path in sorted(found.files):
-        out.print(Text("  ").append_text(plain(path)), style="dim", soft_wrap=True)
+        out.print(Styled("  ").append(plain(path)), style="dim", soft_wrap=True)
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]
     from rich.progress import Progress as Bars
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Bars(*columns, console=console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=bars_console(), transient=True) as bars:
         bar = bars.add_task("measuring", total=None)
         spent = {"usd": 0.0, "fresh": 0.0, "unmeasured": 0.0}
 
@@ -86,9 +86,9 @@ def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]
 
 def _line(made: Evaluation, done: int, planned: int) -> None:
     out = console(stderr=True)
-    line = Text(f"  {done}/{planned} ", "dim").append(f"{made.result:<11}", RESULT_STYLES[made.result])
-    line.append_text(plain(made.task, 60)).append(f"  {seconds(made.wall_s)}", "dim")
-    out.print(line.append("  ").append_text(plain(made.reason, 120)), soft_wrap=True)
+    line = Styled(f"  {done}/{planned} ", "dim").append(f"{made.result:<11}", RESULT_STYLES[made.result])
+    line.append(plain(made.task, 60)).append(f"  {seconds(made.wall_s)}", "dim")
+    out.print(line.append("  ").append(plain(made.reason, 120)), soft_wrap=True)
 
 
 def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, every: bool = False) -> None:
@@ -102,13 +102,13 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
     if right:
         out.print(f"  {number(right, 'task')} all right", style="dim")
     if found.score.n:
-        out.print(Text("score ").append(_percent(found.score), "bold").append(f"  {_counts(found)}", "dim"))
+        out.print(Styled("score ").append(_percent(found.score), "bold").append(f"  {_counts(found)}", "dim"))
     out.print(
         f"{seconds(found.wall_s)} of agents' work in {seconds(held.duration_s)}, {found.cost_usd:.2f} USD, "
         f"{found.tokens:,} tokens"
     )
     for said in held.tampered:
-        out.print(Text("  changed   ", "red").append_text(plain(said)), soft_wrap=True)
+        out.print(Styled("  changed   ", "red").append(plain(said)), soft_wrap=True)
     if found.unmeasured:
         out.print(f"{number(found.unmeasured, 'run')} could not be measured: no wrong answers, and in no score")
     if noise is not None:
@@ -120,12 +120,12 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
 def history(found: Sequence[BenchRun]) -> None:
     out = console()
     if not found:
-        out.print("No runs yet. Next: [b]ratchet bench run --agent DIR[/b] measures an agent.")
+        out.print("No runs yet. Next: ratchet bench run --agent DIR measures an agent.")
     for held in found:
         score = Interval(mean=held.mean, low=held.low, high=held.high, n=held.runs - held.unmeasured)
-        line = Text(f"{held.state:<10}", _STATE_STYLES.get(held.state, "red"))
+        line = Styled(f"{held.state:<10}", _STATE_STYLES.get(held.state, "red"))
         line.append(f"{_percent(score) if score.n else 'no score':<24}", "default")
-        line.append(f"{held.name:<14} ").append_text(plain(held.agent_name, 60))
+        line.append(f"{held.name:<14} ").append(plain(held.agent_name, 60))
         about = f"  {number(held.runs, 'run')}, {held.cost_usd:.2f} USD, {ago(held.started_at)}"
         out.print(line.append(f"{about}{', A/A' if held.aa else ''}  {held.id}", "dim"), soft_wrap=True)
 
@@ -134,14 +134,14 @@ def compared(found: ComparedRuns) -> None:
     """The gain with its interval, what is not in it, and what so many pairs cannot see."""
     out = console()
     for letter, held in (("A", found.first), ("B", found.second)):
-        out.print(Text(f"{letter} ", "bold").append_text(plain(held.agent_name, 80)).append(f"  {held.id}", "dim"))
+        out.print(Styled(f"{letter} ", "bold").append(plain(held.agent_name, 80)).append(f"  {held.id}", "dim"))
     pairs = found.paired
     if not pairs.gain.n:
         out.print("no pair could be measured on both sides: nothing can be said")
         return
     style = "green" if pairs.gain.low > 0 else "red" if pairs.gain.high < 0 else "default"
     out.print(
-        Text("B - A ")
+        Styled("B - A ")
         .append(_points(pairs.gain), f"bold {style}")
         .append(
             f"  ({number(pairs.gain.n, 'pair')} over {number(pairs.tasks, 'task')}: {pairs.better} better, "
@@ -190,7 +190,7 @@ def _left_out(out: Console, pairs: Paired) -> None:
 
 def _noise(out: Console, noise: Paired) -> None:
     out.print(
-        Text("noise floor ", "bold")
+        Styled("noise floor ", "bold")
         .append(f"+-{100 * noise.gain.half_width:.1f} points")
         .append(f"  (the agent against itself: {_points(noise.gain)}, {number(noise.gain.n, 'pair')})", "dim"),
         soft_wrap=True,
@@ -199,28 +199,28 @@ def _noise(out: Console, noise: Paired) -> None:
 
 
 def _head(out: Console, held: BenchRun) -> None:
-    line = Text(f"{held.id}  ", "bold").append_text(plain(held.agent_name, 100))
+    line = Styled(f"{held.id}  ", "bold").append(plain(held.agent_name, 100))
     what = " ".join(filter(None, (held.name, held.split or "", ",".join(held.tasks))))
     line.append(f"  {what}, {number(held.repeats, 'repeat')}, seed {held.seed}", "dim")
     line.append("  NO SANDBOX" if held.unsafe else "", "red")
     out.print(line, soft_wrap=True)
     if held.state != "ended":
-        said = Text(f"  {held.state}: ", _STATE_STYLES.get(held.state, "red")).append_text(plain(held.reason, 300))
+        said = Styled(f"  {held.state}: ", _STATE_STYLES.get(held.state, "red")).append(plain(held.reason, 300))
         out.print(said, soft_wrap=True)
 
 
 def _task(out: Console, each: TaskFigures) -> None:
     style = "green" if each.score.mean >= 1 else "yellow" if each.score.mean > 0 else "red"
-    line = Text(
+    line = Styled(
         f"  {_percent(each.score) if each.score.n else 'not measured':<24}", style if each.score.n else "magenta"
     )
-    line.append_text(plain(each.task, 60))
+    line.append(plain(each.task, 60))
     line.append(f"  {seconds(each.wall_s)}, {each.cost_usd:.2f} USD", "dim")
     if each.unmeasured and each.score.n:
         line.append(f"  {each.unmeasured} not measured", "magenta")
     if each.tampered:
         line.append("  reached for what judges it", "red")
-    out.print(line.append("  ").append_text(plain(each.reason, 160)), soft_wrap=True)
+    out.print(line.append("  ").append(plain(each.reason, 160)), soft_wrap=True)
 
 
 def _percent(found: Interval) -> str:

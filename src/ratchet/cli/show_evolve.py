@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from ratchet.cli import shapes
-from ratchet.cli.show import ago, console, number, plain
+from ratchet.cli.show import ago, bars_console, console, number, plain
+from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.candidate import Candidate, Evolution, EvolutionReport
 from ratchet.evolving.loop.evolve import EvolveMoment
+
+if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
 
 STYLES = {
     "kept": "green",
@@ -43,7 +45,7 @@ def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=bars_console(), transient=True) as bars:
         task = bars.add_task("", total=None, said="")
 
         def told(moment: EvolveMoment) -> None:
@@ -66,26 +68,30 @@ def _race(moment: EvolveMoment) -> str:
     )
 
 
-def _step(moment: EvolveMoment, out: Console | None = None) -> None:
+def _step(moment: EvolveMoment, out: Console | RichConsole | None = None) -> None:
     out = out or console()
     held, candidate = moment.evolution, moment.candidate
     if moment.what == "started":
         asked = f"{number(held.proposals, 'proposal')} by {held.proposer} on {held.benchmark}, at most {held.usd:g} USD"
-        out.print(Text(f"{held.id}  ", "bold").append_text(plain(asked, 200)), soft_wrap=True)
+        out.print(Styled(f"{held.id}  ", "bold").append(plain(asked, 200)), soft_wrap=True)
     elif moment.what == "baseline":
-        out.print(Text(f"  {'baseline':<13}").append(f"measured, {number(moment.runs, 'evaluation')} so far", "dim"))
+        out.print(Styled(f"  {'baseline':<13}").append(f"measured, {number(moment.runs, 'evaluation')} so far", "dim"))
     elif moment.what == "racing":
         named = ", ".join(f"#{each.n}" for each in moment.racers)
-        out.print(Text(f"  {'racing':<13}", "cyan").append(f"{named} against {moment.racers[0].incumbent}", "default"))
+        out.print(
+            Styled(f"  {'racing':<13}", "cyan").append(f"{named} against {moment.racers[0].incumbent}", "default")
+        )
     elif (moment.what == "proposed" and candidate and candidate.state == "screened_out") or (
         moment.what == "decided" and candidate
     ):
         assert candidate is not None
         _candidate(out, candidate)
     elif moment.what == "reporting":
-        out.print(Text(f"  {'sealed':<13}", "cyan").append("measuring the winner on tasks nobody has seen", "default"))
+        out.print(
+            Styled(f"  {'sealed':<13}", "cyan").append("measuring the winner on tasks nobody has seen", "default")
+        )
     elif moment.what == "note" and out.is_terminal:
-        out.print(Text(" " * 15).append_text(plain(moment.text, 160)), style="dim")
+        out.print(Styled(" " * 15).append(plain(moment.text, 160)), style="dim")
 
 
 def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
@@ -93,14 +99,14 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
     out = console()
     kept = [each for each in candidates if each.state == "kept"]
     asked = sum(1 for each in candidates if each.n and not each.retry_of)
-    line = Text(held.state, STYLES.get(held.state, "default")).append(
+    line = Styled(held.state, STYLES.get(held.state, "default")).append(
         f": {number(asked, 'proposal')}, {len(kept)} kept, {number(held.runs, 'evaluation')}, {held.cost_usd:.2f} USD, "
         f"{held.duration_s:.0f} s",
         "default",
     )
     out.print(line, soft_wrap=True)
     if held.reason:
-        out.print(Text("  ").append_text(plain(held.reason, 300)), soft_wrap=True)
+        out.print(Styled("  ").append(plain(held.reason, 300)), soft_wrap=True)
     if held.report is not None:
         report(out, held.report)
     if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
@@ -136,7 +142,7 @@ def evolution(held: Evolution, candidates: Sequence[Candidate], *, diffs: bool) 
     """One run whole."""
     out = console()
     head = f"{number(held.proposals, 'proposal')} by {held.proposer} on {held.benchmark} ({held.benchmark_hash})"
-    out.print(Text(f"{held.id}  ", "bold").append_text(plain(head, 200)), soft_wrap=True)
+    out.print(Styled(f"{held.id}  ", "bold").append(plain(head, 200)), soft_wrap=True)
     for each in candidates:
         _candidate(out, each, diff=diffs)
     ended(held, candidates)
@@ -145,11 +151,11 @@ def evolution(held: Evolution, candidates: Sequence[Candidate], *, diffs: bool) 
 def evolutions(found: Sequence[Evolution]) -> None:
     out = console()
     if not found:
-        out.print("No runs yet. Next: [b]ratchet evolve --agent DIR --bench core --proposer settings[/b]")
+        out.print("No runs yet. Next: ratchet evolve --agent DIR --bench core --proposer settings")
     for each in found:
         gain = f"{_gain(each.report.gain)} points" if each.report else "nothing kept" if each.state == "ended" else ""
-        line = Text(f"{each.state:<10} ", STYLES.get(each.state, "default")).append(f"{gain:<14} ", "default")
-        line.append_text(plain(f"{each.agent.folder or each.agent.target} on {each.benchmark} by {each.proposer}", 100))
+        line = Styled(f"{each.state:<10} ", STYLES.get(each.state, "default")).append(f"{gain:<14} ", "default")
+        line.append(plain(f"{each.agent.folder or each.agent.target} on {each.benchmark} by {each.proposer}", 100))
         line.append(f"  {ago(each.started_at)}  {each.id}", "dim")
         out.print(line, soft_wrap=True)
 
@@ -160,9 +166,9 @@ def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:
 
     def node(each: shapes.evolving.DescendedShape, depth: int) -> None:
         style = STYLES.get(each.state, "default")
-        line = Text("  " * depth).append(f"#{each.n} {each.state.replace('_', ' ')}", style)
+        line = Styled("  " * depth).append(f"#{each.n} {each.state.replace('_', ' ')}", style)
         gain = f" {100 * each.mean:+.1f}" if each.pairs else ""
-        line.append(gain, "default").append("  ").append_text(plain(each.hypothesis, 90))
+        line.append(gain, "default").append("  ").append(plain(each.hypothesis, 90))
         out.print(line.append(f"  {each.id}", "dim"), soft_wrap=True)
         for child in each.children:
             node(child, depth + 1)
@@ -170,20 +176,18 @@ def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:
     node(shapes.evolving.EvolutionTreeShape.grown(held, candidates).root, 0)
 
 
-def _candidate(out: Console, held: Candidate, *, diff: bool = False) -> None:
-    line = Text(f"  {held.state.replace('_', ' '):<13}", STYLES.get(held.state, "default"))
-    line.append(f"#{held.n} ", "default").append_text(
-        plain(held.hypothesis or ("the agent as it was" * (not held.n)), 120)
-    )
+def _candidate(out: Console | RichConsole, held: Candidate, *, diff: bool = False) -> None:
+    line = Styled(f"  {held.state.replace('_', ' '):<13}", STYLES.get(held.state, "default"))
+    line.append(f"#{held.n} ", "default").append(plain(held.hypothesis or ("the agent as it was" * (not held.n)), 120))
     out.print(line, soft_wrap=True)
     if held.reason:
-        out.print(Text(" " * 15).append_text(plain(held.reason, 300)), style="dim", soft_wrap=True)
+        out.print(Styled(" " * 15).append(plain(held.reason, 300)), style="dim", soft_wrap=True)
     if diff:
         lines = [each for each in held.diff.split("\n") if each and not each.startswith(("diff --git", "index "))]
         for each in lines[:_DIFF_LINES]:
             style = {"+": "green", "-": "red", "@": "cyan"}.get(each[0], "dim")
             shown = "".join(c if c.isprintable() or c == "\t" else "?" for c in each.rstrip("\r"))[:200]
-            out.print(Text(" " * 15).append_text(Text(shown, style)), soft_wrap=True)
+            out.print(Styled(" " * 15).append(Styled(shown, style)), soft_wrap=True)
         if len(lines) > _DIFF_LINES:
             out.print(f"{' ' * 15}... {len(lines) - _DIFF_LINES} more lines", style="dim")
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.text import Text
-
 from ratchet.cli.show import ago, console, number, plain, worked
+from ratchet.cli.terminal import Console, Styled
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
@@ -33,25 +31,25 @@ def moment(now: HealMoment) -> None:
         _first(out, now.verdict)
     elif now.what == "recalled":
         for each in now.lessons:
-            line = Text("  lesson   ", "cyan").append_text(plain(each.text, 120))
+            line = Styled("  lesson   ", "cyan").append(plain(each.text, 120))
             out.print(line.append(f"  ({worked(each)})", "dim"), soft_wrap=True)
     elif now.what == "attempted" and now.attempt is not None:
         _attempt(out, now.attempt)
     elif now.what == "note" and out.is_terminal:
-        out.print(Text("           ").append_text(plain(now.text, 160)), style="dim")
+        out.print(Styled("           ").append(plain(now.text, 160)), style="dim")
 
 
 def ended(held: Episode) -> None:
     """Say how it ended, and what to do next."""
     out = console()
-    line = Text(held.status.replace("_", " "), STYLES.get(held.status, "red"))
+    line = Styled(held.status.replace("_", " "), STYLES.get(held.status, "red"))
     if held.status != "already_passing":
         line.append(
             f" after {number(len(held.attempts), 'attempt')}, {_costs(held.cost_usd, held.duration_s)}", "default"
         )
     out.print(line)
     if held.reason:
-        out.print(Text("  ").append_text(plain(held.reason, 300)), soft_wrap=True)
+        out.print(Styled("  ").append(plain(held.reason, 300)), soft_wrap=True)
     if held.status == "passed":
         for each in held.learnt:
             out.print(f"  learnt {each}: ratchet lessons show {each}", soft_wrap=True)
@@ -72,7 +70,7 @@ def episode(held: Episode) -> None:
     if held.first is not None:
         _first(out, held.first)
     for each in held.lessons:
-        line = Text("  lesson   ", "cyan").append_text(plain(each.text, 120))
+        line = Styled("  lesson   ", "cyan").append(plain(each.text, 120))
         out.print(line.append(f"  ({worked(each)})", "dim"), soft_wrap=True)
     for attempt in held.attempts:
         _attempt(out, attempt)
@@ -82,11 +80,11 @@ def episode(held: Episode) -> None:
 def episodes(found: Sequence[Episode]) -> None:
     out = console()
     if not found:
-        out.print("No episodes yet. Next: [b]ratchet run --check CMD[/b] heals what fails.")
+        out.print("No episodes yet. Next: ratchet run --check CMD heals what fails.")
     for each in found:
-        line = Text(f"{each.status.replace('_', ' '):<15}", STYLES.get(each.status, "red"))
+        line = Styled(f"{each.status.replace('_', ' '):<15}", STYLES.get(each.status, "red"))
         line.append(f" {number(len(each.attempts), 'attempt'):<11} ", "default")
-        line.append_text(plain(each.task.instruction or shlex.join(each.task.check), 60))
+        line.append(plain(each.task.instruction or shlex.join(each.task.check), 60))
         line.append(f"  {each.task.folder}  {ago(each.started_at)}  {each.id}", "dim")
         out.print(line, soft_wrap=True)
 
@@ -116,7 +114,7 @@ def compared(found: Compared) -> None:
 
 
 def _head(out: Console, held: Episode) -> None:
-    line = Text(f"{held.id}  ", "bold").append_text(plain(held.task.instruction or "make the check pass", 120))
+    line = Styled(f"{held.id}  ", "bold").append(plain(held.task.instruction or "make the check pass", 120))
     out.print(line, soft_wrap=True)
     budget = held.budget
     said = (
@@ -128,18 +126,18 @@ def _head(out: Console, held: Episode) -> None:
 
 def _first(out: Console, verdict: Verdict) -> None:
     sign = ("  green    ", "green") if verdict.passed else ("  red      ", "red")
-    line = Text(*sign).append_text(plain("the check passes" if verdict.passed else verdict.reason, 160))
+    line = Styled(*sign).append(plain("the check passes" if verdict.passed else verdict.reason, 160))
     about = "" if verdict.passed else f"{verdict.kind} {verdict.signature}, "
     out.print(line.append(f"  ({about}{verdict.duration_s:.1f} s)", "dim"), soft_wrap=True)
 
 
 def _attempt(out: Console, held: Attempt) -> None:
     word, style = _SIGNS.get(held.status, ("red", "red"))
-    line = Text(f"  {held.n} {word:<7}", style).append(" ", "default")
+    line = Styled(f"  {held.n} {word:<7}", style).append(" ", "default")
     told = [f"cause: {held.cause}"] if held.cause else []
     told += [f"fix: {held.fix}"] if held.fix else []
     told += [held.reason] if held.reason else []
-    line.append_text(plain("; ".join(told) or held.status.replace("_", " "), 240))
+    line.append(plain("; ".join(told) or held.status.replace("_", " "), 240))
     tried = f"{number(held.candidates, 'candidate')}, " if held.candidates else ""
     out.print(line.append(f"  ({tried}{_costs(held.cost_usd, held.duration_s)})", "dim"), soft_wrap=True)
     _diff(out, held.diff)
@@ -149,7 +147,7 @@ def _diff(out: Console, diff: str) -> None:
     lines = [line for line in diff.split("\n") if line and not line.startswith(("diff --git", "index "))]
     for line in lines[:_DIFF_LINES]:
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[0], "dim")
-        out.print(Text("           ").append_text(Text(_shown(line), style)), soft_wrap=True)
+        out.print(Styled("           ").append(Styled(_shown(line), style)), soft_wrap=True)
     if len(lines) > _DIFF_LINES:
         out.print(f"           ... {len(lines) - _DIFF_LINES} more lines", style="dim")
 

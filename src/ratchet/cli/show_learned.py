@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
 from ratchet.cli import show
+from ratchet.cli.terminal import Console, Styled
 from ratchet.records import Lesson, LessonState
 
 if TYPE_CHECKING:
@@ -26,12 +24,12 @@ def learned(found: Learned, best: Sequence[Lesson] = (), *, following: bool = Tr
     if found.patterns or any(found.lessons.values()):
         show.row(out, _gained(found))
     for loop in found.loops[:5]:
-        show.row(out, show.plain(loop, 240), Text("  loop ", "yellow"))
+        show.row(out, show.plain(loop, 240), Styled("  loop ", "yellow"))
     if len(found.loops) > 5:
         show.row(out, f"and {len(found.loops) - 5} more loops (ratchet learn --json lists all)", "  ")
     _skipped(out, found)
     if best:
-        out.print(Text("\nWhat fixed what failed, the surest first", "bold"))
+        out.print(Styled("\nWhat fixed what failed, the surest first", "bold"))
     for each in best:
         advised(out, each)
     if following:
@@ -39,8 +37,8 @@ def learned(found: Learned, best: Sequence[Lesson] = (), *, following: bool = Tr
         _next(out)
 
 
-def _gained(found: Learned) -> Text:
-    line = Text(f"New or grown: {show.number(found.patterns, 'pattern')}; lessons: ")
+def _gained(found: Learned) -> Styled:
+    line = Styled(f"New or grown: {show.number(found.patterns, 'pattern')}; lessons: ")
     states: tuple[LessonState, ...] = ("active", "candidate", "quarantined")
     for position, state in enumerate(states):
         line.append(", " if position else "").append(f"{found.lessons[state]} {state}", show.STATE_STYLE[state])
@@ -51,7 +49,7 @@ def _skipped(out: Console, found: Learned) -> None:
     for bad in found.quarantined[:10]:
         where = f"{bad.path}:{bad.line}" if bad.line else bad.path
         reason = bad.reason.removeprefix(bad.path).lstrip()
-        show.row(out, show.plain(f"{where}: {reason}", 400), Text("  skipped ", "red"))
+        show.row(out, show.plain(f"{where}: {reason}", 400), Styled("  skipped ", "red"))
     if len(found.quarantined) > 10:
         show.row(out, f"and {len(found.quarantined) - 10} more (ratchet learn --json lists all)", "  ")
 
@@ -78,6 +76,6 @@ def advised(out: Console, each: Lesson) -> None:
 
 
 def _next(out: Console) -> None:
-    out.print("next  [b]ratchet patterns[/b]                what keeps failing, and what it cost")
-    out.print("      [b]ratchet lessons list[/b]            everything that was learnt")
-    out.print("      [b]ratchet install claude-code[/b]     hand it to the agent; first with --dry-run")
+    out.print("next  ratchet patterns                what keeps failing, and what it cost")
+    out.print("      ratchet lessons list            everything that was learnt")
+    out.print("      ratchet install claude-code     hand it to the agent; first with --dry-run")

@@ -8,9 +8,9 @@ from math import log
 from typing import TYPE_CHECKING
 
 import click
-from rich.text import Text
 
 from ratchet.cli.show import ago, console, line, plain, seconds
+from ratchet.cli.terminal import Styled
 from ratchet.improving.trials.trials import OPEN
 
 if TYPE_CHECKING:
@@ -35,35 +35,33 @@ WIDTH = 40  # characters of a bar
 def trials(found: Sequence[Trial]) -> None:
     out = console()
     if not found:
-        out.print(
-            "No trials yet. Next: [b]ratchet proposals list[/b], or [b]ratchet trials open AGENT --set KNOB=VALUE[/b]."
-        )
+        out.print("No trials yet. Next: ratchet proposals list, or ratchet trials open AGENT --set KNOB=VALUE.")
     for each in found:
-        line = Text(f"{each.state:<9}", STYLE.get(each.state, "default"))
-        line.append(f" {_labelled(each)}{each.change.target}  ", "default").append_text(plain(_values(each), 100))
+        line = Styled(f"{each.state:<9}", STYLE.get(each.state, "default"))
+        line.append(f" {_labelled(each)}{each.change.target}  ", "default").append(plain(_values(each), 100))
         out.print(line.append(f"  {each.id}", "dim"))
         if each.reason:
-            out.print(Text("  ").append_text(plain(each.reason, 200)))
+            out.print(Styled("  ").append(plain(each.reason, 200)))
 
 
 def trial(detail: TrialDetail) -> None:
     out = console()
     held, said = detail.trial, detail.evidence
-    out.print(Text(f"{held.id}  ", "bold").append(held.state, STYLE.get(held.state, "default")))
-    out.print(Text(f"{_labelled(held)}{held.change.target}: ").append_text(plain(_values(held), 200)))
+    out.print(Styled(f"{held.id}  ", "bold").append(held.state, STYLE.get(held.state, "default")))
+    out.print(Styled(f"{_labelled(held)}{held.change.target}: ").append(plain(_values(held), 200)))
     for what in (held.change.reason, held.reason):
         if what:
-            out.print(Text("  ").append_text(plain(what, 300)))
+            out.print(Styled("  ").append(plain(what, 300)))
     if held.attempt > 1:
         out.print(f"  attempt {held.attempt} of the same edit: each spends an alpha of {held.alpha:g}")
     if held.mode == "advisory":
-        out.print(Text("advisory: there is no control arm, and nothing is proven", "yellow"))
+        out.print(Styled("advisory: there is no control arm, and nothing is proven", "yellow"))
     else:
         _arms(held, said)
     out.print("")
     for event in detail.events:
         at = datetime.fromtimestamp(float(str(event["at"])), tz=UTC)
-        out.print(Text(f"{at:%Y-%m-%d %H:%M:%S}  {event['verb']:<9} ", "dim").append_text(_details(event)))
+        out.print(Styled(f"{at:%Y-%m-%d %H:%M:%S}  {event['verb']:<9} ", "dim").append(_details(event)))
 
 
 def _arms(held: Trial, said: Evidence) -> None:
@@ -72,21 +70,21 @@ def _arms(held: Trial, said: Evidence) -> None:
     _arm("new", said.new)
     _arm("old", said.old)
     if "latency" in said.metrics:
-        out.print(Text(f"a failed unit counts with its deadline, {brief(held.deadline_s)}", "dim"))
+        out.print(Styled(f"a failed unit counts with its deadline, {brief(held.deadline_s)}", "dim"))
     effect = said.effect
     if effect.estimate is not None:
         out.print(
             f"difference {100 * effect.estimate:+.1f} points of success; 95 % interval, valid at any time: "
             f"{100 * effect.low:+.0f} to {100 * effect.high:+.0f}"
         )
-    out.print(f"{said.exposures} units met the trial, {said.waiting} of them wait for their deadline", highlight=False)
-    out.print(f"share of the new arm: {held.share:.0%}", highlight=False)
-    out.print(f"\nevidence (decides at {said.threshold:g})", highlight=False)
+    out.print(f"{said.exposures} units met the trial, {said.waiting} of them wait for their deadline")
+    out.print(f"share of the new arm: {held.share:.0%}")
+    out.print(f"\nevidence (decides at {said.threshold:g})")
     _evidence("to keep", said.toward, said.threshold, "green")
     _evidence("to revert", said.against, said.threshold, "red")
     if len(said.metrics) > 1:
         each = ", ".join(f"{name} {value:.3g}" for name, value in said.metrics.items())
-        out.print(Text(f"  against it by metric: {each}", "dim"))
+        out.print(Styled(f"  against it by metric: {each}", "dim"))
 
 
 def _arm(name: str, arm: Arm) -> None:
@@ -94,7 +92,7 @@ def _arm(name: str, arm: Arm) -> None:
     if arm.rate is None:
         out.print(f"{name}  no unit is old enough yet")
         return
-    line = Text(f"{name}  ").append("█" * round(arm.rate * WIDTH), "green" if name == "new" else "blue")
+    line = Styled(f"{name}  ").append("█" * round(arm.rate * WIDTH), "green" if name == "new" else "blue")
     line.append("░" * (WIDTH - round(arm.rate * WIDTH)), "dim")
     line.append(f" {arm.ok} of {arm.units} succeeded ({arm.rate:.1%})")
     if arm.latency_s is not None:
@@ -114,19 +112,19 @@ def brief(duration_s: float) -> str:
 def _evidence(name: str, value: float, threshold: float, style: str) -> None:
     """A bar on a logarithmic scale, from none (1) to decided."""
     filled = min(1.0, max(0.0, log(max(value, 1e-9)) / log(threshold)))
-    bar = Text("█" * round(filled * WIDTH), style).append("·" * (WIDTH - round(filled * WIDTH)), "dim")
+    bar = Styled("█" * round(filled * WIDTH), style).append("·" * (WIDTH - round(filled * WIDTH)), "dim")
     said = f"{value:.3g}" if value >= 0.01 else "almost none"
-    console().print(Text(f"  {name:<9} ").append_text(bar).append(f"| {said}"))
+    console().print(Styled(f"  {name:<9} ").append(bar).append(f"| {said}"))
 
 
 def changes(found: Sequence[Trial]) -> None:
     """Show what became of the changes, each measured against its own control."""
     out = console()
     if found:
-        out.print(Text("\nWhat became of the changes", "bold"))
+        out.print(Styled("\nWhat became of the changes", "bold"))
     for each in found:
-        line = Text(f"{each.state:<9}", STYLE.get(each.state, "default"))
-        line.append(f" {_labelled(each)}{each.change.target}  ", "default").append_text(plain(_values(each), 100))
+        line = Styled(f"{each.state:<9}", STYLE.get(each.state, "default"))
+        line.append(f" {_labelled(each)}{each.change.target}  ", "default").append(plain(_values(each), 100))
         out.print(line.append(f"  {each.id}", "dim"))
         low, high, estimate = (each.figures.get(name) for name in ("low", "high", "estimate"))
         if isinstance(estimate, float) and isinstance(low, float) and isinstance(high, float):
@@ -142,35 +140,33 @@ def moved(held: Trial) -> None:
 def proposals(found: Sequence[Proposal]) -> None:
     out = console()
     if not found:
-        out.print("Nothing is proposed. [b]ratchet loop[/b] looks for what keeps failing.")
+        out.print("Nothing is proposed. ratchet loop looks for what keeps failing.")
     for each in found:
-        line = Text(f"{each.state:<9}", STYLE.get(each.state, "default")).append(f" {each.agent}  ", "default")
-        out.print(line.append(f"{each.kind}: ").append_text(plain(each.title, 120)).append(f"  {each.id}", "dim"))
+        line = Styled(f"{each.state:<9}", STYLE.get(each.state, "default")).append(f" {each.agent}  ", "default")
+        out.print(line.append(f"{each.kind}: ").append(plain(each.title, 120)).append(f"  {each.id}", "dim"))
         if each.change is not None:
-            out.print(Text("  ").append_text(plain(_change(each.change), 160)))
+            out.print(Styled("  ").append(plain(_change(each.change), 160)))
 
 
 def proposal(each: Proposal) -> None:
     out = console()
-    out.print(Text(f"{each.id}  ", "bold").append(each.state, STYLE.get(each.state, "default")))
-    out.print(Text(f"{each.agent}, {each.kind}: ").append_text(plain(each.title, 300)))
+    out.print(Styled(f"{each.id}  ", "bold").append(each.state, STYLE.get(each.state, "default")))
+    out.print(Styled(f"{each.agent}, {each.kind}: ").append(plain(each.title, 300)))
     seen = each.evidence
     if seen:
         hours = float(str(seen["window_s"])) / 3600
-        out.print(
-            f"because of {seen['failures']} failures in {hours:g} hours and {seen['calls']} calls", highlight=False
-        )
-    out.print(f"pattern {each.pattern}; first proposed {ago(each.created_at)}", highlight=False)
+        out.print(f"because of {seen['failures']} failures in {hours:g} hours and {seen['calls']} calls")
+    out.print(f"pattern {each.pattern}; first proposed {ago(each.created_at)}")
     if each.change is None:
         out.print("advice for a person: nothing that Ratchet could change by itself")
     else:
-        out.print(Text(f"{each.fix}: ").append_text(plain(_change(each.change), 300)))
+        out.print(Styled(f"{each.fix}: ").append(plain(_change(each.change), 300)))
         for metric, factor in each.change.trade.items():
-            out.print(f"  {metric} may grow up to {factor:g} times", highlight=False)
+            out.print(f"  {metric} may grow up to {factor:g} times")
     if each.trial:
-        out.print(f"trial: ratchet trials show {each.trial}", highlight=False)
+        out.print(f"trial: ratchet trials show {each.trial}")
     if each.reason:
-        out.print(Text("reason: ").append_text(plain(each.reason, 300)))
+        out.print(Styled("reason: ").append(plain(each.reason, 300)))
 
 
 def decided(each: Proposal) -> None:
@@ -224,6 +220,6 @@ def _change(change: Change) -> str:
     return f"{change.target}: " + ", ".join(f"{key} = {value}" for key, value in change.new.items())
 
 
-def _details(event: Row) -> Text:
+def _details(event: Row) -> Styled:
     known = ("id", "noun", "record", "verb", "at", "target")
     return plain(", ".join(f"{name} {value}" for name, value in event.items() if name not in known), 200)

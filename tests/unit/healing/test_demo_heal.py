@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import io
+from contextlib import redirect_stdout
 from pathlib import Path
 from unittest.mock import Mock
 
-from rich.console import Console
-
 from ratchet.cli import demo_heal
+from ratchet.cli.terminal import Console
 from ratchet.errors import Refused
 from ratchet.healing.book import HealRequest
 
 
 def healed(tmp_path: Path, book: Mock) -> tuple[object, str]:
-    out = io.StringIO()
-    return demo_heal.heal(Console(file=out, width=100), book, tmp_path), out.getvalue()
+    with redirect_stdout(io.StringIO()) as out:
+        return demo_heal.heal(Console(), book, tmp_path), out.getvalue()
 
 
 def test_each_task_is_healed_twice_whatever_the_clock_says(tmp_path: Path) -> None:

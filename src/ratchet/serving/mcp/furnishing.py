@@ -1,4 +1,4 @@
-"""What the MCP server offers: the tools, lessons and patterns as resources, and a prompt to begin with."""
+"""Furnish the MCP server: the tools, lessons and patterns as resources, and a prompt to begin with."""
 
 from __future__ import annotations
 
