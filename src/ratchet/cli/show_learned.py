@@ -66,7 +66,8 @@ def _aside(found: Learned) -> Iterator[str]:
     if apart:
         yield f"not counted as failures: {', '.join(apart)}"
     if found.notes:
-        yield f"{show.number(len(found.notes), 'file')} without a finished step (ratchet learn --json names them)"
+        yield f"{show.number(len(found.notes), 'file')} without a finished step (ratchet learn --json names all):"
+        yield from (f"  {show.plain(each.path, 200)}: {show.plain(each.reason, 200)}" for each in found.notes[:3])
 
 
 def advised(out: Console, each: Lesson) -> None:

@@ -55,8 +55,13 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
         gained = learned.lessons["active"] or learned.lessons["candidate"]
         best = [each for each in runtime.lessons.list() if each.state in ("active", "candidate")][:3] if gained else []
         show_learned.learned(learned, best, following=bool(learned.outcomes))
+    silent = {each.path for each in learned.notes} | {each.path for each in learned.quarantined if not each.line}
+    named = sorted(silent & {str(path) for path in paths if path.is_file()})
     if learned.files and learned.unread == learned.files:
         raise UsageError("none of these files could be read as a history; see the reasons above")
+    if named or (learned.files and len(silent) >= learned.files):
+        which = ", ".join(named) if named else f"any of the {learned.files} files"
+        raise UsageError(f"no finished step in {which}, so nothing was learnt from it; see the reasons above")
 
 
 @click.command("watch-dir")

@@ -15,6 +15,13 @@ SHELL_TOOLS = _names(
     """
 )
 
+
+def is_shell(tool: str) -> bool:
+    """Tell whether a tool runs commands, however its name is written, under whatever server."""
+    name = tool.rsplit("__", 1)[-1].lower()
+    return "".join(c for c in name if c.isalnum()) in SHELL_TOOLS
+
+
 # Programs that run another one -> their options that take a value.
 WRAPPERS = {
     "sudo": _names("-u -g -C -h"),

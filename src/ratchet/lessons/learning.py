@@ -22,6 +22,7 @@ from ratchet.failures.patterns.loops import loops
 from ratchet.lessons.mined import keep_evidence, recount
 from ratchet.ports import Progress, Source, Store
 from ratchet.recording.rows import row_of
+from ratchet.recording.sources.calls import UNRETURNED
 from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, text_in, whole_in
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
@@ -63,6 +64,7 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter)
     quarantined: list[Quarantined] = field(default_factory=list)
     notes: list[Quarantined] = field(default_factory=list)
+    unreturned: list[Row] = field(default_factory=list)
 
     def count(self, found: Ingested) -> None:
         self.outcomes += len(found.new)
@@ -102,7 +104,7 @@ def learn_files(
     progress: Progress,
 ) -> Tally:
     """Store what the files hold. A file that cannot be read costs itself: it is quarantined with its reason. Progress
-    is told in bytes."""
+    is told in bytes. A call without a result counts once all files are read, since another one may hold it."""
     tally = Tally()
     sizes = [_size(path) for path in files]
     done = 0
@@ -118,6 +120,7 @@ def learn_files(
             reason = getattr(error, "strerror", None) or str(error)
             _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)
         done += size
+    tally.count(take(store, tally.unreturned, settle))
     progress(done, done, "")
     return tally
 
@@ -159,7 +162,8 @@ def _keep(
     tally: Tally,
     settle: Settle,
 ) -> None:
-    rows = [row_of(item) for item in items if isinstance(item, Outcome)]
+    rows = [row_of(item) for item in items if isinstance(item, Outcome) and UNRETURNED not in item.context]
+    tally.unreturned += [row_of(item) for item in items if isinstance(item, Outcome) and UNRETURNED in item.context]
     bad = [item for item in items if isinstance(item, Quarantined)]
     with store.transaction():
         found = take(store, rows, settle)

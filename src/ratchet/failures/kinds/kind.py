@@ -100,7 +100,7 @@ def kind_of(
         exit_code = exit_said(words_of(head))
     if len(text) > _LONG:
         text = error_lines(text, _LIMIT)
-    if tool and not _is_shell(tool):
+    if tool and not programs.is_shell(tool):
         text = _without_payload(text)
     return _kind_said(text, tuple(exception), status, exit_code, code, tool)
 
@@ -143,10 +143,6 @@ def _kind_said(
     if kind == "invalid_request" and (tool or exit_code or _by_program(said)):
         return "tool_arguments"  # no API has spoken: what the tool or the command was given is at fault
     return kind
-
-
-def _is_shell(tool: str) -> bool:
-    return "".join(c for c in tool.lower() if c.isalnum()) in programs.SHELL_TOOLS
 
 
 def _without_payload(text: str) -> str:
@@ -238,7 +234,7 @@ def _of_program(said: str, names: Sequence[str], specific: str, general: str) ->
 
 def _by_elimination(said: str, hint: str, exit_code: int | None, raised: Sequence[str], named: str, tool: str) -> str:
     """No class, status or phrase says more: what is left is where it happened."""
-    in_shell = _is_shell(tool)
+    in_shell = programs.is_shell(tool)
     if named or raised:
         if hint and _reports_another_side(raised, named):
             return hint

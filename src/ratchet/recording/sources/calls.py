@@ -6,10 +6,11 @@ are redacted when it opens: the carry is stored too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from ratchet import ids
-from ratchet.failures import intent, ours
+from ratchet.failures import intent, ours, programs
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.unflagged import says_failure
 from ratchet.recording.sources import fields
@@ -18,6 +19,17 @@ from ratchet.records import Failure, Json, Outcome, Row, Step
 # These exit with 1 to say "nothing found" or "they differ": an answer, not a failure (their manual pages).
 _ANSWERS_BY_EXIT = frozenset(
     ("grep", "egrep", "fgrep", "rg", "ag", "ack", "git grep", "diff", "git diff", "cmp", "test", "[")
+)
+
+UNRETURNED = "unreturned"
+"""In an Outcome's context: its result was in none of what was read so far. Another file of the session may have it."""
+HUNG_S = 600.0
+"""From here a call that never returned had hung: the longest time that agents' shell tools give a command."""
+# A line of its own, in which a client tells how a command ended, at the start or the end of what the command printed.
+_EXIT_LINE = re.compile(
+    r"\A[\[(]?(?:(?:the )?(?:command|process|shell|script) )?(?:finished with |exited with |returned )?"
+    r"(?:exit(?:ed with)? ?)?(?:code|status)[:=]? {0,2}(\d{1,3})\.?[\])]?\s*\Z",
+    re.IGNORECASE,
 )
 
 
@@ -115,6 +127,17 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
     )
 
 
+def never_returned(call: Row, *, at: float, agent: str, session: str, key: str) -> Outcome:
+    """The Outcome of a call whose result never came, though the conversation went on at `at`: it was cancelled, or hung
+    for so long that somebody gave up."""
+    began = fields.number(call.get("at"))
+    hung = began is not None and at - began >= HUNG_S
+    said = "the call never returned" + (f" in {at - began:.0f} s" if began is not None and hung else "")
+    result = Result(text=said, failed=True, at=at, kind="timeout" if hung else "cancelled")
+    found = closed(call, result, agent=agent, session=session, key=key)
+    return replace(found, context={**found.context, UNRETURNED: True})
+
+
 def model_failure(
     message: str, *, agent: str, session: str, key: str, at: float, status: int | None = None, **where: str
 ) -> Outcome:
@@ -136,11 +159,21 @@ def model_failure(
     )
 
 
+def _exit_told(text: str) -> int | None:
+    """The exit code that a client wrote into the text of a shell's result, on a line of its own."""
+    lines = [
+        line for line in text[:400].split("\n")[:2] + text[-400:].split("\n")[-5:] if "xit" in line or "XIT" in line
+    ]
+    return next((int(found[1]) for line in lines if (found := _EXIT_LINE.match(line.strip()))), None)
+
+
 def failure_of(result: Result, *, tool: str = "", head: str = "", given: str = "") -> Failure | None:
     """Find what went wrong, by the source's flag, by an exit code, or by what the text says; None when nothing did."""
     text = toolcall.untagged(result.text)
     kind = result.kind or toolcall.certain_kind(text)
     failed = result.failed
+    if failed is None and result.exit_code is None and programs.is_shell(tool):
+        result = replace(result, exit_code=_exit_told(text))
     if failed is None and result.exit_code and not (result.exit_code == 1 and head in _ANSWERS_BY_EXIT):
         failed = True
     flagged = bool(failed)

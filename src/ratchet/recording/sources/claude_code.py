@@ -56,8 +56,10 @@ class ClaudeCode:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Tell whether any of the first records is one that only Claude Code writes."""
-        return any(_is_own(record) for record in objects_in(head))
+        """Tell whether any of the first records is one that only Claude Code writes, and none is another client's in
+        the same frame."""
+        records = objects_in(head)
+        return any(_is_own(record) for record in records) and not any(_is_foreign(record) for record in records)
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. Open calls, and the tokens that no call has taken yet, wait in the carry."""
@@ -71,10 +73,23 @@ def _is_own(record: Row) -> bool:
         return False
     if kind in _SESSIONLESS and _SESSIONLESS[kind] in record:
         return True
-    in_session = isinstance(record.get("sessionId", record.get("session_id")), str)
-    if "parts" in fields.row(record.get("message")):  # Qwen Code writes the same frame around Gemini's parts
+    if _is_foreign(record) or not isinstance(record.get("sessionId", record.get("session_id")), str):
         return False
-    return in_session and (kind in _WITH_SESSION or "-" in kind)  # newer kinds: ai-title, last-prompt, agent-name
+    if kind in ("user", "assistant"):  # anybody's own lines may have these two fields
+        return "message" in record or "uuid" in record
+    if "sessionId" not in record:  # stream-json
+        return kind in ("system", "result") and "subtype" in record
+    return kind in _WITH_SESSION or "-" in kind  # newer kinds: ai-title, last-prompt, agent-name
+
+
+def _is_foreign(record: Row) -> bool:
+    """Tell whether another client wrote a record in Claude Code's frame: Qwen Code around Gemini's parts and its own
+    telemetry, Cursor around its calls; or somebody's own line that says how a run went."""
+    if "parts" in fields.row(record.get("message")) or "systemPayload" in record:
+        return True
+    if record.get("type") == "tool_call" and "call_id" in record:
+        return True
+    return "message" not in record and "subtype" not in record and ("success" in record or "ok" in record)
 
 
 class _History:
@@ -143,7 +158,17 @@ class _History:
         results = [block for block in fields.rows(message.get("content")) if block.get("type") == "tool_result"]
         if not results and not place.thread and record.get("isMeta") is not True:
             count(self._carry, "turn")  # a person's word
+            return self._never_returned(place)
         return [self._result(block, record, place) for block in results]
+
+    def _never_returned(self, place: _Place) -> list[Item]:
+        """The calls of the main thread that a person went on without."""
+        held = table(self._carry, "open")
+        left = [key for key, call in held.items() if isinstance(call, dict) and not call.get("thread")]
+        return [
+            calls.never_returned(fields.row(held.pop(key)), at=place.at, agent=NAME, session=place.session, key=key)
+            for key in left
+        ]
 
     def _assistant(self, record: Row, message: Row, place: _Place) -> list[Item]:
         if record.get("isApiErrorMessage") is True:

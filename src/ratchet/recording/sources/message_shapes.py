@@ -1,5 +1,6 @@
-"""The shapes in which agents write a conversation down, each turned into calls that open and results that close them.
+"""The shapes in which agents write a conversation down, in one file since all are asked in turn, few lines each.
 
+Each is turned into calls that open and results that close them.
 OpenAI and Anthropic messages (also LangChain's and the AI SDK's), pi, Gemini CLI, Copilot CLI, opencode, OpenHands in
 both history shapes, SWE-agent steps, tau-bench.
 """
@@ -15,13 +16,15 @@ from ratchet.recording.sources import calls, fields
 from ratchet.records import Json, Row
 
 _OPENING = frozenset(("tooluse", "toolcall", "functioncall"))
-_CLOSING = frozenset(("toolresult", "functionresponse", "functioncalloutput", "toolmessage"))
+_CLOSING = frozenset(("toolresult", "toolresponse", "functionresponse", "functioncalloutput", "toolmessage"))
 _RETURN_CODE = re.compile(r"<returncode>(-?\d{1,6})</returncode>")
 # How a shell tool tells how a command ended where it has no field for it: behind the output, or in a report around it.
 _ENDED = re.compile(
     r"\[?(?:[\w ]{0,40}\bexit(?:ed with)? (?:code|status)|return ?code)[:=]? {0,2}(-?\d{1,3})\.?\]?\s*\Z", re.IGNORECASE
 )
 _REPORT_ENDS = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
+_WORDED = re.compile(r"\A\[(\w{1,60})(?: for '(.{0,4000}?)')?\] Result:", re.DOTALL)
+_WORDED_ERROR = re.compile(r"The tool execution failed with|<error>|Error:")
 _FENCE = re.compile(r"```[a-z-]{0,20}\n(.*?)\n?```", re.DOTALL)
 _TOOL_ERROR = re.compile(
     r"\A\s*(?:Error|ERROR|Tool error|Error executing tool)\b ?[:(]|\A\s*\{\s*\"error\"\s*:\s*[\"{]"
@@ -30,6 +33,7 @@ _TOOL_ERROR = re.compile(
 _SILENT_ACTIONS = frozenset(
     ("message", "system", "finish", "think", "recall", "change_agent_state", "null", "reject", "condensation")
 )
+_CURSOR_TOOLS = {"shellToolCall": "shell"}
 _ACTION_TOOLS = {"run": "bash", "run_ipython": "ipython"}
 
 
@@ -58,7 +62,16 @@ Event = Opens | Closes
 def events_of(record: Row, *, fenced: bool = False) -> list[Event] | None:
     """Read what one record of a conversation holds; None when it is no such record. `fenced` reads commands out of code
     fences, for conversations that have no other calls."""
-    for shape in (_opencode, _copilot, _gemini, _openhands_v1, _openhands, _swe_agent_step):
+    for shape in (
+        _opencode,
+        _copilot,
+        _gemini,
+        _gemini_stream,
+        _cursor_stream,
+        _openhands_v1,
+        _openhands,
+        _swe_agent_step,
+    ):
         found = shape(record)
         if found is not None:
             return found
@@ -88,8 +101,11 @@ def _message(message: Row, role: str, *, fenced: bool) -> Iterator[Event]:
         return
     yield from _called(message, at)
     content = fields.first(message, ("content", "parts"))
-    for block in fields.rows(content):
+    blocks = fields.rows(content)
+    for block in blocks:
         yield from _block(block, at)
+    if role == "user":
+        yield from _worded(blocks, at)
     if fenced and role == "assistant" and not message.get("tool_calls"):
         command = fields.text(message.get("action")) or _fenced(fields.blocks_text(content))
         if command:
@@ -120,12 +136,34 @@ def _block(block: Row, at: float | None) -> Iterator[Event]:
     if kind in _OPENING:
         name = fields.text(fields.first(block, ("name", "toolName", "tool_name")))
         yield Opens(_key(block), name, _decoded(fields.first(block, ("input", "arguments", "args"))), at)
+    elif kind == "toolrequest":  # goose
+        asked = fields.row(fields.row(block.get("toolCall")).get("value"))
+        yield Opens(_key(block), fields.text(asked.get("name")), asked.get("arguments"), at)
     elif kind in _CLOSING:
         yield Closes(_key(block), _result(block, at))
 
 
+def _worded(blocks: list[Row], at: float | None) -> Iterator[Event]:
+    """The results that Cline hands back in words, below a line that names the call: `[read_file for 'x'] Result:`."""
+    call: Opens | None = None
+    for block in blocks:
+        said = fields.text(block.get("text"))
+        head = _WORDED.match(said)
+        if head:
+            name, about = head[1], head[2] or ""
+            call = Opens("", name, {"command" if name == "execute_command" else "path": about} if about else None, at)
+            said = said[head.end() :].strip()
+        if call is None or not said:
+            continue
+        code = _ENDED.search(said[-120:].rpartition("\n")[2])
+        failed = True if _WORDED_ERROR.match(said) else None
+        result = calls.Result(text=said, failed=failed, at=at, exit_code=int(code[1]) if code else None)
+        yield Closes("", result, call)
+        call = None
+
+
 def _key(record: Row) -> str:
-    names = ("tool_call_id", "toolCallId", "tool_use_id", "call_id", "callID", "id")
+    names = ("tool_call_id", "toolCallId", "tool_use_id", "toolUseID", "tool_id", "call_id", "callID", "id")
     key = fields.first(record, names)
     if key is None:
         listed = record.get("tool_call_ids")
@@ -134,16 +172,20 @@ def _key(record: Row) -> str:
 
 
 def _result(record: Row, at: float | None) -> calls.Result:
+    for name in ("run", "toolResult"):  # Amp and goose wrap what came back together with its status
+        record = {**record, **fields.row(record.get(name))}
     failed = next((record[name] for name in ("is_error", "isError", "error") if record.get(name) is True), None)
     response = fields.row(record.get("response"))
     error = fields.first(response, ("error",)) or (None if record.get("error") is True else record.get("error"))
-    said = fields.blocks_text(fields.first(record, ("content", "output", "result"))) or fields.blocks_text(response)
+    said = fields.blocks_text(fields.first(record, ("content", "output", "result", "value"))) or fields.blocks_text(
+        response
+    )
     if error:
-        said = fields.blocks_text(error) or said
+        said = fields.blocks_text(error) or fields.text(fields.row(error).get("message")) or said
     if error or record.get("status") in ("error", "failed"):
         failed = True
     code = _RETURN_CODE.search(said[:200]) or _ENDED.search(said[-120:].rpartition("\n")[2])
-    details = fields.row(record.get("details"))
+    details = fields.row(record.get("details")) or fields.row(record.get("result"))
     exit_code = int(code[1]) if code else fields.whole(fields.first(details, ("exitCode", "exit_code")))
     return calls.Result(
         text=said,
@@ -193,6 +235,43 @@ def _gemini(record: Row) -> list[Event] | None:
         opens = Opens(_key(call), fields.text(call.get("name")), call.get("args"), at)
         found.append(Closes(_key(call), result, opens))
     return found
+
+
+def _gemini_stream(record: Row) -> list[Event] | None:
+    """`gemini --output-format stream-json`: a line for a call, a line for its result."""
+    kind = record.get("type")
+    if "tool_id" not in record or kind not in ("tool_use", "tool_result"):
+        return [] if kind in ("init", "result") and ("session_id" in record or "stats" in record) else None
+    at = fields.instant(record.get("timestamp"))
+    if kind == "tool_use":
+        return [Opens(_key(record), fields.text(record.get("tool_name")), record.get("parameters"), at)]
+    return [Closes(_key(record), _result(record, at))]
+
+
+def _cursor_stream(record: Row) -> list[Event] | None:
+    """`cursor-agent --output-format stream-json`: a call when it started, and again with its result."""
+    held = record.get("tool_call")
+    if record.get("type") != "tool_call" or not isinstance(held, dict):
+        return None
+    name = next((name for name in held if name.endswith("ToolCall")), next(iter(held), ""))
+    inner = fields.row(held.get(name))
+    at = fields.instant(fields.first(record, ("timestamp", "timestamp_ms")))
+    opens = Opens(_key(record), _CURSOR_TOOLS.get(name, name.removesuffix("ToolCall")), inner.get("args"), at)
+    if record.get("subtype") != "completed":
+        return [opens]
+    ((how, brought), *_) = fields.row(inner.get("result")).items() or (("", None),)
+    back = fields.row(brought)
+    said = "\n".join(
+        filter(None, (fields.text(back.get(of)) for of in ("stdout", "stderr", "content", "error", "message")))
+    )
+    result = calls.Result(
+        text=said or fields.blocks_text(brought),
+        failed=True if how in ("failure", "error") else None,
+        at=at,
+        exit_code=fields.whole(back.get("exitCode")),
+        kind="user_denied" if how == "rejected" else "timeout" if how == "timeout" else "",
+    )
+    return [Closes(_key(record), result)]
 
 
 def _reported(said: str) -> tuple[str, int | None]:

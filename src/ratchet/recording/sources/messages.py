@@ -80,6 +80,10 @@ def _is_own(record: Row) -> bool:
         return True
     if record.get("type") == "session" and "cwd" in record:  # pi's header
         return True
+    if record.get("type") in ("tool_use", "tool_result") and "tool_id" in record:  # Gemini CLI's stream
+        return True
+    if record.get("type") == "tool_call" and isinstance(record.get("tool_call"), dict):  # Cursor's stream
+        return True
     if record.get("type") == "gemini" or ("sessionId" in record and "projectHash" in record):
         return True
     if isinstance(record.get("kind"), str) and str(record["kind"]).endswith("Event") and "source" in record:
@@ -117,6 +121,10 @@ class _Conversations:
             self._carry["session"] = fields.text(fields.first(record, ("sessionId", "id")))
             self._carry["project"] = fields.text(record.get("cwd"))
             self._carry["agent"] = "pi" if record.get("type") == "session" else "gemini-cli"
+            return []
+        if record.get("type") == "system" and "apiKeySource" in record:  # Cursor's stream begins with it
+            self._carry.update({"agent": "cursor", "project": fields.text(record.get("cwd"))})
+            self._carry["session"] = fields.text(_session_of(record))
             return []
         return self._step(record)
 
@@ -180,6 +188,7 @@ class _Conversations:
         items: list[Item] = self._model_failure(record, inner, at)
         if not events and "user" in (inner.get("role"), record.get("type"), record.get("source")):
             count(self._carry, "turn")  # a person's word
+            items += self._never_returned(at)
         for event in events:
             if isinstance(event, Opens):
                 self._open(event, at)
@@ -252,6 +261,16 @@ class _Conversations:
             name += ":"  # its runs share a cache of answers, ids included: only the session tells them apart
         return [calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)]
 
+    def _never_returned(self, at: float) -> list[Item]:
+        """The calls that a person went on without."""
+        agent, session = self._whose()
+        left, self._carry["open"] = table(self._carry, "open"), {}
+        return [
+            calls.never_returned(call, at=at, agent=agent, session=session, key=fields.text(call.get("key")) or key)
+            for key, call in left.items()
+            if isinstance(call, dict)
+        ]
+
     def _name(self, key: str, call: Row, result: calls.Result) -> str:
         """The call's key; with a number when another call had it before (some models answer with the same id twice)."""
         held = _digest([call.get("tool"), call.get("input"), result.text])
@@ -302,7 +321,11 @@ def _agent_of(document: Row, holder: str) -> str:
         return "gemini-cli"
     if isinstance(document.get("data"), dict) and document.get("type") in _COPILOT:
         return "copilot-cli"
-    if "parts" in fields.row(document.get("message")):
+    if document.get("type") == "tool_call":
+        return "cursor"
+    if "tool_id" in document or document.get("type") == "init":
+        return "gemini-cli"
+    if "parts" in fields.row(document.get("message")) or "systemPayload" in document:
         return "qwen-code"
     if "toolCallId" in fields.row(document.get("message")) or document.get("type") == "message":
         return "pi"
@@ -316,7 +339,7 @@ def _agent_of(document: Row, holder: str) -> str:
 
 def _session_of(record: Row) -> Json:
     """The session that a message itself names (Qwen Code), or that an event opens (Copilot CLI)."""
-    return record.get("sessionId") or fields.row(record.get("data")).get("sessionId")
+    return fields.first(record, ("sessionId", "session_id")) or fields.row(record.get("data")).get("sessionId")
 
 
 def _acts_in_fences(document: Row, holder: str) -> bool:
