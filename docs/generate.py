@@ -21,7 +21,7 @@ from fastapi.routing import APIRoute
 import ratchet
 from ratchet.cli.app import EXIT_CODES, cli
 from ratchet.cli.commands import SECTIONS
-from ratchet.config import NOTIFY, Config
+from ratchet.config import NOTIFY, SHARED_KEYS, Config
 from ratchet.failures.kinds.table import KINDS
 from ratchet.serving import shapes as package
 from ratchet.serving.api.routers import ROUTERS
@@ -233,15 +233,19 @@ def kinds() -> Iterator[str]:
 def settings() -> Iterator[str]:
     yield from (NOTE, "# Settings\n")
     yield "Where a setting is given several times, a keyword (in Python) counts before the environment, and that before"
-    yield "`ratchet.toml`. One file is read: the working directory's or, if there is none, the home folder's."
-    yield "What the hooks are to obey belongs into the home folder.\n"
-    yield "| key | environment | default | meaning |\n|---|---|---|---|"
+    yield "`ratchet.toml`. The home folder's file may set every key but `home`; an unknown key is an error. The"
+    yield "working directory's counts before it, but may set only keys marked under *folder*: a repository must not"
+    yield "decide about code, money, destinations or what hooks obey. Its other keys cost one warning.\n"
+    yield "Hooks obey what the last command that wrote has told them: after a change of `withheld_share` run"
+    yield "`ratchet report`; `ratchet doctor` says where the two differ.\n"
+    yield "| key | environment | folder | default | meaning |\n|---|---|---|---|---|"
     lines = inspect.getsource(Config).splitlines()
     for field in fields(Config):
         at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"{field.name}:"))
         meaning = " ".join("\n".join(lines[at + 1 :]).split('"""')[1].split())
         default = "`~/.ratchet`" if field.name == "home" else f"`{field.default}`"
-        yield f"| `{field.name}` | `RATCHET_{field.name.upper()}` | {default} | {meaning} |"
+        folder = "yes" if field.name in SHARED_KEYS else ""
+        yield f"| `{field.name}` | `RATCHET_{field.name.upper()}` | {folder} | {default} | {meaning} |"
     yield ""
     yield "## Who is told\n"
     yield "Only from the environment, since all of these are secrets or lead to people:\n"

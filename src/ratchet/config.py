@@ -1,10 +1,12 @@
-"""One configuration: keyword > `RATCHET_*` environment > `ratchet.toml` > default."""
+"""One configuration: keyword > `RATCHET_*` environment > a folder's `ratchet.toml` > the home's > default."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -12,6 +14,7 @@ from typing import TypedDict, Unpack
 from ratchet.errors import UsageError
 
 FILE_NAME = "ratchet.toml"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +44,20 @@ class Config:
     fast_model: str = ""
     """Who summarises, spelled like `model`; without it those that plan do."""
     model_base_url: str = ""
-    """The address of an OpenAI-compatible server for names without a provider. Not from a project's file."""
+    """The address of an OpenAI-compatible server for names without a provider."""
     model_prices: str = ""
-    """Prices of models that no table has: `name=INPUT/OUTPUT` in USD for a million tokens, separated by commas. Not
-    from a project's file."""
+    """Prices of models that no table has: `name=INPUT/OUTPUT` in USD for a million tokens, separated by commas."""
     prompts: str = ""
     """A folder of your own prompts (`repair.md`, `propose.md`, ...), each used instead of the one of that name that
-    comes along. Not from a project's file."""
+    comes along."""
     database_url: str = field(default="", repr=False)  # its password must not stand in a log
     """A Postgres database instead of the home's own file: `postgresql://USER:PASSWORD@HOST/DATABASE`.
 
-    Shown without its password. Not from a project's file."""
+    Shown without its password."""
     retention_days: float = 0.0
     """Days for which outcomes, events and diffs of attempts stay (1 to 36,500); 0 keeps all.
 
-    Tallies, lessons, trials, and patterns with an example of each always stay. Not from a project's file."""
+    Tallies, lessons, trials, and patterns with an example of each always stay."""
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
@@ -117,16 +119,19 @@ NOTIFY = {
     f"{NOTIFY_PREFIX}EMAIL_FROM": "the sender; by default the first recipient",
 }
 """Variables that name ways to reach a person: secrets, so only from the environment."""
-_PERSONAL = ("model_base_url", "model_prices", "prompts", "database_url", "retention_days")
-"""Where prompts go, what they may cost and what they say, where records go and how long they stay: not for a repository
-to decide."""
+SHARED_KEYS = ("drain_interval_s", "window_days", "loop_interval_s")
+"""All that a folder's file may set. Every other key names code, money, a destination, or what hooks obey: a repository
+must not decide about these."""
+_VARIABLES = {f"RATCHET_{key.upper()}" for key in KEYS} | {*NOTIFY, MODEL_KEY, SERVE_TOKEN}
+_NAMED = 5  # unknown keys in a warning
+_NEAR = 0.75  # of two names: a typing error; less is another program's variable, or one that we hand to a child
 
 
 def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, **given: Unpack[Settings]) -> Config:
     """The configuration in force. `given` are keywords; None among them means "not given".
 
-    Files read: `ratchet.toml` in the working directory, else in the home. A project's file cannot move the home, since
-    a repository must not decide where a person's records go.
+    Files read: `ratchet.toml` in the home, and over it the one in the working directory, which may set `SHARED_KEYS`
+    only. It may be anybody's, so its other keys are one warning.
 
     Raises UsageError naming the key, where it was set, and the nearest known key.
     """
@@ -140,8 +145,12 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
         name = f"RATCHET_{key.upper()}"
         if key not in chosen and environ.get(name):
             chosen[key] = environ[name]
+    for name in unknown_environment(environ):
+        near = _near(name.removeprefix("RATCHET_"), (each.removeprefix("RATCHET_") for each in _VARIABLES), _NEAR)
+        if near:
+            raise UsageError(f"unknown setting {name} in the environment: did you mean RATCHET_{near}?")
     home = home_of(chosen.get("home"), environ=environ)
-    for key, value in _from_file(cwd or _here(), home).items():
+    for key, value in (_of_home(home) | _of_folder(cwd or _here(), home)).items():
         chosen.setdefault(key, value)
     chosen["home"] = home
     return Config(**{key: _converted(key, value) for key, value in chosen.items()})  # type: ignore[arg-type]
@@ -149,8 +158,7 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
 
 def unknown_environment(environ: Mapping[str, str]) -> list[str]:
     """`RATCHET_*` variables that mean nothing here (a typing error, or a newer Ratchet's)."""
-    known = {f"RATCHET_{key.upper()}" for key in KEYS} | {*NOTIFY, MODEL_KEY, SERVE_TOKEN}
-    return sorted(name for name in environ if name.startswith("RATCHET_") and name not in known)
+    return sorted(name for name in environ if name.startswith("RATCHET_") and name not in _VARIABLES)
 
 
 def home_of(given: object, *, environ: Mapping[str, str] | None = None) -> Path:
@@ -174,38 +182,73 @@ def _here() -> Path | None:
         return None
 
 
-def _from_file(project: Path | None, home: Path) -> dict[str, object]:
-    """The settings in the first of the folders that has a file of them."""
-    for folder in (project, home):
-        if folder is None or not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113  (never raises, `Path.is_file` may)
-            continue
-        path = folder / FILE_NAME
-        import tomllib
+def _of_home(home: Path) -> dict[str, object]:
+    path = home / FILE_NAME
+    values = _read(path)
+    for key in values:
+        _known(key, str(path))
+    if "home" in values:
+        raise UsageError(f"{path} sets home; set RATCHET_HOME or --home instead")
+    return values
 
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"{path} cannot be read ({error.strerror}); mend its permissions, or remove it") from error
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path} is not valid TOML: {error}") from error
-        for key in values:
-            _known(key, str(path))
-        if "home" in values:
-            raise UsageError(f"{path} sets home; set RATCHET_HOME or --home instead")
-        for key in _PERSONAL:
-            if key in values and folder != home:
-                raise UsageError(f"{path} sets {key}, which no project may; set RATCHET_{key.upper()} instead")
-        return values
-    return {}
+
+def _of_folder(folder: Path | None, home: Path) -> dict[str, object]:
+    if folder is None or _same(folder / FILE_NAME, home / FILE_NAME):
+        return {}
+    values = _read(folder / FILE_NAME)
+    refused = tuple(sorted(key for key in values if key not in SHARED_KEYS))
+    if refused:
+        _warn_once(str(folder / FILE_NAME), refused, str(home / FILE_NAME))
+    return {key: value for key, value in values.items() if key in SHARED_KEYS}
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):  # one of them is missing, or no path at all
+        return False
+
+
+@cache
+def _warn_once(path: str, refused: tuple[str, ...], own: str) -> None:
+    ours = [key for key in refused if key in KEYS]
+    others = [key for key in refused if key not in KEYS]
+    said = []
+    if ours:
+        said.append(
+            f"{', '.join(ours)}, which no project may set: write it into {own}, or set RATCHET_{ours[0].upper()}"
+        )
+    if others:
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        said.append(f"{', '.join(ascii(key) for key in others[:_NAMED])}{more}, unknown here")
+    log.warning("not read from %s: %s", path, "; ".join(said))
+
+
+def _read(path: Path) -> dict[str, object]:
+    """The values in a file of settings; none where there is no such file."""
+    if not os.path.isfile(path):  # noqa: PTH113  (never raises, `Path.is_file` may)
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); mend its permissions, or remove it") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+
+
+def _near(key: str, known: Iterable[str], least: float) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(key, list(known), n=1, cutoff=least)), "")
 
 
 def _known(key: str, where: str) -> None:
     if key in KEYS:
         return
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, KEYS, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
+    near = _near(key, KEYS, 0.4)
+    hint = f"did you mean {near}?" if near else f"known keys: {', '.join(KEYS)}"
     raise UsageError(f"unknown setting {key!r} in {where}: {hint}")
 
 

@@ -256,7 +256,8 @@ def test_a_wrong_call_is_one_line_with_the_remedy_and_its_exit_code(
 
 
 def test_a_setting_with_a_wrong_name_names_the_nearest(shell: Shell) -> None:
-    (shell.home / "ratchet.toml").write_text("witheld_share = 0.1\n")
+    (shell.home / "ratchet").mkdir(mode=0o700)
+    (shell.home / "ratchet" / "ratchet.toml").write_text("witheld_share = 0.1\n")
     assert "did you mean withheld_share?" in shell.run("health", code=2).stderr
 
 

@@ -69,8 +69,7 @@ def machine(tmp_path: Path, url: str) -> Machine:
 
 def test_a_project_may_not_say_where_records_go(tmp_path: Path) -> None:
     (tmp_path / "ratchet.toml").write_text('database_url = "postgresql://evil@host/db"\n')
-    with pytest.raises(UsageError, match="database_url, which no project may"):
-        load(environ={"HOME": str(tmp_path / "home")}, cwd=tmp_path)
+    assert not load(environ={"HOME": str(tmp_path / "home")}, cwd=tmp_path).database_url
     held = load(environ={"RATCHET_HOME": str(tmp_path)}, cwd=tmp_path / "nowhere")
     assert held.database_url == "postgresql://evil@host/db"
 

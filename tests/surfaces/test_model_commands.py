@@ -108,7 +108,7 @@ def test_no_file_of_a_project_says_where_prompts_go(home: Path, project: Path, m
     (project / "ratchet.toml").write_text('model_base_url = "https://elsewhere.invalid/v1"\n', encoding="utf-8")
     monkeypatch.chdir(project)
     done = ratchet(home, "patterns")
-    assert done.returncode == 2
+    assert done.returncode == 0
     assert "RATCHET_MODEL_BASE_URL" in done.stderr
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratchet.config import Config, unknown_environment
+from ratchet.config import FILE_NAME, Config, unknown_environment
 from ratchet.errors import RatchetError
 from ratchet.healing.models import choice as modelchoice
 from ratchet.healing.models import local
@@ -42,6 +42,7 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
     yield _looked("store", lambda: _database(config) if config.database_url else _store(store))
     yield _looked("journal", lambda: _journal(home))
     yield _looked("hooks", lambda: _hooks(environ, project))
+    yield _looked("hooks' share", lambda: _share(config, environ))
     yield _looked("hook log", lambda: _hook_log(home))
     yield _looked("histories", lambda: _histories(environ))
     yield _looked("sandbox", lambda: _sandbox(home))
@@ -137,6 +138,21 @@ def _hooks(environ: Mapping[str, str], project: Path) -> Check:
             name="hooks", ok=True, found="not installed", remedy="`ratchet install claude-code` (--dry-run shows it)"
         )
     return Check(name="hooks", ok=True, found="; ".join(found))
+
+
+def _share(config: Config, environ: Mapping[str, str]) -> Check:
+    """Compare the share that hooks withhold, told by the last command that wrote, with the settings in force."""
+    told = exposure.published(str(config.home)).withheld
+    found = f"hooks withhold {told:g} of new cases"
+    if told in (config.withheld_share, min(config.withheld_share, config.proven_withheld_share)):
+        return Check(name="hooks' share", ok=True, found=found)
+    lasting = f"write it into {config.home / FILE_NAME}, then " if environ.get("RATCHET_WITHHELD_SHARE") else ""
+    return Check(
+        name="hooks' share",
+        ok=False,
+        found=f"{found}, the settings say {config.withheld_share:g}",
+        remedy=f"{lasting}run `ratchet report`, which tells them; sessions that began keep their share",
+    )
 
 
 def _hook_log(home: Path) -> Check:
