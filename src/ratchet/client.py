@@ -417,15 +417,26 @@ def retry(
     cost_usd: float | None = None,
     backoff_s: float = 1.0,
     max_wait_s: float = 60.0,
-    idempotent: bool = True,
+    max_asked_wait_s: float = 300.0,
+    circuit_breaker_failures: int = 3,
+    circuit_breaker_s: float = 60.0,
+    idempotent: bool | None = None,
     recall: bool = True,
 ) -> Retry:
     """Retry a call that failed, where a failure of that kind may pass and the budget lasts.
 
     `attempts` counts all tries, `budget_s` their seconds with the waits between them, `budget_usd` their money:
     `cost_usd`, the most that one try may cost, is set aside before each, so that the budget is never exceeded. Waits
-    begin with `backoff_s` and double up to `max_wait_s`; a longer one that the provider asks for is honoured where the
-    budget allows. What is not `idempotent` is never tried twice.
+    begin with `backoff_s` and double up to `max_wait_s`; a longer one that the provider asks for is honoured up to
+    `max_asked_wait_s` and where the budget allows; else the error comes at once, with a note that names the wait.
+
+    With `idempotent=None` a call is repeated where the failure proves that nothing happened (refused, no such host,
+    429, 503, 529). What may have happened (a timeout or reset after sending, 500, 502, 504) is repeated only with True;
+    the logger says so once. False repeats nothing, and a function's own attribute `idempotent = False` wins.
+
+    After `circuit_breaker_failures` calls to one target that failed equally in a row, calls raise BackendError for
+    `circuit_breaker_s`; then one call probes it, with a single try. The target is told by the hosts, models and client
+    objects among the arguments; a call that failed over its own input counts as an answer.
 
     With `recall`, lessons about the failure are looked up in the default home and logged; a function with a parameter
     `lessons` is handed them at the next try, which then is made after failures of any kind. What fails for good is
@@ -438,6 +449,9 @@ def retry(
         cost_usd=cost_usd,
         backoff_s=backoff_s,
         max_wait_s=max_wait_s,
+        max_asked_wait_s=max_asked_wait_s,
+        circuit_breaker_failures=circuit_breaker_failures,
+        circuit_breaker_s=circuit_breaker_s,
         idempotent=idempotent,
         recall=recall,
     )

@@ -100,7 +100,7 @@ def kind_raised(error: BaseException) -> str:
 def _kind_raised(error: BaseException, status: int | None, exit_code: int | None) -> tuple[str, str]:
     """The text of the exception itself, and its kind: its own, or where that is vague, the first telling cause's."""
     text, kind = "", "other"
-    for depth, one in enumerate(_chain(error)):
+    for depth, one in enumerate(chain(error)):
         facts = raised(one)
         found = kind_of(
             facts.text,
@@ -116,7 +116,7 @@ def _kind_raised(error: BaseException, status: int | None, exit_code: int | None
     return text, kind
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain(error: BaseException) -> Iterator[BaseException]:
     """The exception and what it wraps: causes, the last attempt of a retry, the members of a group."""
     waiting, seen = [error], set[int]()
     while waiting and len(seen) < DEPTH:

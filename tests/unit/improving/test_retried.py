@@ -25,7 +25,7 @@ def r(home: Path) -> Iterator[ratchet.Ratchet]:
 def test_what_may_pass_is_tried_until_the_attempts_are_used_up(r: ratchet.Ratchet) -> None:
     tries: list[int] = []
 
-    @r.retry(attempts=3, backoff_s=QUICK_S)
+    @r.retry(attempts=3, backoff_s=QUICK_S, idempotent=True)
     def call(fails: int) -> str:
         tries.append(1)
         if len(tries) <= fails:
@@ -67,28 +67,28 @@ def test_coroutines_generators_and_async_generators_are_retried_as_what_they_are
         if tries[name] == 1:
             raise TimeoutError
 
-    @r.retry(backoff_s=QUICK_S)
+    @r.retry(backoff_s=QUICK_S, idempotent=True)
     async def coroutine() -> int:
         shaky("coroutine")
         return 1
 
-    @r.retry(backoff_s=QUICK_S)
+    @r.retry(backoff_s=QUICK_S, idempotent=True)
     def generator() -> Iterator[int]:
         shaky("generator")
         yield from (1, 2)
 
-    @r.retry(backoff_s=QUICK_S)
+    @r.retry(backoff_s=QUICK_S, idempotent=True)
     async def stream() -> AsyncIterator[int]:
         shaky("stream")
         yield 1
 
     class Client:
-        @r.retry(backoff_s=QUICK_S)
+        @r.retry(backoff_s=QUICK_S, idempotent=True)
         def method(self) -> int:
             shaky("method")
             return 2
 
-        @r.retry(backoff_s=QUICK_S)
+        @r.retry(backoff_s=QUICK_S, idempotent=True)
         @staticmethod
         def static() -> int:
             shaky("static")
@@ -105,11 +105,11 @@ def test_coroutines_generators_and_async_generators_are_retried_as_what_they_are
 
 
 def test_the_seconds_hold_also_for_a_try_that_hangs_and_for_waits(r: ratchet.Ratchet) -> None:
-    @r.retry(attempts=100, budget_s=0.3, backoff_s=0.02, max_wait_s=0.05)
+    @r.retry(attempts=100, budget_s=0.3, backoff_s=0.02, max_wait_s=0.05, idempotent=True)
     def resets() -> None:
         raise ConnectionResetError("reset by peer")
 
-    @r.retry(attempts=100, budget_s=0.3, backoff_s=0.001)
+    @r.retry(attempts=100, budget_s=0.3, backoff_s=0.001, idempotent=True)
     async def hangs() -> None:
         await asyncio.sleep(60)
 
@@ -130,7 +130,7 @@ def test_the_seconds_hold_also_for_a_try_that_hangs_and_for_waits(r: ratchet.Rat
 def test_money_is_set_aside_before_each_try_and_never_exceeded(r: ratchet.Ratchet) -> None:
     spent: list[float] = []
 
-    @r.retry(attempts=100, budget_usd=0.35, cost_usd=0.10, backoff_s=QUICK_S)
+    @r.retry(attempts=100, budget_usd=0.35, cost_usd=0.10, backoff_s=QUICK_S, idempotent=True)
     def asks() -> None:
         spent.append(0.10)
         raise ConnectionResetError("reset by peer")

@@ -1,4 +1,4 @@
-"""A call made as its agent's live settings say: tried again, cut short, held back, sent to another model."""
+"""A call made as its agent's live settings say, in one file since its four kinds are alike."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sized
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias, cast
 
+from ratchet.failures.classification import classify
+from ratchet.improving.calls.breaker import DEAD, target_in
 from ratchet.improving.calls.limits import CallLimits
+from ratchet.improving.calls.safety import marked
 from ratchet.improving.calls.streams import Rest
 from ratchet.improving.calls.threads import in_thread, too_long
 from ratchet.improving.calls.tries import Again, Tries
@@ -25,6 +28,8 @@ log = logging.getLogger(__name__)
 Arguments: TypeAlias = tuple[tuple[object, ...], dict[str, object]]
 Trim: TypeAlias = "Callable[[tuple[object, ...], dict[str, object]], Arguments | None]"
 """Given the arguments of a call that did not fit the model's context: shorter ones, or None to give up."""
+
+_TOLD = 20  # different reasons that are logged for one agent
 
 _inside: ContextVar[frozenset[str]] = ContextVar("ratchet.inside", default=frozenset())
 """Agents whose slot this thread or task holds: a guarded call within a guarded call must not wait for its own."""
@@ -69,7 +74,8 @@ class Course(Protocol):
 class Options:
     """The caller's options for one function."""
 
-    idempotent: bool = True
+    idempotent: bool | None = None
+    """None: repeated where the failure proves that nothing happened. A function's own mark False wins."""
     trim: Trim | None = None
     is_empty: Callable[[object], bool] | None = None
     course: Callable[[], Course] | None = None
@@ -78,6 +84,7 @@ class Options:
 
 def guarded(guard: CallGuard, function: Callable[..., object], options: Options) -> Callable[..., object]:
     """The function, of the same kind, made as the live settings say."""
+    options = replace(options, idempotent=marked(function, options.idempotent))
 
     def begun(args: tuple[object, ...], kwargs: dict[str, object]) -> GuardedCall:
         return GuardedCall(guard, function, options, args, kwargs)
@@ -153,6 +160,8 @@ class GuardedCall:
         self._course = options.course() if options.course else None
         self._policy_held: Policy | None = None
         self._tries_held: Tries | None = None
+        self._probes = False
+        """The one call that an open circuit lets through: it is made once."""
 
     # -- the four kinds of functions -----------------------------------------------------------------------------------
 
@@ -162,6 +171,7 @@ class GuardedCall:
         On an event loop's own thread it waits for no slot and no place: whoever has to make room could not run.
         """
         waits = not on_loop()
+        self._admit()
         while True:
             if waits:
                 self._hold_back()
@@ -182,6 +192,7 @@ class GuardedCall:
     async def run_async(self, begun: Coroutine[object, object, object] | None = None) -> object:
         """Call a coroutine function likewise; `begun` is the first try, made already and not yet awaited."""
         if begun is None:
+            self._admit()
             return await self._run_async(self._awaited)
         try:
             return await self._run_async(lambda: begun)
@@ -208,6 +219,7 @@ class GuardedCall:
     def stream(self) -> Generator[object, object, object]:
         """Begin a generator until its first item comes; from then on nothing is repeated."""
         waits = not on_loop()
+        self._admit()
         while True:
             if waits:
                 self._hold_back()
@@ -218,18 +230,24 @@ class GuardedCall:
                 if wait_s is None:
                     raise
             else:
-                wait_s = self._after_value(None) if rest.ended else None
+                if not rest.ended:
+                    self._answered()
+                    return (yield from rest)
+                wait_s = self._after_value(None)
                 if wait_s is None:
                     return (yield from rest)
             self._guard.timing.sleep(wait_s)
 
     async def opened_async(self) -> tuple[AsyncGenerator[object, object], object] | None:
         """Begin an async generator likewise: the stream and its first item, or None where it has none."""
+        self._admit()
         while True:
             await self._hold_back_async()
             stream = cast("AsyncGenerator[object, object]", self._function(*self._args, **self._kwargs))
             try:
-                return stream, await self._within_async(partial(self._opened, stream))
+                item = await self._within_async(partial(self._opened, stream))
+                self._answered()
+                return stream, item
             except StopAsyncIteration:
                 wait_s = self._after_value(None)
                 if wait_s is None:
@@ -326,7 +344,14 @@ class GuardedCall:
     def _after(self, error: Exception) -> float | None:
         """Seconds until the next try; None: there is none."""
         try:
+            target = self._target()
             again = self._tries.failed(error, now=self._guard.timing.wall())
+            if again is None or self._target() != target:
+                self._count(target, error)
+            if self._probes:
+                return None
+            if again is None and self._tries.held_back:
+                self._tell_once(self._tries.held_back)
             if self._course is not None:
                 again = self._course.decided(error, again)
                 self._kwargs = {**self._kwargs, **self._course.given()}
@@ -338,11 +363,56 @@ class GuardedCall:
         return self._told(again)
 
     def _after_value(self, value: object) -> float | None:
+        self._answered()
         is_empty = self._options.is_empty or says_nothing
         if not self._policy.empty_retries or not is_empty(value):
             return None
         again = self._tries.empty()
         return None if again is None else self._told(again)
+
+    def _admit(self) -> None:
+        """Go to a target whose circuit lets the call through. Raises BackendError where there is none."""
+        if not self._policy.circuit_breaker_failures:
+            return
+        while True:
+            self._probes, refused = self._guard.limits.breakers.admit(
+                self._target(), now=self._guard.timing.monotonic()
+            )
+            if refused is None:
+                return
+            if self._options.idempotent is False or not self._tries.skip():
+                raise refused
+
+    def _target(self) -> str:
+        model = self._tries.model if self._tries.model is not None else self._policy.model
+        return " ".join(filter(None, (target_in(self._args, self._kwargs), "" if model is None else str(model))))
+
+    def _answered(self) -> None:
+        self._probes = False
+        self._guard.limits.breakers.ended(self._target())
+
+    def _count(self, target: str, error: Exception) -> None:
+        policy, breakers = self._policy, self._guard.limits.breakers
+        if not policy.circuit_breaker_failures:
+            return
+        found = classify(error)
+        if found.kind not in DEAD:
+            breakers.ended(target)
+        elif breakers.failed(
+            target,
+            error,
+            f"{found.kind} {found.signature}",
+            now=self._guard.timing.monotonic(),
+            failures=policy.circuit_breaker_failures,
+            open_s=policy.circuit_breaker_s,
+        ):
+            log.warning("call.circuit_open", extra={"agent": self._guard.agent, "target": target, "kind": found.kind})
+
+    def _tell_once(self, reason: str) -> None:
+        told = self._guard.limits.told
+        if reason not in told and len(told) < _TOLD:
+            told.add(reason)
+            log.warning("%s is not tried again: %s", self._guard.agent, reason)
 
     def _told(self, again: Again) -> float:
         log.info("call.again", extra={"agent": self._guard.agent, "kind": again.kind, "wait_s": round(again.wait_s, 3)})

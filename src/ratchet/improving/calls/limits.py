@@ -8,6 +8,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from ratchet.improving.calls.breaker import Breakers
+
 BURST_S = 1.0
 """How much unused rate may be caught up at once."""
 
@@ -126,3 +128,6 @@ class CallLimits:
     def __init__(self) -> None:
         self.slots = Slots()
         self.pace = CallPace()
+        self.breakers = Breakers()
+        self.told: set[str] = set()
+        """Reasons for not repeating a call that have been logged: each once."""

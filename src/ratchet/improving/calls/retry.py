@@ -17,7 +17,9 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
 from ratchet.errors import RatchetError, UsageError
+from ratchet.failures.classification import kind_raised
 from ratchet.improving.calls.guarded import CallGuard, Options, guarded
+from ratchet.improving.calls.safety import marked, may_repeat
 from ratchet.improving.calls.tries import Again
 
 if TYPE_CHECKING:
@@ -40,7 +42,10 @@ class RetryOptions(TypedDict, total=False):
     cost_usd: float | None
     backoff_s: float
     max_wait_s: float
-    idempotent: bool
+    max_asked_wait_s: float
+    circuit_breaker_failures: int
+    circuit_breaker_s: float
+    idempotent: bool | None
     recall: bool
 
 
@@ -57,11 +62,21 @@ class Retry:
         cost_usd: float | None = None,
         backoff_s: float = 1.0,
         max_wait_s: float = 60.0,
-        idempotent: bool = True,
+        max_asked_wait_s: float = 300.0,
+        circuit_breaker_failures: int = 3,
+        circuit_breaker_s: float = 60.0,
+        idempotent: bool | None = None,
         recall: bool = True,
     ) -> None:
         if attempts < 1:
             raise UsageError(f"attempts is {attempts!r}: use a whole number from 1 up, the first try included")
+        for name, number in (("max_asked_wait_s", max_asked_wait_s), ("circuit_breaker_s", circuit_breaker_s)):
+            if not number >= 0:  # NaN neither
+                raise UsageError(f"{name} is {number!r}: use a number from 0 up")
+        if circuit_breaker_failures < 0:
+            raise UsageError(
+                f"circuit_breaker_failures is {circuit_breaker_failures!r}: use a whole number, 0 for none"
+            )
         for name, value in (("budget_s", budget_s), ("budget_usd", budget_usd), ("cost_usd", cost_usd)):
             if value is not None and not 0 <= value < float("inf"):
                 raise UsageError(f"{name} is {value!r}: use a number from 0 up")
@@ -80,6 +95,9 @@ class Retry:
             "max_retries": attempts - 1,
             "backoff_s": backoff_s,
             "max_wait_s": max_wait_s,
+            "max_asked_wait_s": max_asked_wait_s,
+            "circuit_breaker_failures": circuit_breaker_failures,
+            "circuit_breaker_s": circuit_breaker_s,
             "wait_budget_s": float("inf") if budget_s is None else budget_s,
         }
         self.idempotent = idempotent
@@ -94,7 +112,8 @@ class Retry:
         name = getattr(function, "__qualname__", type(function).__name__)
         guard = CallGuard(agent=name, values=lambda: self._values, trying=lambda **_values: nullcontext())
         takes = self.recalls and _takes_lessons(function)
-        options = Options(idempotent=self.idempotent, course=lambda: _Course(self, guard, takes_lessons=takes))
+        safe = marked(function, self.idempotent)
+        options = Options(idempotent=safe, course=lambda: _Course(self, guard, takes_lessons=takes, idempotent=safe))
         return cast("Function", functools.wraps(function)(guarded(guard, function, options)))
 
     def lessons(self, error: Exception) -> tuple[Lesson, ...]:
@@ -114,10 +133,11 @@ class Retry:
 class _Course:
     """The tries of one call: what they may still use, and what is remembered of their failures."""
 
-    def __init__(self, retry: Retry, guard: CallGuard, *, takes_lessons: bool) -> None:
+    def __init__(self, retry: Retry, guard: CallGuard, *, takes_lessons: bool, idempotent: bool | None) -> None:
         self._retry = retry
         self._guard = guard
         self._takes_lessons = takes_lessons
+        self._idempotent = idempotent
         self._began = guard.timing.monotonic()
         self._tried = 1
         self._reserved_usd = retry.cost_usd  # the first try's
@@ -132,7 +152,8 @@ class _Course:
 
     def decided(self, error: Exception, again: Again | None) -> Again | None:
         new = self._remember(error)
-        if again is None and self._takes_lessons and new and self._retry.idempotent:
+        advised = again is None and self._takes_lessons and new
+        if advised and may_repeat(error, kind_raised(error), idempotent=self._idempotent):
             again = Again(kind="recalled")  # the same call would fail the same way; with advice it is another one
         if again is None:
             return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ratchet.failures.classification import kind_raised
 from ratchet.failures.kinds.kind import is_retry_safe
+from ratchet.improving.calls.safety import may_repeat
 from ratchet.improving.calls.waits import named_wait_s
 from ratchet.improving.settings.builtin import Policy
 
@@ -32,10 +33,11 @@ class Again:
 class Tries:
     """The tries of one guarded call.
 
-    `draw` gives numbers in [0, 1). An operation that is not `idempotent` is never repeated, whatever went wrong.
+    `draw` gives numbers in [0, 1). An operation that is `idempotent` may be repeated; one that is not (False) never is,
+    whatever went wrong; None: where the failure proves that nothing happened (`calls.safety`).
     """
 
-    def __init__(self, policy: Policy, *, idempotent: bool, can_trim: bool, draw: Callable[[], float]) -> None:
+    def __init__(self, policy: Policy, *, idempotent: bool | None, can_trim: bool, draw: Callable[[], float]) -> None:
         self._policy = policy
         self._idempotent = idempotent
         self._can_trim = can_trim
@@ -47,26 +49,44 @@ class Tries:
         self._waited_s = 0.0
         self.model: object = None
         """The model to use instead of the one set; None: that one."""
+        self.held_back = ""
+        """Why a failure that may pass is not followed by another try; empty where that needs no saying."""
 
     def failed(self, error: Exception, *, now: float) -> Again | None:
         """Choose what follows this error; None: let the caller have it."""
-        if not self._idempotent:
+        self.held_back = ""
+        if self._idempotent is False:
             return None
         kind = kind_raised(error)
+        if not may_repeat(error, kind, idempotent=self._idempotent):
+            if self._policy.max_retries or self._models:
+                self.held_back = (
+                    f"after a failure of kind {kind} it may have been carried out; mark it idempotent=True where "
+                    "making it twice does no harm"
+                )
+            return None
         if kind == "context_overflow" and self._can_trim and self._trims < self._policy.max_trims:
             self._trims += 1
             return Again(kind=kind, trim=True)
         if is_retry_safe(kind) and self._retries < self._policy.max_retries:
-            wait_s = self._wait_s(named_wait_s(error, now=now))
-            if self._waited_s + wait_s <= self._policy.wait_budget_s:
+            named_s = named_wait_s(error, now=now)
+            wait_s = self._wait_s(named_s)
+            most_s = min(self._policy.wait_budget_s - self._waited_s, self._policy.max_asked_wait_s)
+            if named_s and wait_s > most_s:
+                self._decline(error, named_s, most_s)
+            elif self._waited_s + wait_s <= self._policy.wait_budget_s:
                 self._retries += 1
                 self._waited_s += wait_s
                 return Again(wait_s=wait_s, kind=kind)
         return self._elsewhere(kind)
 
+    def skip(self) -> bool:
+        """Go on to the next model without a try; False where there is none."""
+        return self._elsewhere("overloaded") is not None
+
     def empty(self) -> Again | None:
         """Choose what follows an empty answer; None: let the caller have it."""
-        if not self._idempotent:
+        if self._idempotent is False:
             return None
         if self._empties < self._policy.empty_retries:
             self._empties += 1
@@ -80,6 +100,13 @@ class Tries:
         self.model = self._models.pop(0)
         self._retries = self._empties = 0
         return Again(kind=kind)
+
+    def _decline(self, error: Exception, named_s: float, most_s: float) -> None:
+        """Say in the error, which goes to the caller as it is, how long it asks to wait."""
+        self.held_back = f"it asks to wait {named_s:g} s, longer than the {most_s:g} s that a call may wait"
+        note = f"ratchet: not tried again, since {self.held_back}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
 
     def _wait_s(self, named_s: float | None) -> float:
         """Exponential backoff, half of it random ("equal jitter": Brooker, AWS Architecture Blog, 2015), so that calls

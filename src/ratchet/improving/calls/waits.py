@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 
-DEPTH = 5  # causes that are followed
-_MOST_S = 7 * 86_400.0  # more is a time stamp or nonsense
+from ratchet.failures.classification import chain
+
+_NEAR_S = 7 * 86_400.0  # a number that is as near to now as this is a moment, and no duration
 _SCANNED = 4_000  # characters of a message that are read
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -20,19 +21,22 @@ _ASKED = re.compile(
     r"[ :]{1,3}(?:about |approximately |~ ?)?((?:" + _PART + r"[ ,]{0,2}(?:and )?){1,4})"
 )
 _NAMED = re.compile(
-    r"retry[-_ ]?(?:after|delay)(?:[-_ ](ms|seconds|s))?[\"']?\s{0,3}[:=]\s{0,3}[\"']?(\d{1,9}(?:\.\d{1,9})?)(ms|s|m)?"
+    r"retry[-_ ]?(?:after|delay)(?:[-_ ](ms|seconds|s))?[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+    r"(inf(?:inity)?\b|\d{1,12}(?:\.\d{1,9})?(?:e\+?\d{1,3})?)(ms|s|m)?"
 )
 _HINTS = ("again", "retry", "reset", "wait", "available")
 
 
 def named_wait_s(error: BaseException, *, now: float) -> float | None:
-    """Seconds that the failure asks to wait, or None. `now` is Unix seconds, for headers that name a date.
+    """Seconds that the failure asks to wait, or None. `now` is Unix seconds, for values that name a moment.
+
+    However long: a day, a year or "inf" is an answer, too (the caller decides what is too long).
 
     Headers (`retry-after-ms`, `retry-after` of RFC 9110 section 10.2.3) come before attributes (`retry_after`), these
     before words ("try again in 1m30s", `"retryDelay": "17s"`); the exception itself before what it wraps.
     """
-    for one in _chain(error):
-        for found in (_in_headers(one, now), _in_attributes(one), wait_in_words_s(_text_of(one))):
+    for one in chain(error):
+        for found in (_in_headers(one, now), _in_attributes(one, now), wait_in_words_s(_text_of(one))):
             if found is not None:
                 return found
     return None
@@ -84,7 +88,7 @@ def _header(headers: object, name: str) -> str:
 
 def _seconds(value: str, unit_s: float, now: float) -> float | None:
     try:
-        return _sane(float(value) * unit_s)
+        return _sane(_from_moment(float(value), now) if unit_s == 1.0 else float(value) * unit_s)
     except ValueError:
         pass  # not a number: a date, or nothing we know
     try:
@@ -93,13 +97,13 @@ def _seconds(value: str, unit_s: float, now: float) -> float | None:
         return None
 
 
-def _in_attributes(error: BaseException) -> float | None:
+def _in_attributes(error: BaseException, now: float) -> float | None:
     for name in ("retry_after", "retry_after_s", "retry_delay"):
         value = _get(error, name)
         if isinstance(value, timedelta):
             return _sane(value.total_seconds())
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return _sane(float(value))
+            return _sane(_from_moment(float(value), now))
         seconds = _get(value, "seconds")  # google.rpc.RetryInfo
         if isinstance(seconds, int | float) and not isinstance(seconds, bool):
             return _sane(float(seconds))
@@ -107,20 +111,16 @@ def _in_attributes(error: BaseException) -> float | None:
     return wait_in_words_s(json.dumps(body, default=str)[:_SCANNED]) if isinstance(body, dict | list) else None
 
 
+def _from_moment(value: float, now: float) -> float:
+    """Read a Unix time (in seconds or milliseconds) as the seconds until then; any other number is a duration."""
+    for at in (value, value / 1_000):
+        if now > _NEAR_S and abs(at - now) <= _NEAR_S:
+            return max(0.0, at - now)
+    return value
+
+
 def _sane(seconds: float) -> float | None:
-    return seconds if 0 <= seconds <= _MOST_S else None
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    waiting, seen = [error], set[int]()
-    while waiting and len(seen) < DEPTH:
-        one = waiting.pop(0)
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        members = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
-        waiting += [inner for inner in (one.__cause__, *members) if inner is not None]
+    return seconds if seconds >= 0 else None  # NaN neither
 
 
 def _get(thing: object, name: str) -> object:

@@ -164,7 +164,7 @@ class AgentSettings:
         self,
         function: Function,
         *,
-        idempotent: bool = True,
+        idempotent: bool | None = None,
         trim: Trim | None = None,
         is_empty: Callable[[object], bool] | None = None,
     ) -> Function: ...
@@ -174,7 +174,7 @@ class AgentSettings:
         self,
         function: None = None,
         *,
-        idempotent: bool = True,
+        idempotent: bool | None = None,
         trim: Trim | None = None,
         is_empty: Callable[[object], bool] | None = None,
     ) -> Callable[[Function], Function]: ...
@@ -183,14 +183,15 @@ class AgentSettings:
         self,
         function: Function | None = None,
         *,
-        idempotent: bool = True,
+        idempotent: bool | None = None,
         trim: Trim | None = None,
         is_empty: Callable[[object], bool] | None = None,
     ) -> Function | Callable[[Function], Function]:
         """The function, made as the built-in knobs say at the time of each call (see "Live settings").
 
         Takes functions, coroutine functions, generators and async generators, also as a decorator with options. One
-        that is not `idempotent` is never made twice. `trim` shortens the arguments of what did not fit the model's
+        that is not `idempotent` (False, or marked so by an attribute of the function) is never made twice; None repeats
+        it where the failure proves that nothing happened. `trim` shortens the arguments of what did not fit the model's
         context, and `is_empty` says which answers count as none. What fails for good is raised as it came.
         """
         options = Options(idempotent=idempotent, trim=trim, is_empty=is_empty)
@@ -201,7 +202,7 @@ class AgentSettings:
         return self._guarded(function, options)
 
     def run(
-        self, function: Callable[..., Result], /, *args: object, idempotent: bool = True, **kwargs: object
+        self, function: Callable[..., Result], /, *args: object, idempotent: bool | None = None, **kwargs: object
     ) -> Result:
         """Call a function once as `guarded` would; of a coroutine function await what this returns."""
         return self._guarded(function, Options(idempotent=idempotent))(*args, **kwargs)

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from ratchet.errors import UsageError
 from ratchet.improving.settings.knob import Knob, Range
 
-WHOLE = frozenset(("max_retries", "empty_retries", "max_trims", "concurrency"))
+WHOLE = frozenset(("max_retries", "empty_retries", "max_trims", "concurrency", "circuit_breaker_failures"))
 """Built-in knobs that count something."""
 _LISTS = frozenset(("fallback_models",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Policy of a guarded call. A knob that was not declared has the default here, which does nothing.
+    """Policy of a guarded call. A knob that was not declared has the default here, which repeats nothing.
 
     Sources of the defaults: waits of 1 s doubling to at most 60 s and their jitter are those of the providers' own
-    advice on rate limits; a total of 300 s keeps a call within half of the 600 s after which a trial counts it failed.
+    advice on rate limits; a total of 300 s keeps a call within half of the 600 s after which a trial counts it failed;
+    60 s of an open circuit are what pybreaker and resilience4j wait.
     """
 
     max_retries: int = 0
@@ -26,7 +27,9 @@ class Policy:
     backoff_s: float = 1.0
     """The wait before the first retry; it doubles with each."""
     max_wait_s: float = 60.0
-    """The longest wait of our own choice. A longer one that the provider names is honoured."""
+    """The longest wait of our own choice. A longer one that the provider names is honoured, up to:"""
+    max_asked_wait_s: float = 300.0
+    """The longest wait that a provider may ask for; a call that is asked to wait longer fails at once."""
     wait_budget_s: float = 300.0
     """All waits of a call together; a call that would wait longer fails at once."""
     timeout_s: float | None = None
@@ -42,6 +45,10 @@ class Policy:
     """Further tries when the answer is empty."""
     max_trims: int = 2
     """How often `trim` may shorten what does not fit the model's context."""
+    circuit_breaker_failures: int = 3
+    """Calls in a row to one target that fail equally, after which its circuit opens; 0: never."""
+    circuit_breaker_s: float = 60.0
+    """How long an open circuit lets no call through, before one probes it."""
 
 
 def policy_of(values: Mapping[str, object]) -> Policy:

@@ -1,0 +1,339 @@
+"""What a failure proves decides whether a call is repeated; the dead is probed once; long waits are told."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import functools
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ratchet
+from ratchet.errors import BackendError
+from ratchet.improving.calls.breaker import Breakers, target_in
+from ratchet.improving.calls.guarded import CallGuard, Options, Timing, guarded
+from ratchet.improving.calls.safety import marked, never_sent
+from ratchet.improving.calls.tries import Tries
+from ratchet.improving.calls.waits import named_wait_s
+from ratchet.improving.settings.builtin import Policy
+
+QUICK_S = 0.001
+
+
+class StatusError(Exception):
+    """An SDK's error with a status and headers."""
+
+    def __init__(self, status: int, **headers: str) -> None:
+        super().__init__(f"Error code: {status}")
+        self.status_code = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class ConnectTimeout(Exception):  # noqa: N818
+    """As httpx and requests name it."""
+
+
+class ReadTimeout(Exception):  # noqa: N818
+    """As httpx and requests name it."""
+
+
+class APIConnectionError(Exception):
+    """As the SDKs name it, whatever the cause."""
+
+
+def caused(outer: Exception, inner: BaseException) -> Exception:
+    outer.__cause__ = inner
+    return outer
+
+
+NOTHING_HAPPENED = [
+    ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"),
+    OSError(errno.EHOSTUNREACH, "No route to host"),
+    socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
+    ConnectTimeout("timed out"),
+    caused(APIConnectionError("Connection error."), ConnectionRefusedError(errno.ECONNREFUSED, "refused")),
+    RuntimeError("HTTPSConnectionPool(host='x', port=443): Failed to establish a new connection: timed out"),
+    RuntimeError("request failed: getaddrinfo ENOTFOUND api.example.com"),
+    StatusError(429),
+    StatusError(503),
+    StatusError(529),
+]
+AMBIGUOUS = [
+    TimeoutError(),
+    ReadTimeout("timed out"),
+    ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"),
+    BrokenPipeError(errno.EPIPE, "Broken pipe"),
+    caused(APIConnectionError("Connection error."), ConnectionResetError("reset by peer")),
+    RuntimeError("Server disconnected without sending a response: connection reset"),
+    RuntimeError("504 Gateway Timeout"),
+    RuntimeError("502 Bad Gateway: connect() failed (111: Connection refused) while connecting to upstream"),
+    ExceptionGroup("both", [ConnectionRefusedError("refused"), ConnectionResetError("reset by peer")]),
+    StatusError(500),
+    StatusError(502),
+    StatusError(504),
+]
+
+
+@pytest.fixture
+def r(home: Path) -> Iterator[ratchet.Ratchet]:
+    with ratchet.Ratchet(home=home) as made:
+        yield made
+
+
+def tries_of(r: ratchet.Ratchet, error: Exception, *, mark: bool | None = None, idempotent: bool | None) -> int:
+    count = []
+
+    def call() -> str:
+        count.append(1)
+        if len(count) < 3:
+            raise error
+        return "done"
+
+    if mark is not None:
+        call.idempotent = mark  # type: ignore[attr-defined]
+    made = r.retry(attempts=3, backoff_s=QUICK_S, recall=False, idempotent=idempotent)(call)
+    with suppress(type(error)):
+        made()
+    return len(count)
+
+
+@pytest.mark.parametrize("error", [*NOTHING_HAPPENED, *AMBIGUOUS], ids=repr)
+def test_only_what_proves_that_nothing_happened_is_repeated_unasked(r: ratchet.Ratchet, error: Exception) -> None:
+    proven = any(error is each for each in NOTHING_HAPPENED)
+    assert tries_of(r, error, idempotent=None) == (3 if proven else 1)
+    assert tries_of(r, error, idempotent=True) == 3
+    assert tries_of(r, error, idempotent=False) == 1
+    assert tries_of(r, error, mark=False, idempotent=True) == 1
+    assert tries_of(r, error, mark=True, idempotent=None) == 3
+
+
+def test_a_program_that_was_refused_in_its_midst_proves_nothing() -> None:
+    import subprocess
+
+    error = subprocess.CalledProcessError(1, ["deploy"], stderr=b"uploaded 3 files\ncurl: connection refused")
+    assert not never_sent(error)
+
+
+def test_a_mark_counts_through_methods_partials_and_decorators() -> None:
+    class Tool:
+        def pay(self, amount: int) -> int:
+            return amount
+
+        pay.idempotent = False  # type: ignore[attr-defined]
+
+    @functools.wraps(Tool.pay)
+    def wrapped(*args: object) -> object:
+        return None
+
+    for function in (Tool.pay, Tool().pay, functools.partial(Tool().pay, 3), wrapped):
+        assert marked(function, True) is False
+    assert marked(len, None) is None
+
+
+def test_that_it_did_not_repeat_is_said_once(r: ratchet.Ratchet, caplog: pytest.LogCaptureFixture) -> None:
+    @r.retry(attempts=3, recall=False, circuit_breaker_failures=0)
+    def pays() -> None:
+        raise ConnectionResetError("reset by peer")
+
+    with caplog.at_level(logging.WARNING):
+        for _ in range(5):
+            with pytest.raises(ConnectionResetError):
+                pays()
+    (said,) = (each.getMessage() for each in caplog.records if "not tried again" in each.getMessage())
+    assert "idempotent=True" in said
+
+
+# -- long waits --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", ["86400", "301", "1e9", "inf", "Infinity", "999999999999"])
+def test_a_wait_beyond_the_bound_is_raised_at_once_and_named(r: ratchet.Ratchet, asked: str) -> None:
+    error = StatusError(429, retry_after=asked)
+    assert tries_of(r, error, idempotent=True) == 1
+    (note,) = error.__notes__
+    assert f"{float(asked):g} s" in note
+    assert tries_of(r, error, idempotent=True) == 1
+    assert len(error.__notes__) == 1
+
+
+@given(st.floats(0.1, 1e300), st.floats(1, 1e6), st.integers(0, 10))
+def test_no_wait_that_is_asked_for_passes_the_bound(asked_s: float, bound_s: float, retries: int) -> None:
+    policy = Policy(max_retries=retries, max_asked_wait_s=bound_s, wait_budget_s=float("inf"))
+    tries = Tries(policy, idempotent=True, can_trim=False, draw=lambda: 0.0)
+    again = tries.failed(StatusError(429, retry_after=f"{asked_s}"), now=0)
+    assert (again is not None) == (retries > 0 and asked_s <= bound_s)
+    assert again is None or again.wait_s == pytest.approx(asked_s)
+
+
+def test_a_moment_in_the_place_of_a_duration_is_the_time_until_then() -> None:
+    now = 1_790_000_000.0
+    assert named_wait_s(StatusError(429, retry_after=f"{now + 20:.0f}"), now=now) == 20
+    assert named_wait_s(StatusError(429, retry_after=f"{(now + 20) * 1000:.0f}"), now=now) == 20
+    assert named_wait_s(RuntimeError("retry-after: 1e9"), now=now) == 1e9
+
+
+# -- circuits ----------------------------------------------------------------------------------------------------------
+
+
+class Service:
+    """A service that can be dead, and a clock."""
+
+    def __init__(self, **values: object) -> None:
+        self.now = 0.0
+        self.error: Exception | None = ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+        self.asked: list[str] = []
+        self.values: dict[str, object] = {"max_retries": 4, "backoff_s": 0.0, **values}
+        self.tried: dict[str, object] = {}
+        timing = Timing(sleep=lambda s: None, sleep_async=lambda s: asyncio.sleep(0), monotonic=lambda: self.now)
+        self.guard = CallGuard(agent="a", values=lambda: self.values, trying=self._trying, timing=timing)
+
+    @contextmanager
+    def _trying(self, **values: object) -> Iterator[None]:
+        self.tried = values
+        try:
+            yield
+        finally:
+            self.tried = {}
+
+    def ask(self, url: str) -> str:
+        self.asked.append(f"{url}{self.tried.get('model', '')}")
+        if self.error and not self.tried:
+            raise self.error
+        return "ok"
+
+    def call(self, url: str, options: Options | None = None) -> int:
+        """Make one call; how often the service was asked for it."""
+        before = len(self.asked)
+        with suppress(OSError, BackendError, ValueError, RuntimeError):
+            guarded(self.guard, self.ask, options or Options())(url)
+        return len(self.asked) - before
+
+
+ONE, TWO = "https://one.example/v1", "https://two.example/v1"
+
+
+def test_a_dead_service_costs_one_probe_and_not_all_tries_of_every_call() -> None:
+    service = Service()
+    assert [service.call(ONE) for _ in range(3)] == [5, 5, 5]
+    assert [service.call(ONE) for _ in range(20)] == [0] * 20
+    service.now += 61
+    assert [service.call(ONE) for _ in range(5)] == [1, 0, 0, 0, 0]
+    service.error = None
+    assert service.call(ONE) == 0
+    service.now += 61
+    assert [service.call(ONE) for _ in range(3)] == [1, 1, 1]
+
+
+def test_the_error_of_an_open_circuit_says_what_when_and_why() -> None:
+    service = Service()
+    for _ in range(3):
+        service.call(ONE)
+    with pytest.raises(BackendError, match=r"circuit breaker is open to one\.example.*60 s") as caught:
+        guarded(service.guard, service.ask, Options())(ONE)
+    assert caught.value.__cause__ is service.error
+    assert ratchet.classify(caught.value).kind == "cascade"
+
+
+def test_each_target_has_a_circuit_of_its_own() -> None:
+    service = Service()
+    for _ in range(4):
+        service.call(ONE)
+    assert service.call(TWO) == 5
+    assert service.call(f"{ONE}/other?key=1") == 0
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("bad input"), RuntimeError("400 Bad Request: schema"), RuntimeError("429 Too Many Requests")]
+)
+def test_what_the_next_call_need_not_meet_opens_nothing(error: Exception) -> None:
+    service = Service(max_retries=0)
+    service.error = error
+    assert [service.call(ONE) for _ in range(10)] == [1] * 10
+
+
+def test_different_failures_and_answers_between_begin_the_count_anew() -> None:
+    service = Service(max_retries=0)
+    errors: list[Exception | None] = [ConnectionRefusedError("refused"), TimeoutError("late"), None]
+    for n in range(12):
+        service.error = errors[n % 3]
+        assert service.call(ONE) == 1
+
+
+def test_zero_switches_it_off_and_a_number_sets_it() -> None:
+    assert [Service(circuit_breaker_failures=0, max_retries=0).call(ONE) for _ in range(5)] == [1] * 5
+    service = Service(circuit_breaker_failures=1, max_retries=0, circuit_breaker_s=5.0)
+    assert [service.call(ONE) for _ in range(3)] == [1, 0, 0]
+    service.now += 5
+    assert service.call(ONE) == 1
+
+
+def test_an_open_circuit_sends_calls_to_the_next_model_at_once() -> None:
+    service = Service(model="large", fallback_models=("small",), max_retries=0)
+    for _ in range(3):
+        service.call(ONE)
+    del service.asked[:]
+    assert service.call(ONE) == 1
+    assert service.asked == [f"{ONE}small"]
+
+
+@pytest.mark.parametrize("kind", ["coroutine", "lambda", "generator", "async generator"])
+def test_every_kind_of_function_has_it(kind: str) -> None:
+    service = Service(max_retries=0)
+
+    async def coroutine() -> str:
+        return service.ask(ONE)
+
+    def generator() -> Iterator[str]:
+        yield service.ask(ONE)
+
+    async def stream() -> object:
+        yield service.ask(ONE)
+
+    async def first(made: Callable[[], object]) -> object:
+        return [each async for each in made()]  # type: ignore[attr-defined]
+
+    run: dict[str, Callable[[], object]] = {
+        "coroutine": lambda: asyncio.run(guarded(service.guard, coroutine, Options())()),  # type: ignore[arg-type]
+        "lambda": lambda: asyncio.run(guarded(service.guard, lambda: coroutine(), Options())()),  # type: ignore[arg-type]
+        "generator": lambda: list(guarded(service.guard, generator, Options())()),  # type: ignore[call-overload]
+        "async generator": lambda: asyncio.run(first(guarded(service.guard, stream, Options()))),
+    }
+    for _ in range(9):
+        with pytest.raises((OSError, BackendError)):
+            run[kind]()
+    assert len(service.asked) == 3
+    service.now += 61
+    service.error = None
+    run[kind]()
+    run[kind]()
+    assert len(service.asked) == 5
+
+
+def test_of_many_threads_one_probes() -> None:
+    breakers = Breakers()
+    assert breakers.failed("t", OSError("dead"), "dead", now=0, failures=1, open_s=10)
+    found: list[bool] = []
+    threads = [threading.Thread(target=lambda: found.append(breakers.admit("t", now=11)[0])) for _ in range(20)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found.count(True) == 1
+
+
+def test_targets_are_forgotten_and_never_hold_a_secret() -> None:
+    breakers = Breakers()
+    for n in range(5_000):
+        breakers.failed(f"t{n}", OSError("dead"), "dead", now=0, failures=1, open_s=10)
+    assert breakers.admit("t0", now=1) == (False, None)
+    word = "w" * 12
+    assert word not in target_in((f"https://me:{word}@host:1/x?key={word}", word), {"password": word})
+    assert target_in((), {"model": "m", "url": ONE}) == "m one.example"
