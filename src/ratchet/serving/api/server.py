@@ -13,11 +13,16 @@ import uvicorn
 from fastapi import FastAPI
 
 from ratchet.errors import UsageError
+from ratchet.serving.api.connections import Room, quiet
 from ratchet.serving.api.origins import is_address
 from ratchet.serving.api.serving import Served
 
 _CLOSE_S = 3
 """How long requests under way may still take when the server is asked to end."""
+
+
+_BACKLOG = 128
+"""Connections that may wait to be accepted. asyncio tries as often at once, and fails as often where files run out."""
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -53,6 +58,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=Room().protocol(),
+                backlog=_BACKLOG,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -86,7 +93,8 @@ def run(app: FastAPI, listener: socket.socket, started: Callable[[], None]) -> b
     for each in before:
         signal.signal(each, signal.SIG_IGN)
     try:
-        server.run(sockets=[listener])
+        with quiet():
+            server.run(sockets=[listener])
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
