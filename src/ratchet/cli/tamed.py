@@ -6,14 +6,15 @@ import codecs
 import re
 
 _HARMLESS = r"\x1b\[[0-9;:]{0,64}[mK]"  # colours, and the rest of a line erased, as progress bars do
-_COMMAND = re.compile(rf"({_HARMLESS})|[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_TURNING = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls: text that reads as another
+_COMMAND = re.compile(rf"({_HARMLESS})|[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f{_TURNING}]")
 _BEGUN = re.compile(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
 _RESET = "\x1b[0m"
 
 
 class Tamed:
     """One stream. Colours pass; what would name the window, fill the clipboard, move about the screen or have the
-    terminal type an answer is spelled out (`^[`) instead of obeyed."""
+    terminal type an answer is spelled out (`^[`) instead of obeyed, and so is what turns the direction of text."""
 
     def __init__(self, encoding: str = "utf-8") -> None:
         self._encoding = encoding
@@ -37,4 +38,6 @@ class Tamed:
             self._coloured = True
             return found[1]
         number = ord(found[0])
+        if number > 0xFF:
+            return f"<U+{number:04X}>"
         return f"^{chr(number ^ 0x40)}" if number < 0x80 else "?"

@@ -28,6 +28,8 @@ _NEW_NAMESPACES = 0x7E02_0080  # CLONE_NEW{TIME,NS,CGROUP,UTS,IPC,USER,PID,NET}
 _CLONE_NAMESPACES = 0x7E02_0000
 _SET_ID = 0o6000
 _O_CREAT = 0o100
+_O_TMPFILE = 0o20000000  # a file without a name, which linkat gives one: it has a mode from its beginning, too
+_MAKES_FILE = _O_CREAT | _O_TMPFILE
 _S_IFCHR = 0o020000
 # Linux, Linux32, each without address randomisation, and the question
 _PERSONALITIES = (0, 8, 0x4_0000, 0x4_0008, 0xFFFF_FFFF)
@@ -158,8 +160,8 @@ def _no_set_id(made: FilterProgram) -> None:
     made.deny_bits("fchmod", 1, _SET_ID)
     made.deny_bits("fchmodat", 2, _SET_ID)
     made.deny_bits("creat", 1, _SET_ID)
-    made.deny_bits_where("open", 2, _SET_ID, where=1, has=_O_CREAT)
-    made.deny_bits_where("openat", 3, _SET_ID, where=2, has=_O_CREAT)
+    made.deny_bits_where("open", 2, _SET_ID, where=1, has=_MAKES_FILE)
+    made.deny_bits_where("openat", 3, _SET_ID, where=2, has=_MAKES_FILE)
     for name, argument in (("mknod", 1), ("mknodat", 2)):
         # This bit is set for character and block devices; not for pipes, sockets and plain files.
         made.deny_bits(name, argument, _SET_ID)

@@ -9,7 +9,23 @@ from hypothesis import strategies as st
 
 from ratchet.cli.tamed import Tamed
 
-PIECES = ("\x1b", "\x1b[", "\x1b[31m", "\x1b[0;1m", "\x1b[2K", "\x1b[2J", "\x1b]0;x\x07", "\x9b", "31", "m", "ü", "a\n")
+PIECES = (
+    "\x1b",
+    "\x1b[",
+    "\x1b[31m",
+    "\x1b[0;1m",
+    "\x1b[2K",
+    "\x1b[2J",
+    "\x1b]0;x\x07",
+    "\x9b",
+    "31",
+    "m",
+    "ü",
+    "a\n",
+    "\u202e",
+    "\u2066",
+    "\u200f",
+)
 
 
 def whole(*parts: bytes) -> bytes:
@@ -25,10 +41,15 @@ def test_no_cut_of_the_stream_lets_a_command_through(pieces: list[str], cuts: li
     shown = whole(*parts).decode()
     assert shown == whole(said).decode()
     rest = re.sub(r"\x1b\[[0-9;:]*[mK]", "", shown)
-    assert not re.search(r"[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f]", rest)
+    assert not re.search(r"[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", rest)
 
 
 def test_plain_text_and_colours_are_as_they_were() -> None:
     assert whole("größe\tund\r\nmehr\b".encode()) == "größe\tund\r\nmehr\b".encode()
     assert whole(b"\x1b[1;31mred\x1b[K") == b"\x1b[1;31mred\x1b[K\x1b[0m"
     assert whole(b"\xff", b"\xc3", b"\xbc") == "\ufffdü".encode()
+
+
+def test_what_turns_the_direction_of_text_is_spelled_and_scripts_that_run_so_are_not() -> None:
+    assert whole("if \u202e{ admin }\u2066".encode()) == b"if <U+202E>{ admin }<U+2066>"
+    assert whole("שלום عربي".encode()) == "שלום عربي".encode()

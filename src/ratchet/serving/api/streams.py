@@ -23,6 +23,7 @@ LastEventId = Annotated[
 RETRY_MS = 2_000
 """How long a browser waits before it comes back."""
 _REMEMBERED = 10_000  # ids: more than happens while the store is read, and a stream may be open for weeks
+_FIRST = "0"  # the id before all events: no event has it, so a stream that names it begins as a new one
 _FAREWELL_S = 2.0  # for a stream to end by itself, which the feed makes it do at once
 
 _EVENT = {
@@ -82,7 +83,7 @@ def stream(
                 if row_or_end is None:
                     return
                 if row_or_end.get("id") not in sent:
-                    yield _sse(row_or_end)
+                    yield _sse(row_or_end, last)
                 if row_or_end.get("id") is not None:
                     last = str(row_or_end["id"])
                     sent.add(last)
@@ -91,7 +92,8 @@ def stream(
             async for row in iterate_in_threadpool(rest):
                 if str(row["id"]) not in sent:
                     yield _sse(row)
-            yield ServerSentEvent(event="end", data="{}")
+                last = str(row["id"])
+            yield ServerSentEvent(id=last or _FIRST, event="end", data="{}")
 
     return EventSourceResponse(
         events(),
@@ -124,10 +126,12 @@ def _stored(
         return iter(before())
 
 
-def _sse(row: Row) -> ServerSentEvent:
+def _sse(row: Row, last: str | None = None) -> ServerSentEvent:
+    """Spell an event. One that is not stored (the store is down) has the id of the `last` before it, after
+    which a client that comes back goes on."""
     has_id = row.get("id") is not None
     return ServerSentEvent(
-        id=str(row["id"]) if has_id else None,
+        id=str(row["id"]) if has_id else last or _FIRST,
         event=str(row.get("noun") or "event"),
         data=wire.written(json_of(EventShape.built(row)) if has_id else row),
         retry=RETRY_MS,
