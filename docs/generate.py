@@ -52,7 +52,14 @@ from ratchet.serving.shapes.failures import (
     PatternShape,
     SplitShape,
 )
-from ratchet.serving.shapes.lessons import ImportedShape, LearnedShape, LessonShape, PolledShape, RecalledShape
+from ratchet.serving.shapes.lessons import (
+    ImportedShape,
+    LearnedShape,
+    LessonShape,
+    PolledShape,
+    RecalledShape,
+    TrustedShape,
+)
 from ratchet.serving.shapes.machine import (
     CheckShape,
     CompactedShape,
@@ -100,6 +107,7 @@ COMMANDS: dict[str, object] = {
     "lessons quarantine ID": LessonShape,
     "lessons import FILE": ImportedShape,
     "lessons sync FILE": SyncedShape,
+    "lessons trust": TrustedShape,
     "health": HealthShape,
     "report": ReportShape,
     "trials list": list[TrialShape],

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ratchet.improving.report import Report
     from ratchet.improving.settings.agent_settings import AgentSettings
     from ratchet.improving.settings.knob import Knob
-    from ratchet.lessons.book import LessonBook, MemoryStats
+    from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.learning import Learned
     from ratchet.lessons.portable import Imported, Synced
@@ -240,8 +240,16 @@ class AsyncLessonBook:
         return await asyncio.to_thread(lambda: self._held().stats())
 
     async def load_reviewed(self, project: Path) -> Imported:
-        """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
+        """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises
+        UsageError, BackendError.
+        """
         return await asyncio.to_thread(lambda: self._held().load_reviewed(project))
+
+    async def trust(self, project: Path, *, show: bool = False) -> Trusted:
+        """Trust every file below the project's `.ratchet/` as it is now, until it changes; its lessons become active
+        there. `show` only tells what would. Raises NotFound where there is nothing, UsageError, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().trust(project, show=show))
 
 
 class AsyncRatchet:

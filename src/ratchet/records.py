@@ -155,6 +155,8 @@ class Lesson:
     reason: str = ""  # why it is quarantined or retired
     evidence: tuple[str, ...] = ()  # outcome ids
     provenance: str = ""
+    foreign: bool = False  # written elsewhere: agents are shown its `parts`, never its words
+    parts: tuple[str, ...] = ()  # the commands, flags and paths of a foreign one
     revision: int = 0
 
 

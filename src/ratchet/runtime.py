@@ -66,7 +66,7 @@ class Runtime(Foundation):
         """Lessons, and what people decided about them."""
         from ratchet.lessons.book import LessonBook
 
-        return LessonBook(reading=self._read, writing=lambda: self.store, changed=self.publish)
+        return LessonBook(home=self.home, reading=self._read, writing=lambda: self.store, changed=self.publish)
 
     # -- improve it ------------------------------------------------------------------------------------------------
 
@@ -446,9 +446,13 @@ class Runtime(Foundation):
 
         from ratchet.failures.redaction.text import label
         from ratchet.lessons import delivery as deliver
+        from ratchet.lessons.rows import for_agents
 
         session = label(session)  # as its outcomes name it
-        active = [each for each in found.lessons if each.lesson.state == "active"]
+        active = [
+            replace(each, lesson=for_agents(each.lesson)) for each in found.lessons if each.lesson.state == "active"
+        ]
+        active = [each for each in active if each.text]
         shown = deliver.obeyed(
             self.store,
             self.home,

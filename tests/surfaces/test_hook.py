@@ -20,7 +20,7 @@ from ratchet import ids
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
 from ratchet.integrations import hooks as install
-from ratchet.lessons import exposure
+from ratchet.lessons import exposure, trust
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 
@@ -293,11 +293,13 @@ def test_secrets_and_instructions_of_an_error_reach_neither_disk_nor_agent(host:
     assert key not in "".join(path.read_text() for path in (host.home / "journal").iterdir())
 
 
-def test_a_repositorys_reviewed_lessons_are_offered_from_its_next_session_start_on(host: Host) -> None:
+def test_a_repositorys_trusted_lessons_are_offered_from_its_next_session_start_on(host: Host) -> None:
     project = host.root / "clone"
     (project / ".ratchet").mkdir(parents=True)
     line = {"when": ERROR, "do": ADVICE, "kind": "command_failed", "tool": "Bash", "head": "git push"}
-    (project / ".ratchet" / "lessons.jsonl").write_text(json.dumps(line) + "\n")
+    file = project / ".ratchet" / "lessons.jsonl"
+    file.write_text(json.dumps(line) + "\n")
+    trust.remember(host.home, project, {file.name: file.read_bytes()}, by="person")
     host.environ["CLAUDE_PROJECT_DIR"] = str(project)
     payload = host.failure(cwd=str(project))
     host.run("SessionStart", payload)  # waits for a second at most: a busy machine may need longer

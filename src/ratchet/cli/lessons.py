@@ -115,6 +115,20 @@ def sync(file: Path, project: str | None, command_home: Path | None, as_json: bo
         show.line(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
 
 
+@lessons.command("trust")
+@click.option("--show", "only_show", is_flag=True, help="Only say what would become active.")
+@project_option("The repository's folder that holds `.ratchet/` (default: here).")
+@home_option
+@json_option
+def trust(only_show: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """Trust a repository's own `.ratchet/` as it is.
+
+    Its lessons become active there; until then they are candidates. A file that changes is asked about anew.
+    """
+    found = opened(command_home).lessons.trust(Path(project) if project else Path.cwd(), show=only_show)
+    show.as_json(shapes.lessons.TrustedShape.built(found)) if as_json else show.trusted(found)
+
+
 @lessons.command("export")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
 @home_option

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.health import Health
     from ratchet.improving.report import Report
     from ratchet.integrations.settings_file import Installed
+    from ratchet.lessons.book import Trusted
     from ratchet.lessons.portable import Imported
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Progress
@@ -221,6 +222,8 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
             out,
             "A candidate is handed to no agent until it works in a second session, or: ratchet lessons approve ID",
         )
+    if any(each.state == "candidate" and each.foreign for each in found):
+        row(out, "Those of a repository's own file wait until you trust it: ratchet lessons trust --show")
 
 
 def lesson(each: Lesson) -> None:
@@ -293,6 +296,23 @@ def imported(found: Imported) -> None:
         line(f"  rejected line {bad.line}: {bad.reason}")
     if len(found.rejected) > 10:
         line(f"  and {len(found.rejected) - 10:,} more (ratchet lessons import --json lists all)")
+
+
+def trusted(found: Trusted) -> None:
+    out = console()
+    for file in found.files:
+        row(out, plain(f"{file.name}{'  (trusted already)' if file.trusted else ''}", 200), Text("file  ", "dim"))
+    for each in found.lessons:
+        row(out, plain(each.when, 140), Text("  when   ", "dim"))
+        row(out, plain(each.text, 400), Text("  do     ", "dim"))
+        row(out, plain("; ".join(each.parts) or "nothing: it holds no plain command", 400), Text("  shown  ", "dim"))
+    for bad in found.rejected:
+        line(f"  refused line {bad.line}: {bad.reason}")
+    what = number(len(found.lessons), "lesson")
+    if found.done:
+        line(f"Trusted until it changes; {what} active in this repository.")
+    else:
+        line(f"{what} would become active. Agents see what `shown` says, no other word. Next: ratchet lessons trust")
 
 
 def installed(done: Sequence[Installed], agent: str, *, dry_run: bool, removed: bool = False) -> None:

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratchet import files
 from ratchet.arguments import need_text, need_text_or_none
-from ratchet.errors import UsageError
+from ratchet.errors import NotFound, UsageError
 from ratchet.lessons import lessons
 from ratchet.records import whole_in
 
 if TYPE_CHECKING:
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.portable import Imported, Synced
+    from ratchet.lessons.trust import TrustedFile
     from ratchet.ports import Store
-    from ratchet.records import Lesson, LessonState, Scope
+    from ratchet.records import Lesson, LessonState, Quarantined, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +39,35 @@ class MemoryStats:
     wins: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trusted:
+    """What lies below a repository's `.ratchet/`, and the lessons that its trust makes active; `done`: made."""
+
+    files: tuple[TrustedFile, ...]
+    lessons: tuple[Lesson, ...]
+    rejected: tuple[Quarantined, ...]
+    done: bool
+
+
 _COUNTED = ("tried", "worked", "uses", "wins")
 
 
 class LessonBook:
     """The lessons of one store. Every change is an event and tells the hooks.
 
-    `reading` gives the store after what was recorded is in it, `writing` the store alone, `changed` is called after
-    each change.
+    `home` is the folder that keeps what is trusted, `reading` gives the store after what was recorded is in it,
+    `writing` the store alone, `changed` is called after each change.
     """
 
     def __init__(
-        self, *, reading: Callable[[], Store], writing: Callable[[], Store], changed: Callable[[], object]
+        self,
+        *,
+        home: Path,
+        reading: Callable[[], Store],
+        writing: Callable[[], Store],
+        changed: Callable[[], object],
     ) -> None:
+        self._home = home
         self._reading = reading
         self._writing = writing
         self._changed = changed
@@ -124,11 +142,14 @@ class LessonBook:
     def export(self, file: Path | None = None) -> str:
         """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
         where one is given. Raises BackendError when it cannot be."""
-        from ratchet.lessons import portable
+        from ratchet.lessons import portable, trust
 
         text = portable.export(self._reading())
         if file is not None:
             portable.write(file, text)
+            project, name = file.absolute().parent.parent, file.name
+            if file.absolute() == project / portable.REVIEWED and not trust.is_home(self._home, project):
+                trust.remember(self._home, project, {name: portable.encoded(text)}, by="own")
         return text
 
     def load(self, file: Path) -> Imported:
@@ -168,17 +189,40 @@ class LessonBook:
         )
 
     def load_reviewed(self, project: Path) -> Imported:
-        """Read a repository's own `.ratchet/lessons.jsonl`: active in it by review. Raises UsageError, BackendError."""
+        """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises
+        UsageError, BackendError."""
         from ratchet.lessons import portable
 
         try:
             is_there = (project / portable.REVIEWED).is_file()
         except (OSError, ValueError) as error:  # too long a name, or NUL in it
             raise UsageError(f"the project cannot be looked at ({error.args[-1]}); name its folder") from error
-        loaded = portable.load_reviewed(self._writing(), project)
+        loaded = portable.load_reviewed(self._writing(), project, home=self._home)
         if is_there:
             self._changed()
         return loaded
+
+    def trust(self, project: Path, *, show: bool = False) -> Trusted:
+        """Trust every file below the project's `.ratchet/` as it is now, until it changes; its lessons become active
+        there. `show` only tells what would. Raises NotFound where there is nothing, UsageError, BackendError."""
+        from ratchet.lessons import portable, trust
+
+        found = trust.contents(self._home, project)
+        if not found:
+            raise NotFound(f"{project / trust.FOLDER} holds no file of a repository; name its folder with --project")
+        held = tuple(
+            trust.TrustedFile(
+                name=name,
+                sha256=files.version_of(content),
+                trusted=trust.is_trusted(self._home, project, name, content),
+            )
+            for name, content in found.items()
+        )
+        proposed, rejected = portable.proposed(found.get(portable.REVIEWED.name, b""), project)
+        if not show:
+            trust.remember(self._home, project, found, by="person")
+            self.load_reviewed(project)
+        return Trusted(files=held, lessons=tuple(proposed), rejected=rejected, done=not show)
 
     def _told(self, lesson: Lesson) -> Lesson:
         self._changed()

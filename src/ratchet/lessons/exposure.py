@@ -172,6 +172,12 @@ def concerns(lesson: Row, project: str) -> bool:
     return bool(lesson.get("project")) and lesson.get("project") == project_name(project)
 
 
+def vouched(lesson: Row) -> bool:
+    """Tell whether somebody here stands for a lesson: it comes from no file of a repository, or that content is
+    trusted, or a person approved this one."""
+    return not lesson.get("origin") or bool(lesson.get("trusted")) or lesson.get("decided") == "active"
+
+
 def _same_project(known: str, project: str) -> bool:
     return _nested(known, project) or (bool(repository_of(known)) and repository_of(known) == repository_of(project))
 

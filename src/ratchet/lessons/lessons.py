@@ -111,7 +111,7 @@ def listed(
     where: Where = {"state": ("in", list(states))}
     rows = store.find("lessons", where).rows
     found = [lesson_of(row) for row in rows if project is None or concerns(row, project)]
-    found.sort(key=_by_merit)
+    found.sort(key=by_merit)
     return found if limit is None else found[:limit]
 
 
@@ -140,7 +140,8 @@ def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _by_merit(lesson: Lesson) -> tuple[int, int, int, str]:
+def by_merit(lesson: Lesson) -> tuple[int, int, int, str]:
+    """The key that orders lessons: active ones first, then by how often they worked."""
     return STATES.index(lesson.state), -lesson.worked, lesson.tried, lesson.id
 
 

@@ -184,7 +184,7 @@ def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -
             body = row.pop("body")
             opened = wire.read(body) if isinstance(body, str) else {}
             lesson = {**opened, **row} if isinstance(opened, dict) else row
-            if exposure.concerns(lesson, project):
+            if exposure.concerns(lesson, project) and exposure.vouched(lesson):
                 rows.append(lesson)
     finally:
         store.close()

@@ -1,4 +1,4 @@
-"""Lessons outside the store: JSON lines to share, a repository's own reviewed ones, and a block in an agent's notes."""
+"""Lessons outside the store: JSON lines to share, a repository's own ones, and a block in an agent's notes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.redaction.text import clean, label
 from ratchet.failures.signature import sign, template_of
-from ratchet.lessons.exposure import concerns
-from ratchet.lessons.fence import harmless
-from ratchet.lessons.lessons import listed
+from ratchet.lessons import trust
+from ratchet.lessons.exposure import concerns, vouched
+from ratchet.lessons.fence import harmless, shown
+from ratchet.lessons.lessons import STATES, by_merit
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of, tells
+from ratchet.lessons.parts import parts_of
+from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, LessonState, Quarantined, Row, whole_in
 
 FORMAT = 1
 REVIEWED = Path(".ratchet", "lessons.jsonl")
-"""Where a repository keeps the lessons that its people reviewed."""
+"""Where a repository keeps lessons of its own."""
 BEGIN, END = "<!-- ratchet:begin -->", "<!-- ratchet:end -->"
 _LINE_BYTES = 64_000  # a lesson is at most a few thousand characters; what is longer is none
 _FILE_BYTES = 16_000_000
@@ -55,15 +58,24 @@ class Synced:
 
 
 def export(store: Store, *, states: Sequence[LessonState] = ("active", "candidate"), project: str | None = None) -> str:
-    """Lessons as JSON lines, with where they come from; "" when there are none. Project folders, sessions and outcome
-    ids stay here: they name this machine."""
-    lines = [json.dumps(_exported(each), ensure_ascii=False) for each in listed(store, states=states, project=project)]
-    return "".join(line + "\n" for line in lines)
+    """Lessons as JSON lines, with where they come from; "" when there are none. Every line comes in elsewhere: what
+    `import_file` would refuse stays here. So do project folders, sessions and outcome ids: they name this machine."""
+    rows = store.find("lessons", {"state": ("in", list(states))}).rows
+    kept = [row for row in rows if (project is None or concerns(row, project)) and not refused(row)]
+    kept.sort(key=lambda row: by_merit(lesson_of(row)))
+    return "".join(json.dumps(_exported(row), ensure_ascii=False) + "\n" for row in kept)
+
+
+def refused(row: Row) -> str:
+    """Why a lesson must not be advice, "" when it may: the one check for what comes in, goes out and is handed over. A
+    flag that the failed step had too is not blamed."""
+    failed = str(row.get("failed") or "")
+    return forbidden(str(row.get("text") or ""), failed) or forbidden(str(row.get("example") or ""), failed)
 
 
 def write(file: str | os.PathLike[str], text: str) -> None:
     """Write an export to a file, whole or not at all. Raises BackendError."""
-    content = text.encode("utf-8", "backslashreplace")  # half a character becomes the escape that JSON has for it
+    content = encoded(text)
     if _is_special(Path(file)):  # a terminal, a pipe: nothing that could be put in its place
         try:
             Path(file).write_bytes(content)
@@ -76,7 +88,14 @@ def write(file: str | os.PathLike[str], text: str) -> None:
             raise BackendError(f"{file} cannot be written ({error.strerror}); it is unchanged") from error
 
 
-def _exported(lesson: Lesson) -> Row:
+def encoded(text: str) -> bytes:
+    """An export as bytes; half a character becomes the escape that JSON has for it."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _exported(row: Row) -> Row:
+    lesson = lesson_of(row)
+    failed = row.get("failed")
     return {
         "ratchet": FORMAT,
         "id": lesson.id,
@@ -91,6 +110,7 @@ def _exported(lesson: Lesson) -> Row:
         "tried": lesson.tried,
         "worked": lesson.worked,
         "provenance": lesson.provenance,
+        **({"failed": failed} if failed else {}),
     }
 
 
@@ -101,7 +121,7 @@ def import_file(store: Store, path: str | os.PathLike[str], *, project: str = ""
 
     Raises NotFound without the file, UsageError when it is too large, BackendError when it cannot be read.
     """
-    return _take(store, _lines(Path(path)), Path(path), "import", project, now)
+    return _take(store, _content(Path(path)).split(b"\n"), Path(path), "import", project, now)
 
 
 def import_lines(store: Store, content: bytes, *, name: str, project: str = "", now: float | None = None) -> Imported:
@@ -112,47 +132,74 @@ def import_lines(store: Store, content: bytes, *, name: str, project: str = "", 
     return _take(store, content.split(b"\n"), Path(name), "import", project, now)
 
 
-def load_reviewed(store: Store, project: str | os.PathLike[str], *, now: float | None = None) -> Imported:
-    """Read a repository's own `.ratchet/lessons.jsonl`, if there is one: active in that project, since its people
-    reviewed it. A lesson that was taken out of the file is retired.
+def load_reviewed(
+    store: Store, project: str | os.PathLike[str], *, home: Path | None = None, now: float | None = None
+) -> Imported:
+    """Read a repository's own `.ratchet/lessons.jsonl`, if there is one: candidates until this home trusts the very
+    content of the file, then active in that project. A lesson that was taken out of the file is retired.
 
     Raises UsageError, BackendError as `import_file` does.
     """
     path = Path(project) / REVIEWED
-    if not path.is_file():
+    if not path.is_file() or (home is not None and trust.is_home(home, Path(project))):
         return Imported(imported=0, known=0, rejected=())
-    return _take(store, _lines(path), path, "reviewed", str(project), now)
+    content = _content(path)
+    trusted = home is not None and trust.is_trusted(home, Path(project), REVIEWED.name, content)
+    return _take(store, content.split(b"\n"), path, "reviewed", str(project), now, trusted=trusted)
+
+
+def proposed(content: bytes, project: Path) -> tuple[list[Lesson], tuple[Quarantined, ...]]:
+    """What the content of a repository's `.ratchet/lessons.jsonl` would make active once it is trusted, and the lines
+    that are refused even then."""
+    path = project / REVIEWED
+    rows, rejected = _read(content.split(b"\n"), path, "reviewed", str(project), time.time(), trusted=True)
+    return [lesson_of(row) for row in rows.values() if row["state"] == "active"], rejected
 
 
 def _take(
-    store: Store, lines: Iterable[bytes], path: Path, origin: Origin, project: str, now: float | None
+    store: Store,
+    lines: Iterable[bytes],
+    path: Path,
+    origin: Origin,
+    project: str,
+    now: float | None,
+    *,
+    trusted: bool = False,
 ) -> Imported:
     at = time.time() if now is None else now
+    rows, rejected = _read(lines, path, origin, project, at, trusted=trusted)
+    with store.transaction():
+        known = _known(store, project if origin == "reviewed" else None)
+        new = sum(_put(store, row, origin) for row in rows.values() if not _is_known(row, known))
+        if origin == "reviewed":
+            _retire_removed(store, path, set(rows), at)
+    return Imported(imported=new, known=len(rows) - new, rejected=rejected)
+
+
+def _read(
+    lines: Iterable[bytes], path: Path, origin: Origin, project: str, now: float, *, trusted: bool = False
+) -> tuple[dict[str, Row], tuple[Quarantined, ...]]:
+    """The rows of lines by their ids, and the lines that are refused."""
     rejected: list[Quarantined] = []
     rows: dict[str, Row] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        found = _lesson_row(line, path, origin, project, at)
+        found = _lesson_row(line, path, origin, project, now, trusted=trusted)
         if isinstance(found, str):
             rejected.append(Quarantined(path=str(path), line=number, reason=found))
         else:
             rows.setdefault(str(found["id"]), found)
-    with store.transaction():
-        known = _known(store, project if origin == "reviewed" else None)
-        new = sum(_put(store, row, origin) for row in rows.values() if (row["text"], row["when_text"]) not in known)
-        if origin == "reviewed":
-            _retire_removed(store, path, set(rows), at)
-    return Imported(imported=new, known=len(rows) - new, rejected=tuple(rejected))
+    return rows, tuple(rejected)
 
 
-def _lines(path: Path) -> Iterable[bytes]:
+def _content(path: Path) -> bytes:
     try:
         if _is_special(path):  # a pipe or a device may have no end
             raise UsageError(f"{path} is no file; name one that `ratchet lessons export FILE` wrote")
         if path.stat().st_size > _FILE_BYTES:
             raise UsageError(f"{path} is larger than {_FILE_BYTES} bytes, which no file of lessons is; split it")
-        return path.read_bytes().split(b"\n")
+        return path.read_bytes()
     except FileNotFoundError as error:
         raise NotFound(f"no file {path}; `ratchet lessons export FILE` writes one") from error
     except OSError as error:
@@ -164,8 +211,8 @@ def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: float) -> Row | str:
-    """The row of one line, or why it is none."""
+def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: float, *, trusted: bool) -> Row | str:
+    """The row of one line, or why it is none. What a line says of itself is believed only where it asks for less."""
     if len(line) > _LINE_BYTES:
         return f"longer than {_LINE_BYTES} bytes"
     try:
@@ -174,7 +221,9 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
         return "not JSON"
     if not isinstance(value, dict):
         return "not a JSON object"
-    given = {name: value.get(name) for name in ("when", "do", "example", "kind", "tool", "head", "provenance")}
+    given = {
+        name: value.get(name) for name in ("when", "do", "example", "kind", "tool", "head", "provenance", "failed")
+    }
     for name, text in given.items():
         if text is not None and not isinstance(text, str):
             return f"`{name}` is not a text"
@@ -185,14 +234,17 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
     if not do.strip() or not tells(template):
         return "needs `when` (an error text with words of its own) and `do` (what to do then)"
     example = clean(given["example"] or "")
-    reason = forbidden(do) or forbidden(example)
+    failed = clean(given["failed"] or "")[:_READ_CHARS]
+    reason = refused({"text": do, "example": example, "failed": failed})
     if reason:
         return f"must not be advice: {reason}"
+    # What passes only for what it says of its failed step waits for a person, who sees it alone.
+    active = trusted and value.get("state", "active") == "active" and not refused({"text": do, "example": example})
     kind = given["kind"] if given["kind"] in KINDS else kind_of(when)
     shared = origin == "import" and value.get("scope") == "global" and not project
     return {
         "id": lesson_id_of(origin, do, template, project if origin == "reviewed" else ""),
-        "state": "active" if origin == "reviewed" else "candidate",
+        "state": "active" if active else "candidate",
         "scope": "global" if shared else "project",
         "signature": sign(kind, template),
         "pattern": "",
@@ -212,41 +264,58 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
         "projects": [project] if project else [],
         "reason": "",
         "evidence": [],
-        "approved": origin == "reviewed",
+        "approved": active,
         "provenance": _provenance(given["provenance"], path, origin),
         "origin": str(path) if origin == "reviewed" else "",
+        "trusted": trusted,
+        "foreign": True,
+        "parts": [*parts_of(do)],
+        "failed": failed,
     }
 
 
 def _provenance(given: str | None, path: Path, origin: Origin) -> str:
-    here = f"reviewed in {REVIEWED}" if origin == "reviewed" else f"imported from {path.name}"
+    here = f"from {REVIEWED} of the repository" if origin == "reviewed" else f"imported from {path.name}"
     said = clean(given or "", 300)
-    return f"{here} ({said})" if said else here
+    return f"{here}, which says: {said}" if said else here
 
 
-def _known(store: Store, project: str | None) -> set[tuple[Json, Json]]:
+def _known(store: Store, project: str | None) -> set[tuple[Json, Json, Json]]:
     """Find what is in the store already under another id (mined here, say): an export that comes home adds nothing. For
-    a reviewed file that is only what is active in its project."""
-    rows = store.find("lessons", None if project is None else {"state": "active"}).rows
+    a repository's file that is only what counts in its project."""
+    rows = store.find("lessons", None if project is None else {"state": ("in", ["active", "candidate"])}).rows
     mine = [row for row in rows if not row.get("origin") and (project is None or concerns(row, project))]
-    return {(row.get("text"), row.get("when_text")) for row in mine}
+    return {(row.get("text"), row.get("when_text"), row.get("state")) for row in mine}
+
+
+def _is_known(row: Row, known: set[tuple[Json, Json, Json]]) -> bool:
+    """Tell whether a lesson is there in the state that it would have, or a better one."""
+    states = ("active",) if row["state"] == "active" else STATES
+    return any((row["text"], row["when_text"], state) in known for state in states)
 
 
 def _put(store: Store, row: Row, origin: Origin) -> bool:
-    """Store a lesson that is not known; return whether it was new. What was decided about a known one stays, but a
-    reviewed one that its file holds again is active again."""
+    """Store a lesson that is not known; return whether it was new. What a person decided about a known one stays; else
+    one of a repository's file is what the file says now, and active only while that content is trusted."""
     held = store.get("lessons", str(row["id"]))
     row["pattern"] = str((store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
     if held is None:
         return store.swap("lessons", str(row["id"]), 0, row)
-    if origin == "reviewed" and held.get("removed"):
-        back: Row = {**held, "state": "active", "approved": True, "reason": "", "removed": False}
-        store.swap("lessons", str(row["id"]), whole_in(held, "revision"), {**back, "updated_at": row["updated_at"]})
+    lives = held.get("state") in ("active", "candidate") or held.get("removed")
+    if origin == "reviewed" and lives and not held.get("decided"):
+        said = {name: value for name, value in row.items() if name not in _OURS}
+        if held.get("removed") or any(held.get(name) != value for name, value in said.items()):
+            back: Row = {**held, **said, "removed": False, "updated_at": row["updated_at"]}
+            store.swap("lessons", str(row["id"]), whole_in(held, "revision"), back)
     return False
 
 
+_OURS = frozenset(("tried", "worked", "uses", "wins", "created_at", "updated_at", "evidence"))
+"""What only this home can say of a lesson."""
+
+
 def _retire_removed(store: Store, path: Path, ids: set[str], now: float) -> None:
-    for held in store.find("lessons", {"state": "active"}).rows:
+    for held in store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows:
         if held.get("origin") == str(path) and held["id"] not in ids:
             gone: Row = {**held, "state": "retired", "removed": True, "reason": f"taken out of {REVIEWED}"}
             store.swap(
@@ -260,12 +329,14 @@ def _retire_removed(store: Store, path: Path, ids: set[str], now: float) -> None
 def sync(store: Store, file: str | os.PathLike[str], *, project: str) -> Synced:
     """Keep a marked block with the project's active lessons in `file` (CLAUDE.md, AGENTS.md): written at its end when
     it has none, taken out when no lesson is active. Every byte outside the block stays; the file is replaced whole.
+    Nothing of an untrusted file is written, and of what others wrote only commands, flags and paths.
 
     Raises UsageError when the marks do not pair up, BackendError when the file cannot be read or written.
     """
     path = Path(file)
-    active: tuple[LessonState, ...] = ("active",)
-    lessons = listed(store, states=active, project=project, limit=_BLOCK_LESSONS)
+    rows = [row for row in store.find("lessons", {"state": "active"}).rows if concerns(row, project) and vouched(row)]
+    lessons = [lesson_of(shown(row)) for row in rows if not refused(row)]
+    lessons = sorted((each for each in lessons if each.text.strip()), key=by_merit)[:_BLOCK_LESSONS]
     try:
         held = files.read(path)
     except Refused as error:
@@ -308,6 +379,7 @@ def _block_lines(lessons: Sequence[Lesson]) -> list[str]:
         if not advice:  # it reads as an instruction to the agent
             continue
         proof = f" (worked in {lesson.worked} of {lesson.tried} sessions)" if lesson.tried else ""
+        proof += f" ({lesson.provenance})" if lesson.foreign else ""
         lines.append(f"- When `{when}`: {advice}{proof}")
     return [*lines, END]
 

@@ -1,4 +1,5 @@
-"""Notices that a repository's own reviewed lessons changed since they were last read. Lean: hooks import this."""
+"""Notices that a repository's own lessons, or what is trusted, changed since they were last read. Lean: hooks import
+this."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ import os
 from ratchet.ids import hex_of
 
 FILE = os.path.join(".ratchet", "lessons.jsonl")
+TRUSTED = "trusted.jsonl"
+"""Where a home keeps what it trusts (`lessons.trust`)."""
 
 
 def changed(home: str, project: str) -> bool:
     """Tell whether the project's file is another than the one that `note` was last told of; False where there is
     none."""
-    return _state(project) not in ("", _noted(home, project))
+    return _state(home, project) not in ("", _noted(home, project))
 
 
 def note(home: str, project: str) -> None:
@@ -24,17 +27,22 @@ def note(home: str, project: str) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        os.write(descriptor, _state(project).encode())
+        os.write(descriptor, _state(home, project).encode())
     finally:
         os.close(descriptor)
 
 
-def _state(project: str) -> str:
+def _state(home: str, project: str) -> str:
+    """The file and what is trusted, as they are now; "" without the file. A change time cannot be set by anybody."""
     try:
         held = os.stat(os.path.join(project, FILE))
     except (OSError, ValueError):
         return ""
-    return f"{held.st_mtime_ns} {held.st_size}"
+    try:
+        trusted = os.stat(os.path.join(home, TRUSTED)).st_size  # it only grows
+    except OSError:
+        trusted = 0
+    return f"{held.st_mtime_ns} {held.st_ctime_ns} {held.st_size} {trusted}"
 
 
 def _noted(home: str, project: str) -> str:

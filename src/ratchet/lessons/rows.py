@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ratchet.lessons.fence import shown
 from ratchet.records import Lesson, Row, record_of
 
 
@@ -10,3 +13,12 @@ def lesson_of(row: Row) -> Lesson:
     said = {name: value for name, value in row.items() if value is not None}
     lacking: Row = {"text": "", "signature": "", "kind": "", "tried": 0, "worked": 0}
     return record_of(Lesson, {**lacking, **said}, when=str(said.get("when_text", "")))
+
+
+def for_agents(lesson: Lesson) -> Lesson:
+    """A lesson as an agent may see it (`fence.shown`)."""
+    if not lesson.foreign:
+        return lesson
+    seen = shown({"foreign": True, "kind": lesson.kind, "parts": [*lesson.parts]})
+    text, when, provenance = str(seen["text"]), str(seen["when_text"]), str(seen["provenance"])
+    return replace(lesson, text=text, when=when, example="", target="", head="", provenance=provenance)

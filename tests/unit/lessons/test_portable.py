@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratchet.errors import BackendError, NotFound, UsageError
-from ratchet.lessons import lessons, portable
+from ratchet.lessons import lessons, portable, trust
 from ratchet.lessons.portable import BEGIN, END
 from ratchet.lessons.recall import recall
 from ratchet.ports import Store
@@ -48,7 +48,7 @@ def test_an_export_comes_in_elsewhere_as_candidates_with_its_provenance(store: S
     (found,) = lessons.listed(other)
     assert (found.text, found.state, found.tried, found.worked) == (DO, "candidate", 0, 0)
     assert found.projects == ("/w/blog",)
-    assert found.provenance == "imported from lessons.jsonl (written by a person)"
+    assert found.provenance == "imported from lessons.jsonl, which says: written by a person"
     assert recall(other, WHEN).lessons[0].text == DO
     again = portable.import_file(other, file, project="/w/blog")
     assert (again.imported, again.known) == (0, 1)
@@ -126,31 +126,31 @@ def test_a_missing_file_is_named(store: Store, tmp_path: Path) -> None:
 # -- the repository's own -------------------------------------------------------------------------------------------
 
 
-def test_a_repositorys_own_lessons_are_active_there_by_review(store: Store, tmp_path: Path) -> None:
+def own_file(project: Path, text: str) -> None:
+    """Write a repository's file of lessons and trust it in the home below."""
+    file = project / ".ratchet" / "lessons.jsonl"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    trust.remember(project / "home", project, {file.name: file.read_bytes()}, by="person")
+
+
+def test_a_repositorys_own_lessons_are_active_there_once_they_are_trusted(store: Store, tmp_path: Path) -> None:
     assert portable.load_reviewed(store, tmp_path).imported == 0
-    file = tmp_path / ".ratchet" / "lessons.jsonl"
-    file.parent.mkdir()
-    file.write_text(line() + "\n" + line(do="git push --force") + "\n", encoding="utf-8")
-    taken = portable.load_reviewed(store, tmp_path)
+    own_file(tmp_path, line() + "\n" + line(do="git push --force") + "\n")
+    taken = portable.load_reviewed(store, tmp_path, home=tmp_path / "home")
     assert taken.imported == 1
     assert [each.line for each in taken.rejected] == [2]
     (found,) = lessons.listed(store)
     assert (found.state, found.scope, found.projects) == ("active", "project", (str(tmp_path),))
-    assert "reviewed in .ratchet/lessons.jsonl" in found.provenance
-    assert portable.load_reviewed(store, tmp_path).known == 1
+    assert found.provenance == "from .ratchet/lessons.jsonl of the repository"
+    assert portable.load_reviewed(store, tmp_path, home=tmp_path / "home").known == 1
 
 
 def test_a_lesson_taken_out_of_the_file_is_retired_and_comes_back_with_it(store: Store, tmp_path: Path) -> None:
-    file = tmp_path / ".ratchet" / "lessons.jsonl"
-    file.parent.mkdir()
-    file.write_text(line(), encoding="utf-8")
-    portable.load_reviewed(store, tmp_path)
-    file.write_text("", encoding="utf-8")
-    portable.load_reviewed(store, tmp_path)
-    assert lessons.listed(store)[0].state == "retired"
-    file.write_text(line(), encoding="utf-8")
-    portable.load_reviewed(store, tmp_path)
-    assert lessons.listed(store)[0].state == "active"
+    for text, state in ((line(), "active"), ("", "retired"), (line(), "active")):
+        own_file(tmp_path, text)
+        portable.load_reviewed(store, tmp_path, home=tmp_path / "home")
+        assert lessons.listed(store)[0].state == state
 
 
 # -- the block in an agent's notes ----------------------------------------------------------------------------------

@@ -82,6 +82,9 @@ def lesson_row(lesson: Lesson) -> Row:
         "tried": lesson.tried,
         "worked": lesson.worked,
         "provenance": lesson.provenance,
+        "kind": lesson.kind,
+        "foreign": lesson.foreign,
+        "parts": [*lesson.parts],
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from ratchet.errors import UsageError
 from ratchet.failures.redaction.text import clean
 from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.fence import fence
+from ratchet.lessons.rows import for_agents
 from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
@@ -54,7 +55,9 @@ class Tools:
             return answer(
                 f"Nothing known is similar enough ({found.searched} lessons searched).", RecalledShape.built(found)
             )
-        return answer(fenced([each.lesson for each in found.lessons]), RecalledShape.built(found))
+        seen = tuple(replace(each, lesson=for_agents(each.lesson)) for each in found.lessons)
+        shape = RecalledShape.built(replace(found, lessons=seen))
+        return answer(fenced([each.lesson for each in found.lessons]), shape)
 
     @told
     def get_lesson(
@@ -62,7 +65,7 @@ class Tools:
     ) -> Annotated[CallToolResult, RootModel[LessonShape]]:
         """One lesson whole: when it applies, what to do, with its evidence."""
         found = self._runtime.lessons.show(id)
-        return answer(fenced([found]), LessonShape.built(found))
+        return answer(fenced([found]), LessonShape.built(for_agents(found)))
 
     @told
     def record_outcome(

@@ -87,6 +87,23 @@ class ImportedShape(Shape):
     rejected: list[QuarantinedShape] = said("Lines that were refused.")
 
 
+class TrustedFileShape(Shape):
+    """One file below a repository's `.ratchet/`."""
+
+    name: str = said("Its path below `.ratchet/`.")
+    sha256: str = said("The hash of its content.")
+    trusted: bool = said("Whether this content was trusted before.")
+
+
+class TrustedShape(Shape):
+    """The result of trusting what lies below a repository's `.ratchet/`, or of asking what would be trusted."""
+
+    files: list[TrustedFileShape] = said("The files, all of them.")
+    lessons: list[LessonShape] = said("Lessons that are active by it, or would be.")
+    rejected: list[QuarantinedShape] = said("Lines that stay out whatever is trusted.")
+    done: bool = said("Whether it is trusted now; false where it was only shown.")
+
+
 class MemoryStatsShape(Shape):
     """Counts of what is remembered."""
 
