@@ -16,10 +16,12 @@ import ratchet
 from ratchet.recording.background import Background
 
 PUBLIC = {
-    "AsyncRatchet", "BackendError", "Change", "Choice", "Classification", "Conflict", "Exposure", "Failure", "Fix",
-    "Knob", "Lesson", "ModelError", "NotFound", "Outcome", "Pattern", "Problem", "Proposal", "Range", "Ratchet",
-    "RatchetError", "Refused", "SandboxError", "Step", "StoreError", "Trial", "UsageError", "__version__", "classify",
-    "group", "heal", "record", "redact", "retry", "settings", "watch",
+    "AsyncRatchet", "BackendError", "Change", "Choice", "Classification", "Conflict", "Exposure", "Failure",
+    "FileTarget", "Fix", "FunctionTarget", "Knob", "Lesson", "MappingTarget", "ModelError", "NotFound", "Outcome",
+    "Pattern", "Problem", "Proposal", "ProposalJob", "Proposed", "ProposerOptions", "Range", "Ratchet",
+    "RatchetError", "Refused", "SandboxError", "SolveJob", "Solved", "SolverOptions", "SpanProcessor", "Step",
+    "StoreError", "Trial", "UsageError", "__version__", "classify", "group", "heal", "record", "redact", "retry",
+    "settings", "watch",
 }  # fmt: skip
 RATCHET = {
     "add_target", "close", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses",
