@@ -41,7 +41,7 @@ class MemoryStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trusted:
-    """What lies below a repository's `.ratchet/`, and the lessons that its trust makes active; `done`: made."""
+    """Names the files below a repository's `.ratchet/`, and the lessons that their trust makes active."""
 
     files: tuple[TrustedFile, ...]
     lessons: tuple[Lesson, ...]

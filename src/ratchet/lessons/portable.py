@@ -149,8 +149,8 @@ def load_reviewed(
 
 
 def proposed(content: bytes, project: Path) -> tuple[list[Lesson], tuple[Quarantined, ...]]:
-    """What the content of a repository's `.ratchet/lessons.jsonl` would make active once it is trusted, and the lines
-    that are refused even then."""
+    """Read what the content of a repository's `.ratchet/lessons.jsonl` would make active once it is trusted, and the
+    lines that are refused even then."""
     path = project / REVIEWED
     rows, rejected = _read(content.split(b"\n"), path, "reviewed", str(project), time.time(), trusted=True)
     return [lesson_of(row) for row in rows.values() if row["state"] == "active"], rejected
@@ -212,7 +212,8 @@ def _is_special(path: Path) -> bool:
 
 
 def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: float, *, trusted: bool) -> Row | str:
-    """The row of one line, or why it is none. What a line says of itself is believed only where it asks for less."""
+    """The row of one line, or why it is none. What a line says of itself is believed only where it asks for less:
+    one that passes only for what it says of its failed step waits for a person."""
     if len(line) > _LINE_BYTES:
         return f"longer than {_LINE_BYTES} bytes"
     try:
@@ -238,7 +239,6 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
     reason = refused({"text": do, "example": example, "failed": failed})
     if reason:
         return f"must not be advice: {reason}"
-    # What passes only for what it says of its failed step waits for a person, who sees it alone.
     active = trusted and value.get("state", "active") == "active" and not refused({"text": do, "example": example})
     kind = given["kind"] if given["kind"] in KINDS else kind_of(when)
     shared = origin == "import" and value.get("scope") == "global" and not project
@@ -257,8 +257,7 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
         "example": example,
         "tried": 0,
         "worked": 0,
-        "uses": 0,
-        "wins": 0,
+        **_UNUSED,
         "created_at": now,
         "updated_at": now,
         "projects": [project] if project else [],
@@ -310,6 +309,7 @@ def _put(store: Store, row: Row, origin: Origin) -> bool:
     return False
 
 
+_UNUSED: Row = {"uses": 0, "wins": 0}
 _OURS = frozenset(("tried", "worked", "uses", "wins", "created_at", "updated_at", "evidence"))
 """What only this home can say of a lesson."""
 
