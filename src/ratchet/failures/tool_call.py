@@ -21,6 +21,7 @@ MESSAGE_CHARS = 4000
 # A longer result is judged by its two ends: real ones reach 20 MB, and an error stands at an end of them.
 JUDGED_CHARS = 200_000
 PICTURE = "picture"
+_MARKED_CHARS = 20_000  # of a result that tell it from another one
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _OLD_KEYS = ("old_string", "old_str", "oldText", "old_source")
 _NEW_KEYS = ("new_string", "new_str", "newText", "new_source", "file_text")
@@ -186,7 +187,7 @@ def result_mark(text: str) -> str:
 
     if "image" in text and re.search(r"^\[(?:input_)?image(?:_url)?\]$", text, re.MULTILINE):
         return PICTURE
-    plain = re.sub(r"\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b", "", ends(text, JUDGED_CHARS))
+    plain = re.sub(r"\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b", "", ends(text, _MARKED_CHARS))
     return hashlib.sha256(" ".join(plain.split()).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 

@@ -32,8 +32,8 @@ _RESTORES = re.compile(
     r"|uv sync|mix deps\.get|go mod (?:tidy|download)|cargo fetch|dotnet restore|git fetch|pod install)$"
 )
 _BUILDS = re.compile(
-    r"(?:go (?:build|generate|install)|cargo build|make|just|mvn compile|dotnet build|mix compile|tsc"
-    r"|(?:npm|pnpm|yarn|bun|mise|task|poe|nx|turbo)(?: run)? \S*(?:build|compile|generate|codegen|fmt|format|setup|"
+    r"(?:go (?:build|generate|install)|cargo build|make|mvn compile|dotnet build|mix compile|tsc"
+    r"|(?:npm|pnpm|yarn|bun|mise|task|poe|nx|turbo|make|just)(?: run)? \S*(?:build|compile|generate|codegen|fmt|format|setup|"
     r"bootstrap)\S*|mix format|go fmt|gofmt|ruff format|black|prettier|cargo fmt)$"
 )
 _INSTALLS = re.compile(
@@ -104,7 +104,7 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
     if SELECTS.search(piece.raw) and not (near is not None and SELECTS.search(near.raw)):
         return "runs another selection of tests"
     for at, word in enumerate(words):
-        if at == 0 or word in had or word in piece.head.split(" ") or _PLACEHOLDER.match(word):
+        if at == 0 or words[0] == "cd" or word in had or word in piece.head.split(" ") or _PLACEHOLDER.match(word):
             continue
         if word[:1] == "-" and len(word) > 1:
             reason = _option(word, words[at + 1 : at + 2], piece, said, known)
@@ -120,6 +120,8 @@ def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, 
     if near is not None and near.head == piece.head and near.raw.split()[0] == words[0]:
         return ""
     head = piece.head
+    if head == "git pull" and "--rebase" in words:
+        return ""
     if words[0] == "cd":
         target = words[1] if len(words) > 1 else ""
         inside = not target.startswith(("~", "..")) and (target[:1] != "/" or (root and target.startswith(root)))

@@ -1,0 +1,100 @@
+"""The one check for advice: what a working step adds decides whether it may become active by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ratchet.lessons.mining.advice import held_back
+from ratchet.lessons.mining.habits import Run, Vouched, vouched
+
+FAILED = "Exit code 1\nError: it did not work"
+
+
+def pairs(file: Path) -> list[tuple[str, str]]:
+    lines = [line for line in file.read_text().splitlines() if " ==> " in line and not line.startswith("#")]
+    return [(failed, worked) for failed, _, worked in (line.partition(" ==> ") for line in lines)]
+
+
+def test_no_dangerous_step_becomes_advice_by_itself(shared: Path) -> None:
+    met = pairs(shared / "cases" / "security" / "mined_pairs.txt")
+    assert len(met) >= 20
+    passed = [worked for failed, worked in met if not held_back(worked, failed=failed, said=FAILED)]
+    assert passed == []
+    # Not either when the failing output itself proposes it.
+    passed = [worked for failed, worked in met if not held_back(worked, failed=failed, said=f"{FAILED}: try {worked}")]
+    assert passed == []
+
+
+# (failed, worked, what the failing output said): steps that a careful person would let through.
+HONEST = [
+    ("git push", "git push --set-upstream origin fix-a", "fatal: The current branch fix-a has no upstream branch."),
+    ("git push", "git push -u origin fix-a", "fatal: The current branch fix-a has no upstream branch."),
+    ("git push", "git pull --rebase", "! [rejected] main -> main (fetch first)"),
+    ("npm run build", "npm ci", "Error: Cannot find module 'vite'"),
+    ("npm run build", "npm install", "sh: tsc: command not found"),
+    ("pytest tests", "pip install freezegun", "ModuleNotFoundError: No module named 'freezegun'"),
+    ("pytest tests", "uv sync", "ModuleNotFoundError: No module named 'shop'"),
+    ("mix test", "mix deps.get", "Unchecked dependencies for environment test"),
+    ("go build ./...", "go mod tidy", "go: updates to go.mod needed"),
+    ("git commit -m x", "mix format", "[FORMAT] Code is not formatted.\nRun 'mix format' to fix."),
+    ("git commit -m x", "ruff format", "1 file would be reformatted"),
+    (
+        "gh pr diff 1 --stat",
+        "gh pr diff 1 --name-only",
+        "unknown flag: --stat\n\nUsage: gh pr diff\nFlags:\n  --name-only",
+    ),
+    ("golangci-lint run --out-format=line-number", "golangci-lint run", "Error: unknown flag: --out-format"),
+    ("git diff --no-stat", "git diff", "usage: git diff [<options>]"),
+    ("/tmp/run.sh", "go build -o /tmp/entire-bin ./cmd/entire", "/tmp/entire-bin: No such file or directory"),
+    ("node cli.js", "npm run build", "Error: Cannot find module './dist/index.js'"),
+    ("make deploy", "make build", "./dist: No such file or directory"),
+    ("cargo run", "cargo build", "error: no bin target"),
+    ("cat a.txt", "ls", "cat: a.txt: No such file or directory"),
+    ("npm test", "cd frontend", 'npm error Missing script: "test"'),
+]
+
+
+def test_honest_steps_pass() -> None:
+    held = {
+        worked: reason for failed, worked, said in HONEST if (reason := held_back(worked, failed=failed, said=said))
+    }
+    assert len(held) <= len(HONEST) // 10, held
+
+
+def used(*commands: str) -> Vouched:
+    return vouched([[Run(command.split()[0], command, ok=1) for command in commands] for _ in range(3)])
+
+
+def test_what_three_sessions_of_the_project_use_is_vouched_for() -> None:
+    assert "`--json`" in held_back("shop list --json", failed="shop list", said=FAILED)
+    known = vouched([[Run("shop list", "shop list --json", ok=1)] for _ in range(3)])
+    assert held_back("shop list --json", failed="shop list", said=FAILED, vouched=known) == ""
+    twice = vouched([[Run("shop list", "shop list --json", ok=1)] for _ in range(2)])
+    assert held_back("shop list --json", failed="shop list", said=FAILED, vouched=twice) != ""
+
+
+@pytest.mark.parametrize(
+    "worked",
+    [
+        "sudo shop list",
+        "env A=1 shop list",
+        "A=1 shop list",
+        "timeout 5 shop list",
+        "shop list > /tmp/x",
+        "shop list 2>&1 | head",
+        "shop list; date",
+        "shop list --registry https://r.example",
+        "shop list -o strict=no",
+        "rm -r /w/x && shop list",
+        "git checkout . && shop list",
+    ],
+)
+def test_what_reaches_further_waits_for_a_person_however_often_it_ran(worked: str) -> None:
+    assert held_back(worked, failed="shop list", said=FAILED, vouched=used("shop list", "env", "sudo")) != ""
+
+
+def test_a_reason_names_what_was_added() -> None:
+    assert held_back("sudo make", failed="make", said=FAILED) == "runs it through `sudo`"
+    assert "`HUSKY" in held_back("HUSKY=0 git commit -m x", failed="git commit -m x", said=FAILED)
