@@ -148,7 +148,7 @@ def _verdict(held: Row, lesson_id: str, ends: Sequence[Row]) -> str:
     keys = set(map(str, held.get("keys") or []))  # type: ignore[arg-type]
     about = [row for row in ends if row["worked"] and keys & set(map(str, row["keys"]))]  # type: ignore[arg-type]
     if held.get("rule") == "edit":
-        about = [row for row in about if row["way"] == "edit" and (row["added"] or row["removed"])]
+        about = [row for row in about if row["way"] == "edit" and (row["added"] or row["forms"])]
         told = [set(forms) for forms in held.get("told") or []]  # type: ignore[union-attr, arg-type]
         right = any(forms & set(row["forms"]) for row in about for forms in told)  # type: ignore[arg-type]
     else:

@@ -33,8 +33,8 @@ _RESTORES = re.compile(
 )
 _BUILDS = re.compile(
     r"(?:go (?:build|generate|install)|cargo build|make|mvn compile|dotnet build|mix compile|tsc"
-    r"|(?:npm|pnpm|yarn|bun|mise|task|poe|nx|turbo|make|just)(?: run)? \S*(?:build|compile|generate|codegen|fmt|format|setup|"
-    r"bootstrap)\S*|mix format|go fmt|gofmt|ruff format|black|prettier|cargo fmt)$"
+    r"|(?:npm|pnpm|yarn|bun|mise|task|poe|nx|turbo|make|just)(?: run)? \S*(?:build|compile|generate|codegen|fmt|"
+    r"format|setup|bootstrap)\S*|mix format|go fmt|gofmt|ruff format|black|prettier|cargo fmt)$"
 )
 _INSTALLS = re.compile(
     r"(?:npm|pnpm|yarn|bun|pip|uv pip|gem|poetry|uv|pdm|cargo|go|brew|apt-get|apt|mix) (?:install|i|add|get)$"

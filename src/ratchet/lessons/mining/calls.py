@@ -231,9 +231,8 @@ def pieces_of(command: str) -> list[Piece]:
 
 def trimmed(raw: str) -> str:
     """A command's bytes without what only shapes its output: space around it and redirections at its end."""
-    text = (
-        raw.strip().strip("()").strip() if raw.count("(") == raw.count(")") and raw.strip()[:1] == "(" else raw.strip()
-    )
+    bare = raw.strip().removeprefix("\\\n").strip()  # a line that goes on
+    text = bare.strip("()").strip() if bare.count("(") == bare.count(")") and bare[:1] == "(" else bare
     while True:
         shorter = _TRIMMED.sub("", text)
         if shorter == text:

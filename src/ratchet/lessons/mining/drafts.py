@@ -78,7 +78,7 @@ def _keys(seen: Sequence[Resolution]) -> tuple[str, ...]:
 
 def _when(seen: Sequence[Resolution]) -> str:
     """The shortest message: it holds what all of them share, and least of the one case."""
-    return min((each.message for each in seen), key=lambda text: (" " not in text, len(text), text))
+    return min((each.message for each in seen), key=lambda text: (not tells(text), " " not in text, len(text), text))
 
 
 def _seen(each: Resolution) -> Seen:

@@ -104,7 +104,7 @@ def _order(each: Seen) -> tuple[float, str, tuple[str, ...], tuple[str, ...]]:
 
 def _outcome(told: Sequence[frozenset[str]], now: Sequence[Seen]) -> int:
     """1: what was told ended it in this session; -1: something else did; 0: nobody can say."""
-    known = [each for each in now if each.fixed and (each.forms or each.added or each.removed)]
+    known = [each for each in now if each.fixed and (each.forms or each.added)]  # what was deleted tells nothing
     if any(_fits(told, each) for each in known):
         return 1
     return -1 if known else 0

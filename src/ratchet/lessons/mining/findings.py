@@ -21,7 +21,8 @@ _CLASSES = {
     ),
 }
 _CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
-_CUT = re.compile(r"\|\s*(?:tail|head|grep|rg|sed|awk)\b")
+_CUT = re.compile(r"\|\s*(?P<by>tail|head|grep|rg|sed|awk)\b(?:\s+(?:-n\s*|-)(?P<lines>\d+))?")
+_EXCERPT_CHARS = 3_500  # of a failure's text: a longer one may have been cut when it was kept
 _SELECTS = re.compile(r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|-m)[ =]\s*\S+|::\w")
 _SPLIT = re.compile(r"[^a-z0-9]+")
 
@@ -130,13 +131,23 @@ def _tells(call: ToolCall, kinds: frozenset[str], one: _OpenFinding, *, compiled
         able = bool(kinds & classes(one.failed))
     else:
         able = "lint" in kinds or bool(kinds & classes(one.failed) - {"test"})
-    if not able or (call.failed and _CUT.search(call.input)):
+    if not able or (call.failed and _cut(call)):
         return False
     if compiled and key[:2] != "c:":
         return False  # it did not get so far
     if key[:2] == "t:" and _SELECTS.search(call.input):
         return call.input.split("|")[0].strip() == one.failed.input.split("|")[0].strip()
     return True
+
+
+def _cut(call: ToolCall) -> bool:
+    """Whether a failing output may lack findings: it was filtered, or is as long as what was asked of it."""
+    found = _CUT.search(call.input)
+    if found is None:
+        return len(call.message) >= _EXCERPT_CHARS
+    if found["by"] not in ("head", "tail"):
+        return True
+    return call.message.count("\n") + 1 >= int(found["lines"] or 10) or len(call.message) >= _EXCERPT_CHARS
 
 
 def _vain(one: _OpenFinding, call: ToolCall, edits: Sequence[tuple[int, ToolCall]], at: int) -> list[Ended]:

@@ -13,8 +13,9 @@ from ratchet.failures.diagnostics import Diagnostic
 from ratchet.lessons.mining.calls import ToolCall
 
 NEAR_LINES = 3  # a finding's line and the hunk that mends it: edits above it move it by a few
+_ONE_HUNK_LINES = 2  # unchanged lines between two changes that are one thought
 _DIFFED_LINES = 80  # longer texts without line numbers are one hunk: comparing them line by line is quadratic
-_LINE_POINTS, _IMPORT_POINTS = 3, 5
+_LINE_POINTS, _INSIDE_POINTS, _QUOTED_POINTS, _IMPORT_POINTS = 3, 2, 4, 5
 
 _MARK = re.compile(r"@@ (\d+) (\d+)$")
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
@@ -102,8 +103,9 @@ def hunks_of(call: ToolCall) -> list[Hunk]:
     for text in call.change.split("\n"):
         mark = _MARK.match(text) if marked else None
         if mark is not None:
-            close()
-            line = int(mark[1])
+            if int(mark[1]) > line + len(removed) + _ONE_HUNK_LINES:
+                close()
+            line = line if removed or added else int(mark[1])
         elif text[:1] == "-":
             removed.append(text[2:])
         elif text[:1] == "+":
@@ -138,6 +140,11 @@ def points(hunk: Hunk, found: Diagnostic, words: frozenset[str]) -> int:
         literal = max(_LITERAL.findall(found.message), key=len, default="")
         return 1 if len(literal) > 5 and any(literal[1:-1] in line for line in hunk.removed) else 0
     score = len(words & hunk.words)
+    quoted = found.source.strip()
+    if len(quoted) > 3 and any(quoted == line.strip() for line in hunk.removed):
+        score += _QUOTED_POINTS
+    if found.line and hunk.line and hunk.line <= found.line < hunk.line + max(1, len(hunk.removed)):
+        score += _INSIDE_POINTS
     if found.line and hunk.line and -NEAR_LINES <= found.line - hunk.line <= len(hunk.removed) + NEAR_LINES:
         score += _LINE_POINTS
     if found.key.startswith("c:undefined") and _imports_name(hunk, found.message.rpartition(" ")[2]):
@@ -200,12 +207,15 @@ _TOOL_OF = {
     "shell": "shellcheck disable",
 }
 _REASON = re.compile(r"[^\n]{0,80}?(?://|#|--|—)\s?\w[^\n]{5,}")
+_COMMENT = re.compile(r"\s*(?://|#|--|/?\*)\s*\w")
 
 
 def _suppressed(match: re.Match[str], text: str) -> list[str]:
     """`suppress TOOL:RULE` for each rule that is switched off at this place with a reason, `silence ...` without one,
     or where all rules are."""
-    reasoned = _REASON.match(text, match.end()) is not None
+    start = text.rfind("\n", 0, match.start()) + 1
+    above = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : start]
+    reasoned = _REASON.match(text, match.end()) is not None or _COMMENT.match(above) is not None
     for group, value in match.groupdict().items():
         if value:
             rules = [rule.strip() for rule in value.split(",")] if group != "credo" else [value.strip()]

@@ -81,7 +81,9 @@ def shell_remedy(
         return _first(failed, hinted)
     led = _led_in(failed, worked, between, piece)
     changed = was.plain != piece.plain
-    if changed and (was.head in TEST_RUNNERS or SELECTS.search(was.raw) or SELECTS.search(piece.raw)):
+    if changed and (
+        _selection(was) != _selection(piece) or (was.head in TEST_RUNNERS and was.operands != piece.operands)
+    ):
         return evidence("unclear", worked.input)  # other tests, not the same ones done otherwise
     made = [act for act in acts if _makes(act, piece)]
     if made and changed and not edits:
@@ -104,9 +106,16 @@ def shell_remedy(
     return _by_circumstance(failed, worked, acts, changed=changed)
 
 
+def _selection(piece: Piece) -> list[str]:
+    """The tests that a command picks out by its options."""
+    words = piece.raw.split()
+    pairs = [" ".join(words[at : at + 2]) for at, word in enumerate(words) if word[:1] == "-" or "::" in word]
+    return [pair for pair in pairs if SELECTS.search(" " + pair)]
+
+
 def _by_circumstance(failed: ToolCall, worked: ToolCall, acts: Sequence[Piece], *, changed: bool) -> Remedy:
-    """Find the circumstance where neither the command nor the code changed for a reason that shows: what had run before
-    it, its folder, or time."""
+    """Where neither the command nor the code changed for a reason that shows: what had run before it, its folder, or
+    time."""
     related = [act for act in acts if likely(failed, act)]
     if len(related) == 1 and not changed:
         return _first(failed, related)

@@ -31,6 +31,16 @@ def fields_remedy(failed: ToolCall, worked: ToolCall) -> Remedy:
             text = f"Call {failed.tool} with `{value}` as `{name}`; there is no `{old}`."
             return Remedy(rule="fields", text=text, do=value, reusable=True, form=f"value {failed.tool} {name} {old}")
     added = [name for name in now if name not in was]
+    dropped = [name for name in was if name not in now and names(failed.message, name)]
+    if len(dropped) == 1 and len(added) == 1 and was[dropped[0]] == now[added[0]]:
+        text = f"Call {failed.tool} with `{added[0]}`; it takes no `{dropped[0]}`."
+        form = f"with {failed.tool} {added[0]} {dropped[0]}"
+        return Remedy(rule="fields", text=text, do=added[0], reusable=True, form=form)
+    for name in changed:
+        value, old = str(now[name]), str(was[name])
+        if names(failed.message, name) and 1 < len(value) <= 80:
+            text = f"Call {failed.tool} with a `{name}` like `{value}`, not one like `{old[:60]}`."
+            return Remedy(rule="fields", text=text, do=value, reusable=True, form=f"kind {failed.tool} {name}")
     told = [name for name in added if re.search(rf"\b{re.escape(name)}\b", failed.message)]
     return _with_fields(failed, worked, told) if told else evidence("unclear", worked.input)
 
