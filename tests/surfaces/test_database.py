@@ -114,8 +114,7 @@ def test_hooks_know_the_lessons_of_the_database_also_while_it_is_down(
                         "tool_name": "Bash",
                         "tool_input": {"command": "git push"},
                         "tool_use_id": f"toolu_{n:024}",
-                        # With git's hints switched off: a message that names its own fix needs no lesson.
-                        "error": f"Exit code 128\n{ERROR}\n",
+                        "error": f"Exit code 128\n{ERROR}\n",  # with git's own hint there is nothing to add
                         "is_interrupt": False,
                     }
                 ),

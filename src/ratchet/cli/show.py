@@ -86,6 +86,18 @@ def plain(text: str, limit: int = 200) -> Styled:
     return Styled(said if len(said) <= limit else said[: limit - 1] + "…")
 
 
+def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None, limit: int = 240) -> None:
+    """A lesson's advice: its sentence, `marked` behind it, and the lines of its hunk below."""
+    first, *hunk = text.split("\n")
+    said = plain(first, limit)
+    row(out, said.append_text(marked) if marked is not None else said, prefix)
+    for each in hunk[:_HUNK_LINES]:
+        row(out, plain(each, 120), Styled(" " * (len(prefix) + 2)))
+
+
+_HUNK_LINES = 8
+
+
 def line(text: str) -> None:
     """Print one line with foreign text in it (a path, a reason), control characters shown as spaces."""
     click.echo(visible(text))
@@ -214,7 +226,7 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
         head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
         row(out, head.append(each.id, "dim"))
         row(out, plain(each.when, 140), Styled("  when ", "dim"))
-        row(out, plain(each.text, 240), Styled("  do   ", "dim"))
+        advice(out, each.text, Styled("  do   ", "dim"))
         if each.reason:
             row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
     if any(each.state == "candidate" for each in found):
@@ -231,7 +243,7 @@ def lesson(each: Lesson) -> None:
     out.print(Styled(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]))
     for title, text in (("when", each.when), ("do", each.text), ("example", each.example), ("reason", each.reason)):
         if text:
-            row(out, block(text), Styled(f"  {title:<10}", "bold"))
+            advice(out, text, Styled(f"  {title:<10}", "bold"), limit=1_000)
     if each.state in ("active", "candidate"):
         row(out, _counts_in(each), Styled(f"  {'counts in':<10}", "bold"))
     tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"

@@ -197,7 +197,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
     basis = [each for each in seen if each.worked] or list(seen)
     latest = basis[-1]
     edit = made.group.startswith("edit ")
-    template = template_of(made.when)
+    template = template_of(_named(made) if edit else made.when)
     signature = sign(latest.kind, template) if edit else _trigger(basis).signature
     state, reason = _decided(held) or (verdict.state, verdict.reason)
     row: Row = {
@@ -237,6 +237,12 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "reason": reason,
     }
     return row
+
+
+def _named(made: Draft) -> str:
+    """The message of a finding behind the name of the linter whose rule it is."""
+    linter = made.keys[0].partition(":")[0]
+    return made.when if linter in ("c", "t", "e", "w", "py") or linter in made.when else f"{linter}: {made.when}"
 
 
 def _trigger(basis: Sequence[Resolution]) -> Resolution:

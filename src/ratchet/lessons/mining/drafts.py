@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ratchet.failures.diagnostics import masked
 from ratchet.lessons.mining.advice import held_back
 from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
 from ratchet.lessons.mining.habits import HeadRun, Vouched
@@ -78,7 +79,9 @@ def _keys(seen: Sequence[Resolution]) -> tuple[str, ...]:
 
 def _when(seen: Sequence[Resolution]) -> str:
     """The shortest message: it holds what all of them share, and least of the one case."""
-    return min((each.message for each in seen), key=lambda text: (not tells(text), " " not in text, len(text), text))
+    return min(
+        (each.message for each in seen), key=lambda text: (not tells(masked(text)), " " not in text, len(text), text)
+    )
 
 
 def _seen(each: Resolution) -> Seen:
