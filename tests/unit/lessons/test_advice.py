@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.lessons.mining.advice import held_back
-from ratchet.lessons.mining.habits import Run, Vouched, vouched
+from ratchet.lessons.mining.habits import HeadRun, Vouched, vouched
 
 FAILED = "Exit code 1\nError: it did not work"
 
@@ -64,14 +64,14 @@ def test_honest_steps_pass() -> None:
 
 
 def used(*commands: str) -> Vouched:
-    return vouched([[Run(command.split()[0], command, ok=1) for command in commands] for _ in range(3)])
+    return vouched([[HeadRun(command.split()[0], command, ok=1) for command in commands] for _ in range(3)])
 
 
 def test_what_three_sessions_of_the_project_use_is_vouched_for() -> None:
     assert "`--json`" in held_back("shop list --json", failed="shop list", said=FAILED)
-    known = vouched([[Run("shop list", "shop list --json", ok=1)] for _ in range(3)])
+    known = vouched([[HeadRun("shop list", "shop list --json", ok=1)] for _ in range(3)])
     assert held_back("shop list --json", failed="shop list", said=FAILED, vouched=known) == ""
-    twice = vouched([[Run("shop list", "shop list --json", ok=1)] for _ in range(2)])
+    twice = vouched([[HeadRun("shop list", "shop list --json", ok=1)] for _ in range(2)])
     assert held_back("shop list --json", failed="shop list", said=FAILED, vouched=twice) != ""
 
 

@@ -20,7 +20,8 @@ MISSING = "Error: Cannot find module 'vite'"
 
 
 def finding(line: int) -> str:
-    return f"cmd/cart.go:{line}:9: error returned from external package is unwrapped: sig: func os.Open (wrapcheck)\n\treturn err"
+    said = "error returned from external package is unwrapped: sig: func os.Open (wrapcheck)"
+    return f"cmd/cart.go:{line}:9: {said}\n\treturn err"
 
 
 def wrapped(line: int, by: str = "fmt.Errorf") -> list[Row]:
