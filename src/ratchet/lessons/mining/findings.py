@@ -141,7 +141,7 @@ def _tells(call: ToolCall, kinds: frozenset[str], one: _OpenFinding, *, compiled
 
 
 def _cut(call: ToolCall) -> bool:
-    """Whether a failing output may lack findings: it was filtered, or is as long as what was asked of it."""
+    """Tell whether a failing output may lack findings: it was filtered, or is as long as what was asked of it."""
     found = _CUT.search(call.input)
     if found is None:
         return len(call.message) >= _EXCERPT_CHARS

@@ -114,8 +114,8 @@ def _selection(piece: Piece) -> list[str]:
 
 
 def _by_circumstance(failed: ToolCall, worked: ToolCall, acts: Sequence[Piece], *, changed: bool) -> Remedy:
-    """Where neither the command nor the code changed for a reason that shows: what had run before it, its folder, or
-    time."""
+    """Find the circumstance where neither the command nor the code changed for a reason that shows: what had run before
+    it, its folder, or time."""
     related = [act for act in acts if likely(failed, act)]
     if len(related) == 1 and not changed:
         return _first(failed, related)
