@@ -90,9 +90,9 @@ def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None
     """A lesson's advice: its sentence, `marked` behind it, and the lines of its hunk below."""
     first, *hunk = text.split("\n")
     said = plain(first, limit)
-    row(out, said.append_text(marked) if marked is not None else said, prefix)
+    row(out, said.append(marked) if marked is not None else said, prefix)
     for each in hunk[:_HUNK_LINES]:
-        row(out, plain(each, 120), Styled(" " * (len(prefix) + 2)))
+        row(out, plain(each, 120), Styled(" " * (prefix.cell_len + 2)))
 
 
 _HUNK_LINES = 8
@@ -313,11 +313,11 @@ def imported(found: Imported) -> None:
 def trusted(found: Trusted) -> None:
     out = console()
     for file in found.files:
-        row(out, plain(f"{file.name}{'  (trusted already)' if file.trusted else ''}", 200), Text("file  ", "dim"))
+        row(out, plain(f"{file.name}{'  (trusted already)' if file.trusted else ''}", 200), Styled("file  ", "dim"))
     for each in found.lessons:
-        row(out, plain(each.when, 140), Text("  when   ", "dim"))
-        row(out, plain(each.text, 400), Text("  do     ", "dim"))
-        row(out, plain("; ".join(each.parts) or "nothing: it holds no plain command", 400), Text("  shown  ", "dim"))
+        row(out, plain(each.when, 140), Styled("  when   ", "dim"))
+        row(out, plain(each.text, 400), Styled("  do     ", "dim"))
+        row(out, plain("; ".join(each.parts) or "nothing: it holds no plain command", 400), Styled("  shown  ", "dim"))
     for bad in found.rejected:
         line(f"  refused line {bad.line}: {bad.reason}")
     what = number(len(found.lessons), "lesson")
