@@ -26,7 +26,7 @@ LEAN = {
     "failures.ours",
     "failures.kinds",
     "failures.kinds.kind",
-    "failures.kinds.phrases_specific",
+    "failures.kinds.phrases",
     "failures.kinds.structure",
     "failures.programs",
     "failures.redaction",

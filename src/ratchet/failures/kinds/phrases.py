@@ -1,20 +1,20 @@
-"""Finds which phrases of `kind_words` and `kind_hints` a text meets. Lean: hook processes import it."""
+"""Finds which phrases of `phrases.toml` a text meets; the file is read when the first text is asked about."""
 
 from __future__ import annotations
 
-from ratchet.failures.kinds.phrases_general import GENERAL, LAST
-from ratchet.failures.kinds.phrases_specific import SPECIFIC
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Rule = tuple[int, str, str, tuple[str, ...], tuple[str, ...]]  # rank, kind, a part, the others, those barred
+    Tier = tuple[tuple[str, tuple[str, ...]], ...]  # kind, its phrases
 
 # Letters lower, digits kept, all else a blank: one C loop over the text.
 _FOLD = bytes(c if 48 <= c <= 57 or 97 <= c <= 122 else c + 32 if 65 <= c <= 90 else 32 for c in range(256))
 
 
 def words_of(text: str) -> str:
-    """The text as the phrases of `kind_words` are written: lower-case words and numbers, a blank around each."""
+    """The text as the phrases are written: lower-case words and numbers, a blank around each."""
     if not text.isascii():
         text = text.replace("\u2019", "'").encode("ascii", "replace").decode()
     return f" {' '.join(text.encode().translate(_FOLD).decode().split())} "
@@ -31,58 +31,37 @@ def listed(words: str) -> list[str]:
 
 
 _listed: tuple[str, list[str]] = ("", [])
-_TIERS = (SPECIFIC, GENERAL, LAST)
-_SCANS = 24  # texts after which an index of the phrases pays: building it costs about as much as reading these without
 _by_word: dict[str, list[Rule]] = {}
 _by_pair: dict[tuple[str, str], list[Rule]] = {}
-_texts = 0
+
+
+@lru_cache(maxsize=1)
+def tiers() -> tuple[Tier, Tier, Tier]:
+    """The groups of phrases in their order: the specific ones, the general ones, and the last resort."""
+    import tomllib  # here, since a hook imports this module and asks about no text
+    from pathlib import Path
+
+    with Path(__file__).with_name("phrases.toml").open("rb") as file:
+        held = tomllib.load(file)
+    specific, general, last = (
+        tuple((group["kind"], tuple(group["phrases"])) for group in held[name])
+        for name in ("specific", "general", "last")
+    )
+    return specific, general, last
 
 
 def met_by(words: str) -> tuple[str, str, str]:
     """The first group that the text meets among the specific phrases, the general ones, and the last resort.
 
-    A hook meets one text and must start quickly, a drain meets thousands: the first texts are compared with every
-    phrase, later ones only with those that hold one of their words. Both find the same.
+    Compares the phrases that share two neighbouring words (or their only word) with the text: some 10 us, once the
+    phrases are read and an index of them is built.
     """
-    global _texts  # how often, not what: no answer depends on it
-    if _texts < _SCANS:
-        _texts += 1
-        return scanned(words)
-    return indexed(words)
-
-
-def scanned(words: str) -> tuple[str, str, str]:
-    """`met_by`, comparing every phrase: about 0.3 ms, without preparation."""
-    specific, general, last = (_scan(tier, words) for tier in _TIERS)
-    return specific, general, last
-
-
-def _parts(phrases: str) -> list[str]:
-    return phrases.replace("\n        ", "|").split("|")
-
-
-def _scan(tier: tuple[tuple[str, str], ...], words: str) -> str:
-    for kind, phrases in tier:
-        for phrase in _parts(phrases):
-            if " & " not in phrase:
-                if f" {phrase} " in words:
-                    return kind
-            elif all(
-                (f" {part} " in words) if part[0] != "!" else (f" {part[1:]} " not in words)
-                for part in phrase.split(" & ")
-            ):
-                return kind
-    return ""
-
-
-def indexed(words: str) -> tuple[str, str, str]:
-    """`met_by`, comparing the phrases that share two neighbouring words (or their only word) with the text: some 10 us,
-    once an index is built (5 ms)."""
     if not _by_pair:
         _build()
-    first_general = len(SPECIFIC)
-    first_last = first_general + len(GENERAL)
-    best, met = [first_general, first_last, first_last + len(LAST)], ["", "", ""]
+    specific, general, last = tiers()
+    first_general = len(specific)
+    first_last = first_general + len(general)
+    best, met = [first_general, first_last, first_last + len(last)], ["", "", ""]
     said = listed(words)
     shared = [_by_pair[pair] for pair in _by_pair.keys() & zip(said, said[1:], strict=False)]
     shared += [_by_word[word] for word in _by_word.keys() & said]
@@ -102,8 +81,8 @@ def _build() -> None:
     """Each phrase under its rarest pair of words, or under its word: a text meets few of those."""
     rules: list[tuple[list[str | tuple[str, str]], Rule]] = []
     common: dict[str | tuple[str, str], int] = {}
-    for rank, (kind, phrases) in enumerate(SPECIFIC + GENERAL + LAST):
-        for phrase in _parts(phrases):
+    for rank, (kind, phrases) in enumerate(group for tier in tiers() for group in tier):
+        for phrase in phrases:
             parts = phrase.split(" & ")
             needed = [part.split() for part in parts if part[0] != "!"]
             barred = tuple(f" {part[1:]} " for part in parts if part[0] == "!")
