@@ -73,9 +73,7 @@ def _aside(found: Learned) -> Iterator[str]:
 def advised(out: Console, each: Lesson) -> None:
     """A lesson as two lines: when, and what to do."""
     show.row(out, show.plain(each.when, 140), "  ")
-    show.advice(
-        out, each.text, show.Styled("  -> "), show.Styled(f"  [{show.worked(each)}]", show.STATE_STYLE[each.state])
-    )
+    show.advice(out, each.text, Styled("  -> "), Styled(f"  [{show.worked(each)}]", show.STATE_STYLE[each.state]))
 
 
 def _next(out: Console) -> None:
