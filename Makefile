@@ -33,6 +33,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m pytest -q tests/unit tests/architecture
 
 bench: $(BENCH)

@@ -37,3 +37,11 @@ def test_the_page_that_says_where_things_are_names_what_is_there() -> None:
         for name in named:
             roots = [PACKAGE.parent.parent, *(PACKAGE / folder for folder in folders)]
             assert any((root / name).exists() for root in roots), f"{name} is not there: {row}"
+
+
+def test_a_table_that_the_page_names_stands_in_its_file() -> None:
+    page = (PACKAGE.parent.parent / "docs" / "explanation" / "where-is-it.md").read_text()
+    named = re.findall(r"`([A-Z_]+)` (?:of|in) `([\w/]+\.py)`", page)
+    assert named
+    for name, file in named:
+        assert re.search(rf"^{name}\b", (PACKAGE / file).read_text(), flags=re.MULTILINE), f"{name} is not in {file}"
