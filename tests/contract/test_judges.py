@@ -10,6 +10,7 @@ import pytest
 from ratchet.errors import Refused
 from ratchet.healing.attempt import Checks, proposal
 from ratchet.healing.episode import Budget, Task, Verdict
+from ratchet.healing.job import Judge
 from ratchet.healing.judges.command import CommandJudge
 from ratchet.healing.judges.pytest import PytestJudge, arguments_of
 from ratchet.healing.purse import EpisodePurse
@@ -86,7 +87,14 @@ EQUALS_ALL = "class E(int):\n    def __eq__(self, other):\n        return True\n
 class Court:
     """A project, a judge, and what it said of the project as it was."""
 
-    def __init__(self, folder: Path, sandbox: Sandbox, files: Mapping[str, str], check: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        sandbox: Sandbox,
+        files: Mapping[str, str],
+        check: tuple[str, ...],
+        judge: Judge | None = None,
+    ) -> None:
         self.project = folder / "project"
         for name, text in files.items():
             path = self.project / name
@@ -99,7 +107,7 @@ class Court:
         task = Task(id="t", check=check, folder=str(self.project))
         self.checks = Checks(
             task,
-            judge=CommandJudge() if arguments_of(check) is None else PytestJudge(),
+            judge=judge or (CommandJudge() if arguments_of(check) is None else PytestJudge()),
             held=CommandJudge(),
             sandbox=sandbox,
             base=self.workspace,
