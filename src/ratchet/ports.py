@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from ratchet.records import Page
+from ratchet.records import Json, Page  # `Json`: the types of an `Edit` are read when a row becomes one
 
 if TYPE_CHECKING:
-    from ratchet.records import Json, Metric, Outcome, Quarantined, Row, Version
+    from ratchet.records import Metric, Outcome, Quarantined, Row, Version
     from ratchet.sandbox.command import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 
 Where = Mapping[str, "Json | tuple[str, Json]"]

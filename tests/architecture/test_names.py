@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
+from typing import get_type_hints
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "ratchet"
 DATA = ("tasks/", "evolving/bench/core/", "demo/agent/", "demo/prompts/")
@@ -37,3 +40,15 @@ def test_no_two_classes_have_one_name() -> None:
         if len(shapes) > 1 or len(modules) - len(shapes) > 1:
             twice[name] = modules
     assert not twice, f"rename one of each, by what sets it apart: {twice}"
+
+
+def test_the_types_of_every_record_that_is_read_from_a_row_are_known_at_run_time() -> None:
+    read = 0
+    for path in sorted(SOURCE.rglob("*.py")):
+        kinds = set(re.findall(r"\brecord_of\(\s*([A-Z]\w*)", path.read_text(encoding="utf-8")))
+        if kinds:
+            module = import_module("ratchet." + ".".join(path.relative_to(SOURCE).with_suffix("").parts))
+            for kind in kinds:
+                get_type_hints(getattr(module, kind))
+                read += 1
+    assert read > 10

@@ -59,7 +59,8 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
     named = sorted(silent & {str(path) for path in paths if path.is_file()})
     if learned.files and learned.unread == learned.files:
         raise UsageError("none of these files could be read as a history; see the reasons above")
-    if named or (learned.files and len(silent) >= learned.files):
+    stepless = len({each.path for each in learned.notes}) + learned.unread
+    if named or (learned.files and stepless >= learned.files):
         which = ", ".join(named) if named else f"any of the {learned.files} files"
         raise UsageError(f"no finished step in {which}, so nothing was learnt from it; see the reasons above")
 

@@ -89,7 +89,7 @@ def test_every_idea_fits_the_agent_once(folder: Path, tmp_path: Path) -> None:
         tried.append(json.loads(done.stdout))
     assert "out of ideas" in done.stderr
     hypotheses = [each["hypothesis"] for each in tried]
-    assert len(hypotheses) == len({*hypotheses}) == IDEAS.read_text(encoding="utf-8").count("    Idea(")
+    assert len(hypotheses) == len({*hypotheses}) == IDEAS.read_text(encoding="utf-8").count("    DemoIdea(")
     assert sum(each.startswith("MEND") for each in hypotheses) == 3
     assert sum(each.startswith("CHEAT") for each in hypotheses) == 5
 
