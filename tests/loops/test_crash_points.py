@@ -18,8 +18,7 @@ from ratchet.ids import CALL
 from ratchet.improving.loop import proposals
 from ratchet.improving.loop.improve import Improve
 from ratchet.improving.targets.functions import FunctionTarget
-from ratchet.improving.trials import arms
-from ratchet.improving.trials import guard as guards
+from ratchet.improving.trials import arms, publishing
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import OPEN, trials
 from ratchet.ports import Edit, Fix, Held, Problem, Restored, Store, Target
@@ -280,7 +279,7 @@ def scene_at(prepared: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, at: 
         arms.forget(home, is_settled)
 
     patched = type("Arms", (), {"publish": staticmethod(publish), "forget": staticmethod(forget)})
-    monkeypatch.setattr(guards, "arms", patched)
+    monkeypatch.setattr(publishing, "arms", patched)
     return scene
 
 

@@ -86,7 +86,7 @@ def evolved(
     home = place / "home"
     agent = lay_out(place / "agent", benchmark)
     deletes = f"    for name in ('ratchet.db', 'ratchet.db-wal'):\n        os.remove({f'{home}/'!r} + name)\n"
-    more = f'Idea("CHEAT it deletes the memory by its path", at_the_end({deletes!r})),'
+    more = f'DemoIdea("CHEAT it deletes the memory by its path", at_the_end({deletes!r})),'
     text = IDEAS.read_text(encoding="utf-8").replace("IDEAS = (\n", f"IDEAS = (\n    {more}\n", 1)
     text = text.replace("for each in IDEAS if", f"for each in IDEAS if each.hypothesis not in {without!r} and")
     (place / "ideas.py").write_text(text, encoding="utf-8")
