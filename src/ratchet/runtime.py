@@ -263,6 +263,8 @@ class Runtime(Foundation):
         self.drain()
         tally = learn_files(self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress)
         lessons, circles = self._mine(progress)
+        if not lessons:
+            self.publish()  # of a shared store another home may have taught it all; hooks here need the share, too
         learned = tally.learned(files=len(found.files), lessons=lessons, loops=circles)
         return replace(learned, quarantined=(*learned.quarantined, *found.quarantined))
 

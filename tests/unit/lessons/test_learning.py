@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ratchet import Ratchet
+from ratchet.lessons import exposure
 from ratchet.runtime import Runtime
 
 
@@ -101,3 +102,13 @@ def test_secrets_in_the_names_that_a_history_gives_stay_off_the_disk(home: Path,
     kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert b"Ab9Ab9" not in kept
     assert b"jane.doe@" not in kept
+
+
+def test_learning_what_is_known_already_tells_the_hooks_the_share_in_force(tmp_path: Path) -> None:
+    history = tmp_path / "runs.jsonl"
+    history.write_text('{"agent": "a", "ok": true}\n')
+    with Runtime.open(home=tmp_path / "home", withheld_share=0.0) as runtime:
+        runtime.learn([history])
+    with Runtime.open(home=tmp_path / "home", withheld_share=0.5) as runtime:
+        runtime.learn([history])
+    assert exposure.published(str(tmp_path / "home")).withheld == 0.5
