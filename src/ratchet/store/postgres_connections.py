@@ -180,7 +180,7 @@ def _stripped(error: psycopg.Error, said: str) -> psycopg.Error | None:
     return error if said == " ".join(str(error).split()) else None
 
 
-_JOURNAL = "nothing is lost: what is recorded waits in the journal and is stored once it answers"
+_JOURNAL = "nothing is lost: what is recorded waits in the journal and is stored once it replies"
 _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
     (refusals.InvalidPassword, "it refused the password: correct the address, or ~/.pgpass"),
     (refusals.InvalidAuthorizationSpecification, "it refused the user: correct the address, or pg_hba.conf"),

@@ -6,12 +6,13 @@ back: an older Ratchet refuses a newer store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ratchet.errors import StoreError
 from ratchet.store import postgres_words as words
 from ratchet.store.declaring import Column, Table
+from ratchet.store.postgres_migrations import PLAN, Step
 from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.search import index_of
 
@@ -26,23 +27,6 @@ BEGIN = (
 )
 """Starts every transaction: as SQLite's BEGIN IMMEDIATE, it waits for other writers and then sees the newest state. The
 savepoint lets a first write that is refused be tried in another way, and saves it a journey of its own."""
-
-Step: TypeAlias = "Callable[[Connection], None]"
-
-
-def _mine_anew(connection: Connection) -> None:
-    """Version 6, as `migrations` has it for SQLite."""
-    connection.execute("DELETE FROM resolutions")
-    connection.execute(
-        "DELETE FROM lessons WHERE body::json->>'provenance' LIKE 'mined from sessions%' AND uses = 0 "
-        "AND COALESCE(body::json->>'approved', 'false') <> 'true' "
-        "AND (state <> 'retired' OR body::json->>'reason' LIKE 'it worked in %')"
-    )
-    connection.execute("UPDATE sessions SET pending = 1")
-
-
-PLAN: Mapping[int, Step] = {6: _mine_anew}
-"""Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": 'text COLLATE "C"', "int": "bigint", "real": "double precision", "bool": "smallint"}
 _MARK = "ratchet_layout"

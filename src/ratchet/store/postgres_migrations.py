@@ -1,0 +1,26 @@
+"""Changes of rows from an older layout of a Postgres database to the next, as `migrations` has them for SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from ratchet.store.postgres_connections import Connection
+
+Step: TypeAlias = "Callable[[Connection], None]"
+
+
+def _mine_anew(connection: Connection) -> None:
+    """Version 6: mine again what was mined before it."""
+    connection.execute("DELETE FROM resolutions")
+    connection.execute(
+        "DELETE FROM lessons WHERE body::json->>'provenance' LIKE 'mined from sessions%' AND uses = 0 "
+        "AND COALESCE(body::json->>'approved', 'false') <> 'true' "
+        "AND (state <> 'retired' OR body::json->>'reason' LIKE 'it worked in %')"
+    )
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew}
+"""Version -> what to do with the rows of the version before, once the declared layout stands."""
