@@ -27,7 +27,7 @@ def _option(before: str, bare: str = r"(?:[^\s\"'\\]|\\(?![\"'nrt\\]))+") -> str
 
 
 _SET, _MAYBE = r"[\s=]{1,4}", r"[\s=]{0,4}"
-_OWNER = rf"(?:\s-[ua]|\s--?(?:user|proxy-user|auth|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}[^\s:\"'\\]{{1,100}}+:"
+_OWNER = rf"(?:\s-[ua]|\s--?(?:user|proxy-user|auth|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}(?!\[)[^\s:\"'\\]{{1,100}}+:"
 # A command that is told a user is told the password by -p or -P; what begins with digits there is a port.
 _BESIDE_USER = _option(
     rf"\s-{{1,2}}(?:[uU]|user(?:name)?){_SET}{_QUOTE}(?!-)[^\s-][^\s]{{0,80}}(?:\s{{1,4}}[^\s]{{1,100}}){{0,8}}?\s-(?:[pP]{_SET}|P(?=\S))",
@@ -47,6 +47,16 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("zip ", "rar ", "7z"), r"\b(?:un)?zip(?=\s)", _option(r"\s-\w{0,6}P\s{0,4}")),
     (("rar ", "7z"), r"\b(?:7z[a-z]{0,2}|(?:un)?rar)(?=\s)", _option(r"\s[\"']?-h?p")),
     (("keytool",), "keytool", _option(r"\s-new\s{1,4}")),
+    (("ssh-keygen",), "ssh-keygen", _option(r"\s-[NP]\s{1,4}")),
+    (("signtool",), "signtool", _option(r"\s/p\s{1,4}")),
+    (("codecov", "uploader"), "codecov|uploader", _option(r"\s-t\s{1,4}", r"[A-Za-z0-9-]{24,}")),
+    (("rabbitmqctl",), r"rabbitmqctl(?=\s)", _option(r"\s(?:add_user|change_password)\s{1,4}\S{1,60}\s{1,4}")),
+    (("useradd", "usermod"), r"user(?:add|mod)(?=\s)", _option(r"\s-p\s{1,4}")),
+    (("put-parameter",), "SecureString", _option(r"\s--value\s{1,4}")),
+    (("config set --secret",), "config set --secret", _option(r"^\s{1,4}\S{1,80}\s{1,4}")),
+    (("bundle ",), r"bundle\s{1,4}config(?:\sset)?", _option(r"^(?:\s--\w+){0,3}\s{1,4}\S{1,80}\s{1,4}[^\s:/]{1,60}:")),
+    ((" -setcookie ",), "-setcookie", _option(r"^\s{1,4}")),
+    ((" unseal ",), r"\bunseal(?=\s)", _option(r"^\s{1,4}", r"[A-Za-z0-9+/=]{40,}")),
     (("ldap",), r"\bldap[a-z]{3,10}(?=\s)", _option(r"\s-w\s{0,4}")),
     (("security ",), r"\bsecurity(?=\s[a-z-]{6,30}\s)", _option(r"\s-[wpP]\s{1,4}")),
     (("snmp",), r"\bsnmp[a-z]{3,10}(?=\s)", _option(r"\s-[AXc]\s{1,4}")),
@@ -79,7 +89,10 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("net use", "net user"),
         r"\bnet\s{1,4}use",
-        _option(r"\s/user:\S{1,100}\s{1,4}|^r\s{1,4}[\w.]{1,60}\s{1,4}", r"[^\s\"'/\\*]\S*"),
+        _option(
+            r"\s/user:\S{1,100}\s{1,4}|^r\s{1,4}[\w.]{1,60}\s{1,4}|\s\\{2,8}[\w.$\\-]{1,200}\s{1,4}",
+            r"[^\s\"'/\\*]\S*",
+        ),
     ),
     (
         ("freerdp", "rdesktop", "mstsc", "cmdkey"),
@@ -149,7 +162,7 @@ def _hide_beside_user(line: str) -> str:
 
 # Expect's answer to a question for a password, which ends by the key that a person would press.
 _SENT = (
-    r"(?i)(expect[^\r\n]{0,20}pass(?:word|phrase)[^\r\n]{0,20}(?:\r?\n|;|\\{1,7}n)\s{0,8}send\s{1,4}(?:--\s)?\\{0,7}[\"'])"
+    r"(?i)(expect[^\r\n]{0,20}ass(?:word|phrase)[^\r\n]{0,20}(?:\r?\n|;|\\{1,7}n)\s{0,8}send\s{1,4}(?:--\s)?\\{0,7}[\"'])"
     r"[^\"'\\$]{3,}(?=\\{1,8}[rn])"
 )
 
@@ -158,6 +171,7 @@ _SENT = (
 _READER = (
     r"--(?:password|passphrase|pass|token|secret|api-?key)s?-stdin|--with-token|--passphrase-fd|passwd\s{1,4}--stdin"
     r"|\bsudo\s{1,4}(?:-[A-Za-z]{1,4}\s{1,4}){0,3}-[A-Za-z]{0,3}S\b|\bchpasswd\b"
+    r"|\b(?:kinit|cryptsetup|ssh-add)\b"
 )
 _NOT_LITERAL = r"(?![$`<{%*]|\[redacted:)"
 _PIPED = (

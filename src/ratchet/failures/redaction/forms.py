@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def hide_known(text: str, low: str) -> str:
-    """The text without secrets that show by their own form. `low` is the text in lower case, made once."""
+def hide_known(text: str, low: str) -> tuple[str, bool]:
+    """The text without secrets that show by their own form, and whether what a machine drew may be left in it. `low` is
+    the text in lower case, made once."""
+    is_drawn = False
     words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_KEY])
     if words.strip("0123456789abcdef- "):  # most records hold an id and no other long word
-        text = hide_provided(text, words)
+        text, is_drawn = hide_provided(text, words)
     has_signs = compiled(_SIGN).search(low) is not None
     for needle, rule in _RULES if has_signs else _RULES[:_WITHOUT_SIGNS]:
         if needle in low:
@@ -32,7 +34,7 @@ def hide_known(text: str, low: str) -> str:
 
             text = hide_in_commands(text)
             break
-    return text
+    return text, is_drawn
 
 
 _SHORTEST_KEY = 12  # characters; every form of a provider asks for more
@@ -93,7 +95,7 @@ def _without_password(rest: str) -> str:
 
 # Behind a slash it is a part of an address where it has all its parts, else a part of some base64.
 _JWT = (
-    r"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt]))eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++)*"
+    r"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt]))eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++)*(?:[+/][A-Za-z0-9+/_-]*+)?=*"
     r"|(?<=/)eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+"
 )
 
@@ -220,8 +222,9 @@ def _hide_aws_secret(text: str) -> str:
 
 # SQL, pydantic's wrapper, a query inside a query, openssl: the name and its value stand as nowhere else.
 _WRAPPED = (
-    r"(?i)(\b(?:user|role|grant|for)\b[^\r\n;]{0,120}?\b(?:encrypted\s|=\s{0,4})?password\s{0,4}\(?\\{0,4}'"
-    r"|\b(?:user|role|grant|for)\b[^\r\n;'\"]{0,120}?\bidentified\s{1,4}(?:with\s{1,4}\w{1,40}\s{1,4})?by\s{1,4}\\{0,4}['\"]|\bsecret(?:str|bytes)\(b?\\{0,4}['\"]"
+    r"(?i)(\b(?:user|role|grant|for)\b[^\r\n;]{0,120}?\b(?:encrypted\s|=\s{0,4})?password\s{0,4}\(?N?\\{0,4}'"
+    r"|\b(?:user|role|grant|for)\b[^\r\n;]{0,120}?\bidentified\s{1,4}(?:with\s{1,4}\w{1,40}\s{1,4})?by\s{1,4}\\{0,4}['\"]|\bsecret(?:str|bytes)\(b?\\{0,4}['\"]"
+    r"|(?:(?<=[a-z_])|\b)password\(\\{0,4}['\"](?=[^\s'\"]{0,40}[0-9!#$%^&*+~?])"
     r"|securestring\s{1,4}(?:-string\s{1,4})?\\{0,4}['\"]"
     r"|\bsnmp-server\s{1,4}community\s{1,4}|\bpassword\s{1,4}[057]\s{1,4}(?=[0-9a-f$])"
     r"|\bmachine\s{1,8}\S{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}"
@@ -331,7 +334,7 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     (" phrase", _hide_words),
     ("login(", _hide_beside_user),
     ("auth", _hide_beside_user),
-    ("credentials", _hide_beside_user),
+    ("credential", _hide_beside_user),
     ("connect(", _hide_beside_user),
     ("secretstr(", _hide_wrapped),
     ("secretbytes(", _hide_wrapped),
@@ -349,13 +352,19 @@ _COMMANDS = (
     ("_p", ("wpa_passphrase ", "_pw ")),
     (" -", (
         "mysql", "mariadb", "sshpass", "redis-cli", "openssl", "ldap", "smb", "htpasswd ", "zip ", "rar ", "7z",
-        " -u", "--user", "curl", "http ", "https ", "wget ", "xh ", "xhs ", "creds", "security ", "etcdctl", "-stdin",
+        "ssh-keygen", "codecov", "uploader", "put-parameter", "config set --secret", " -setcookie ", " -u", "--user",
+        "curl", "http ", "https ", "wget ", "xh ", "xhs ", "creds", "security ", "etcdctl", "-stdin",
         "from-literal", "--with-token", "--passphrase-fd", "sudo -", "secret set", "secrets set", "secret put", "snmp",
         "keytool",
     )),
     ("@", ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "conn", "exec", "dump", "mssql")),
     ("pass", ("chpasswd", "/pass:")),
     ("/user:", ("net use",)),
+    ("signtool ", (" /p ",)),
+    ("rabbitmqctl ", ("_user ", "_password ")),
+    ("bundle ", ("config ",)),
+    (" unseal ", ("",)),
+    ("<<<", ("kinit ", "cryptsetup ", "passwd ", "ssh-add ")),
     ("freerdp", ("/p:",)),
     ("sqlplus", ("/",)),
     ("smbclient ", ("/", "\\")),

@@ -55,11 +55,12 @@ _NAMES = (
 # `>` in XML, `value:` in manifests, a comma between quoted arguments, whitespace behind an option. A line end may be
 # escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
-(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z]{1,12}){1,3}(?=:))?
+(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z][\w@.-]{0,24}){1,7}(?=:|\ ?->))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\))
-(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:=>|:=|={1,2}+|:(?!//|:)|::(?=\s)|is(?=\s))
+(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:[-=]>|:=|={1,2}+@?|:(?!//|:)|::(?=\s)|is(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
   \s{0,8}+(?:[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
-  (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+)?|>
+  (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
+  |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>)?
   |(?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}[a-z]{0,20}value[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
   |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
 (?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\]))?(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
@@ -262,6 +263,8 @@ def _is_credential(
         if "." in gap["rest"] or compiled(_FIELD).match(value):
             return False
         spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
+    if "->" in sep and not spoken and not is_drawn(value):  # the other name of a branch or a link
+        return False
     if _is_harmless(name[0], gap, value) or (sep.isspace() and value[0] == "-" and not quoted):  # the next option
         return False
     if sep[0] == "," and "value" not in sep:
@@ -281,7 +284,7 @@ def _is_credential(
         ):
             return False  # a variable, a type
         return looks_random(value, shortest) and not is_fact
-    if spoken or "is" in sep:
+    if spoken or "is" in sep or "->" in sep:
         return looks_random(value, _SPOKEN)
     if quoted:
         return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password

@@ -70,8 +70,9 @@ _made: list[_Index] = []
 _expressions: dict[str, re.Pattern[str]] = {}
 
 
-def hide_provided(text: str, words: str) -> str:
-    """The text without credentials of providers. `words` are those of its words that are long enough, by spaces."""
+def hide_provided(text: str, words: str) -> tuple[str, bool]:
+    """The text without credentials of providers, and whether what a machine drew may be left in it. `words` are those
+    of its words that are long enough, by spaces."""
     if "\\" in words or "%" in words or "\x1b" in words:
         pieces = compiled(_ESCAPE).sub(" ", words).translate(_SPACES).split()
     else:
@@ -86,8 +87,8 @@ def hide_provided(text: str, words: str) -> str:
     for piece in pieces:
         if len(piece) >= _GATE and not piece.isdecimal() and _may_be_key(piece):
             text = compiled(_RUN).sub(_hidden_run, text)
-            return compiled(_BESIDE_KIND).sub(_hidden_beside_kind, text)
-    return text
+            return compiled(_BESIDE_KIND).sub(_hidden_beside_kind, text), True
+    return text, False
 
 
 def _may_be_key(piece: str) -> bool:
@@ -188,7 +189,7 @@ def _is_assigned(match: re.Match[str]) -> bool:
 # A key without a form of its own, beside the name of its provider (`vercel: ...`).
 _BESIDE_KIND = (
     rf"(?i)(\b(?:{'|'.join(sorted({row.partition(' ')[0] for row in TABLE}))}|netlify|okta|algolia|cohere|mistral)"
-    r"(?:[\s_.-](?:api|access|auth|admin|secret|token|key|pat))*[\"']?[\s:=]{1,4}[\"']?)([A-Za-z0-9_-]{14,}+)(?![./(])"
+    r"(?:[\s_.-](?:api|access|auth|admin|secret|token|key|pat))*[\"']?[\s:=]{1,4}[\"']?)([A-Za-z0-9_+/-]{14,}+)(?![.(])"
 )
 
 

@@ -47,10 +47,14 @@ _TOUCHED = re.compile(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[
 
 def _redacted_once(text: str) -> str:
     low = named.lowered(text)
-    found = forms.hide_known(text, low)
+    found, is_drawn = forms.hide_known(text, low)
     if named.may_hold(low):
         found = _without_lines(found, low)
         found = named.hide_named(found, low if found is text else named.lowered(found))
+    if is_drawn:
+        from ratchet.failures.redaction.lone import hide_lone
+
+        found = hide_lone(found)
     return forms.hide_personal(found)
 
 
