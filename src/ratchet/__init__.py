@@ -15,7 +15,7 @@ Nothing is imported until it is used: `import ratchet` costs a host nothing, and
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ratchet.aio import AsyncRatchet
-    from ratchet.client import Ratchet, heal, record, retry, settings, watch
+    from ratchet.client import Ratchet, failed, heal, record, retry, settings, succeeded, watch
     from ratchet.errors import (
         BackendError,
         Conflict,
@@ -44,7 +44,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "aio": "AsyncRatchet",
-    "client": "Ratchet heal record retry settings watch",
+    "client": "Ratchet failed heal record retry settings succeeded watch",
     "errors": "BackendError Conflict ModelError NotFound RatchetError Refused SandboxError StoreError UsageError",
     "evolving.job": "ProposalJob Proposed ProposerOptions",
     "failures.classification": "Classification classify",
@@ -100,12 +100,14 @@ __all__ = [
     "UsageError",
     "__version__",
     "classify",
+    "failed",
     "group",
     "heal",
     "record",
     "redact",
     "retry",
     "settings",
+    "succeeded",
     "watch",
 ]
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ratchet.improving.settings.agent_settings import AgentSettings
     from ratchet.improving.settings.knob import Knob
     from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
+    from ratchet.lessons.calls import FailedCall, SucceededCall
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.learning import Learned
     from ratchet.lessons.portable import Imported, Synced
@@ -280,6 +281,26 @@ class AsyncRatchet:
         is not usable is left out, named in the outcome's context and logged once.
         """
         return self._held().record(agent, **given)
+
+    async def failed(self, agent: str, **call: Unpack[FailedCall]) -> str:
+        """Record a tool call that failed; return what is known to fix it, fenced for the model, or "". Never raises.
+
+        Say which `tool` it was and its `error` (a text or an exception), and what is known besides: `input` (a text or
+        what JSON can say), `session`, `call` (its id: the same again is the same call), `thread`, `project` (a folder;
+        default: the working directory), `duration_s`, `status`, `exit_code`. Hand the answer to the model behind the
+        error. With a `session` the coin of that session decides whether a lesson is shown, and its effect is measured;
+        without one a known lesson always comes. Takes milliseconds.
+        """
+        return await asyncio.to_thread(lambda: self._held().failed(agent, **call))
+
+    async def succeeded(self, agent: str, **call: Unpack[SucceededCall]) -> str:
+        """Record a tool call that ended well, as `failed` does; return "". Never raises.
+
+        Lessons are learnt from what worked after a failure, and measured by it, so tell of both. Where the `output`
+        says that the call failed all the same ("fatal: ..." and exit code 0), it is recorded as such, and the answer is
+        that of `failed`.
+        """
+        return await asyncio.to_thread(lambda: self._held().succeeded(agent, **call))
 
     def watch(
         self,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ratchet.improving.settings.live import Live
     from ratchet.improving.trials.arms import OpenTrials
     from ratchet.lessons.book import LessonBook
+    from ratchet.lessons.calls import FailedCall, SucceededCall
     from ratchet.lessons.learning import Learned
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Proposer, Target
@@ -131,6 +132,34 @@ class Ratchet:
         if self._drainer is None:
             self._begin_draining()
         return outcome_id
+
+    def failed(self, agent: str, **call: Unpack[FailedCall]) -> str:
+        """Record a tool call that failed; return what is known to fix it, fenced for the model, or "". Never raises.
+
+        Say which `tool` it was and its `error` (a text or an exception), and what is known besides: `input` (a text or
+        what JSON can say), `session`, `call` (its id: the same again is the same call), `thread`, `project` (a folder;
+        default: the working directory), `duration_s`, `status`, `exit_code`. Hand the answer to the model behind the
+        error. With a `session` the coin of that session decides whether a lesson is shown, and its effect is measured;
+        without one a known lesson always comes. Takes milliseconds.
+        """
+        from ratchet.lessons import calls
+
+        told = calls.failed(str(self._home()), self._recorder.append, agent, call)
+        self._begin_draining()
+        return told
+
+    def succeeded(self, agent: str, **call: Unpack[SucceededCall]) -> str:
+        """Record a tool call that ended well, as `failed` does; return "". Never raises.
+
+        Lessons are learnt from what worked after a failure, and measured by it, so tell of both. Where the `output`
+        says that the call failed all the same ("fatal: ..." and exit code 0), it is recorded as such, and the answer is
+        that of `failed`.
+        """
+        from ratchet.lessons import calls
+
+        told = calls.succeeded(str(self._home()), self._recorder.append, agent, call)
+        self._begin_draining()
+        return told
 
     def watch(
         self,
@@ -365,6 +394,16 @@ def default() -> Ratchet:
 def record(agent: str, **given: Unpack[Fields]) -> str:
     """`Ratchet.record` over the default home."""
     return default().record(agent, **given)
+
+
+def failed(agent: str, **call: Unpack[FailedCall]) -> str:
+    """`Ratchet.failed` over the default home."""
+    return default().failed(agent, **call)
+
+
+def succeeded(agent: str, **call: Unpack[SucceededCall]) -> str:
+    """`Ratchet.succeeded` over the default home."""
+    return default().succeeded(agent, **call)
 
 
 def watch(

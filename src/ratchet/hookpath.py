@@ -27,7 +27,6 @@ STDIN_LIMIT_BYTES = 64_000_000  # a larger event is read to its end and not answ
 REVIEWED_WAIT_S = 1.0  # how long a session start waits for lessons that came with the repository
 LOG_LIMIT_BYTES = 256_000
 AGENT = "claude-code"
-_EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 
 
 def run() -> None:
@@ -124,14 +123,10 @@ def _session_start(home: str) -> str:
         _drain_stdin()
         return ""
     event = _event()
-    session = _session(event)
-    from ratchet.lessons import lookup
-    from ratchet.lessons.fence import START_LIMIT, fitted
+    from ratchet.lessons import reply
 
     _end_in_time_in_c()
-    _, offered = fitted(lookup.top(home, _text(event, "cwd")), START_LIMIT)
-    shown = _obeyed(home, session, offered, "session_start")
-    return fitted(shown, START_LIMIT)[0]
+    return reply.at_start(home, _session(event), project=_text(event, "cwd"), append=_appending(home))
 
 
 def _read_reviewed(home: str) -> None:
@@ -155,18 +150,12 @@ def _after_failure(home: str) -> str:
     """Journal the failure; answer with the lesson for it, if an active one is known and the coin shows it."""
     event = _event()
     row = failed_row(event)
-    kept = _journal(home, "outcome", row)
-    failure = row["failure"]
-    assert isinstance(failure, dict)
-    if not kept or failure.get("kind") in _EXCUSED or exposure.published(home).active == 0:
+    if not _appending(home)({"r": "outcome", **row}):
         return ""
-    from ratchet.lessons import lookup
+    from ratchet.lessons import reply
 
     _end_in_time_in_c()
-    step = row["step"]
-    asked = _text(step, "input") if isinstance(step, dict) else ""
-    lessons = lookup.matching(home, failure, project=_text(row, "project"), asked=asked)
-    return _answered(home, _session(event), lessons, "failure", trigger=str(row["id"]))
+    return reply.to_failure(home, row, _appending(home))
 
 
 def _before_step(home: str) -> str:
@@ -175,14 +164,13 @@ def _before_step(home: str) -> str:
         _drain_stdin()
         return ""
     event = _event()
-    from ratchet.failures import tool_call as toolcall
-    from ratchet.lessons import lookup
+    from ratchet.lessons import reply
 
     _end_in_time_in_c()
-    tool, tool_input = _text(event, "tool_name"), event.get("tool_input")
-    asked = toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS)  # as the failed one was kept
-    lessons = lookup.repeated(home, tool, tool_input, asked, project=_text(event, "cwd"))
-    return _answered(home, _session(event), lessons, "prevent")
+    tool, project = _text(event, "tool_name"), _text(event, "cwd")
+    return reply.before_step(
+        home, _session(event), tool, event.get("tool_input"), project=project, append=_appending(home)
+    )
 
 
 def _session_end(home: str) -> str:
@@ -215,25 +203,18 @@ def failed_row(event: Row) -> Row:
 
     from ratchet import ids
     from ratchet.failures import tool_call as toolcall
-    from ratchet.failures.intent import intent
     from ratchet.failures.redaction.text import FOLDER, label
 
     tool, tool_input = _text(event, "tool_name") or "unknown", event.get("tool_input")
     session = _text(event, "session_id")
-    head, target = intent(tool, tool_input)
-    step: Row = {
-        "tool": label(tool),
-        "head": toolcall.safe(head, 200),
-        "target": toolcall.safe(target, 500),
-        "input": toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
-        "change": toolcall.safe(toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
-    }
+    step = toolcall.step_row(tool, tool_input)
     error = toolcall.untagged(_text(event, "error"))
     kind = "cancelled" if event.get("is_interrupt") is True else toolcall.certain_kind(error)
-    if not kind and "ratchet" in f"{head} {tool}":
+    if not kind and "ratchet" in f"{step.get('head', '')} {tool}":
         from ratchet.failures.ours import is_ours, own_words
 
-        error = own_words(error) if is_ours(tool, str(step["input"]), str(step["head"])) else error
+        ours = is_ours(tool, _text(step, "input"), _text(step, "head"))
+        error = own_words(error) if ours else error
     failure: Row = {
         "message": toolcall.message_text(error),
         "kind": kind,
@@ -251,44 +232,9 @@ def failed_row(event: Row) -> Row:
         "thread": label(_text(event, "agent_id")),
         "project": label(_text(event, "cwd"), FOLDER),
         "failure": {name: value for name, value in failure.items() if value != ""},
-        "step": {name: value for name, value in step.items() if value},
+        "step": step,
     }
     return {name: value for name, value in row.items() if value != ""}
-
-
-# --- choosing ------------------------------------------------------------------------------------------------------
-
-
-def _answered(home: str, session: str, lessons: list[Row], channel: str, *, trigger: str = "") -> str:
-    """The fenced lessons of the best one's pattern and of the output's other findings, where the coin shows them; an
-    Exposure is journalled either way."""
-    if not lessons:
-        return ""
-    from ratchet.lessons.fence import FAILURE_LIMIT, fitted
-
-    pattern = exposure.pattern_of(lessons[0])
-    # Each finding of an output has a lesson of its own, with a coin of its own.
-    same = [each for each in lessons if exposure.pattern_of(each) == pattern or each.get("rule") == "edit"]
-    _, offered = fitted(same, FAILURE_LIMIT)
-    shown = _obeyed(home, session, offered, channel, trigger=trigger)
-    return fitted(shown, FAILURE_LIMIT)[0]
-
-
-def _obeyed(home: str, session: str, lessons: list[Row], channel: str, *, trigger: str = "") -> list[Row]:
-    """The lessons whose unit is shown them. What could not be journalled is not shown: it could not be measured."""
-    import time
-
-    if not session:
-        return lessons  # nobody to toss for
-    shown = []
-    for lesson in lessons:
-        show, share = exposure.toss(home, session, exposure.pattern_of(lesson))
-        row = exposure.row_of(
-            lesson, session, shown=show, share=share, channel=channel, at=time.time(), trigger=trigger
-        )
-        if _journal(home, "exposure", row) and show:
-            shown.append(lesson)
-    return shown
 
 
 # --- edges ---------------------------------------------------------------------------------------------------------
@@ -334,11 +280,11 @@ def _say(event: str, context: str) -> None:
         data = data[os.write(1, data) :]
 
 
-def _journal(home: str, record: str, row: Row) -> bool:
-    """Append one record to the segment that the hooks of a day share; whether it is on its way to disk."""
+def _appending(home: str) -> Callable[[Row], bool]:
+    """Appends records to the segment that the hooks of a day share, and says whether each is on its way to disk."""
     from ratchet.recording.journal import Journal
 
-    return Journal(home, shared=True).append({"r": record, **row})
+    return Journal(home, shared=True).append
 
 
 def log_fault(home: str, event: str, fault: BaseException) -> None:

@@ -57,6 +57,7 @@ LEAN = {
     "lessons.ranking",
     "lessons.ranking_containment",
     "lessons.ranking_words",
+    "lessons.reply",
     "lessons.restating",
     "lessons.reviewed",
     "recording",

@@ -20,12 +20,13 @@ PUBLIC = {
     "FileTarget", "Fix", "FunctionTarget", "Knob", "Lesson", "MappingTarget", "ModelError", "NotFound", "Outcome",
     "Pattern", "Problem", "Proposal", "ProposalJob", "Proposed", "ProposerOptions", "Range", "Ratchet",
     "RatchetError", "Refused", "SandboxError", "SolveJob", "Solved", "SolverOptions", "SpanProcessor", "Step",
-    "StoreError", "Trial", "UsageError", "__version__", "classify", "group", "heal", "record", "redact", "retry",
-    "settings", "watch",
+    "StoreError", "Trial", "UsageError", "__version__", "classify", "failed", "group", "heal", "record", "redact",
+    "retry", "settings", "succeeded", "watch",
 }  # fmt: skip
 RATCHET = {
-    "add_target", "close", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals", "pulses",
-    "recall", "record", "report", "retry", "settings", "start_background", "stop_background", "tick", "trials", "watch",
+    "add_target", "close", "failed", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals",
+    "pulses", "recall", "record", "report", "retry", "settings", "start_background", "stop_background", "succeeded",
+    "tick", "trials", "watch",
 }  # fmt: skip
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {

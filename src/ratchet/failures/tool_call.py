@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ratchet.records import Json
+    from ratchet.records import Json, Row
 
 INPUT_CHARS = 4000
 CHANGE_CHARS = 4000
@@ -43,6 +43,22 @@ _CERTAIN = (
         ("[Request interrupted by user", "aborted by user after", "[Operation Cancelled]", "Interrupted by user"),
     ),
 )
+
+
+def step_row(tool: str, tool_input: Json) -> Row:
+    """The step of a call as an Outcome keeps it: tool, command head, target, input and the change that it makes, each
+    redacted and capped; what is empty is left out."""
+    from ratchet.failures.intent import intent
+
+    head, target = intent(tool, tool_input)
+    step: Row = {
+        "tool": redaction.label(tool),
+        "head": safe(head, 200),
+        "target": safe(target, 500),
+        "input": safe(input_text(tool, tool_input), INPUT_CHARS),
+        "change": safe(change_text(tool_input), CHANGE_CHARS),
+    }
+    return {name: value for name, value in step.items() if value}
 
 
 def certain_kind(text: str) -> str:

@@ -123,7 +123,7 @@ class Run:
         fields: Fields = {"started_at": self._started_at, "duration_s": time.perf_counter() - self._began}
         if self._first_item is not None:
             fields["first_item_s"] = self._first_item
-        told = _told_by(error) if error is not None else {}
+        told = told_by(error) if error is not None else {}
         context: dict[str, object] = {}
         for source in (self._fields, said, told, self._noted):
             if source:
@@ -170,7 +170,7 @@ def enclosing(agent: str) -> Run | None:
     return found
 
 
-def _told_by(error: BaseException) -> Fields:
+def told_by(error: BaseException | None) -> Fields:
     """Read what an exception that ended a run says about it."""
     if isinstance(error, GeneratorExit):  # who consumed the stream had enough, which is no failure
         return {"context": {"closed_early": True}}

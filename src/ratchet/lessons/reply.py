@@ -1,0 +1,89 @@
+"""Answers a tool call: with the fenced lessons for it that the coin shows, or with nothing.
+
+The one way for everybody who stands beside an agent: the hooks of its client, and a program's own call
+(`Ratchet.failed`). `append` writes a row to the journal and says whether it is on its way to disk; what could not be
+journalled is not shown, since it could not be measured. Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+from ratchet.lessons import exposure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ratchet.records import Json, Row
+
+    Append = Callable[[Row], bool]
+
+EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
+"""Kinds that are nobody's mistake: nothing is said about them."""
+
+
+def to_failure(home: str, row: Row, append: Append) -> str:
+    """The lessons for a call that failed: `row` is its Outcome as it was journalled. Raises sqlite3.Error, OSError."""
+    failure = row.get("failure")
+    if not isinstance(failure, dict) or failure.get("kind") in EXCUSED or exposure.published(home).active == 0:
+        return ""
+    from ratchet.lessons import lookup
+
+    lessons = lookup.matching(home, failure, project=_text(row, "project"), asked=_text(row.get("step"), "input"))
+    return _fenced(home, _text(row, "session"), lessons, "failure", append, trigger=str(row["id"]))
+
+
+def before_step(home: str, session: str, tool: str, tool_input: Json, *, project: str, append: Append) -> str:
+    """The lessons for a step that literally repeats one that failed. Raises sqlite3.Error, OSError."""
+    from ratchet.failures import tool_call as toolcall
+    from ratchet.lessons import lookup
+
+    asked = toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS)  # as the failed one was kept
+    lessons = lookup.repeated(home, tool, tool_input, asked, project=project)
+    return _fenced(home, session, lessons, "prevent", append)
+
+
+def at_start(home: str, session: str, *, project: str, append: Append) -> str:
+    """The top lessons of a project, for a session that begins. Raises sqlite3.Error, OSError."""
+    from ratchet.lessons import lookup
+    from ratchet.lessons.fence import START_LIMIT, fitted
+
+    _, offered = fitted(lookup.top(home, project), START_LIMIT)
+    return fitted(_obeyed(home, session, offered, "session_start", append), START_LIMIT)[0]
+
+
+def _fenced(home: str, session: str, lessons: list[Row], channel: str, append: Append, *, trigger: str = "") -> str:
+    """The lessons of the best one's pattern and of the output's other findings, where the coin shows them; an Exposure
+    is journalled either way."""
+    if not lessons:
+        return ""
+    from ratchet.lessons.fence import FAILURE_LIMIT, fitted
+
+    pattern = exposure.pattern_of(lessons[0])
+    # Each finding of an output has a lesson of its own, with a coin of its own.
+    same = [each for each in lessons if exposure.pattern_of(each) == pattern or each.get("rule") == "edit"]
+    _, offered = fitted(same, FAILURE_LIMIT)
+    return fitted(_obeyed(home, session, offered, channel, append, trigger=trigger), FAILURE_LIMIT)[0]
+
+
+def _obeyed(
+    home: str, session: str, lessons: list[Row], channel: str, append: Append, *, trigger: str = ""
+) -> list[Row]:
+    """The lessons whose unit is shown them."""
+    import time
+
+    if not session:
+        return lessons  # nobody to toss for
+    shown = []
+    for lesson in lessons:
+        show, share = exposure.toss(home, session, exposure.pattern_of(lesson))
+        row = exposure.row_of(
+            lesson, session, shown=show, share=share, channel=channel, at=time.time(), trigger=trigger
+        )
+        if append({"r": "exposure", **row}) and show:
+            shown.append(lesson)
+    return shown
+
+
+def _text(row: Json, name: str) -> str:
+    value = row.get(name) if isinstance(row, dict) else None
+    return value if isinstance(value, str) else ""
