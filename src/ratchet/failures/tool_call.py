@@ -22,6 +22,7 @@ MESSAGE_CHARS = 4000
 JUDGED_CHARS = 200_000
 PICTURE = "picture"
 _MARKED_CHARS = 20_000  # of a result that tell it from another one
+_TIMED_CHARS = 4_000  # of these, at the ends, in which only times and durations are left out
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _OLD_KEYS = ("old_string", "old_str", "oldText", "old_source")
 _NEW_KEYS = ("new_string", "new_str", "newText", "new_source", "file_text")
@@ -196,15 +197,20 @@ def ends(text: str, limit_chars: int) -> str:
 
 def result_mark(text: str) -> str:
     """A mark of what a call brought, the same for two results that differ only in durations, times and blanks: tells
-    a call that is repeated for nothing from one whose answer changes. `PICTURE` where it brought one, of which the text
-    says nothing."""
+    a call that is repeated for nothing from one whose answer changes; far from the ends no number counts. `PICTURE`
+    where it brought one, of which the text says nothing."""
     import hashlib
     import re
 
     if "image" in text and re.search(r"^\[(?:input_)?image(?:_url)?\]$", text, re.MULTILINE):
         return PICTURE
-    plain = re.sub(r"\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b", "", ends(text, _MARKED_CHARS))
-    return hashlib.sha256(" ".join(plain.split()).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    text = ends(text, _MARKED_CHARS)
+    half = _TIMED_CHARS // 2
+    middle = text[half:-half].encode("utf-8", "surrogatepass").translate(None, b"0123456789 \t\r\n")
+    # It begins with the digits, which lets the engine skip all else.
+    durations = r"\d++(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)"
+    plain = "".join(re.sub(durations, "", ends(text, _TIMED_CHARS)).split())
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass") + middle).hexdigest()[:12]
 
 
 def _text(value: Json) -> str:

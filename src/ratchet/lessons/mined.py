@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import cast
 
 from ratchet.failures.signature import sign, template_of
@@ -76,7 +76,7 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> tuple[int,
 
 
 def _row_of(each: Resolution, project: str) -> Row:
-    row = cast(Row, asdict(each))
+    row: Row = {name: getattr(each, name) for name in _NAMES}
     for name in _TUPLES:
         row[name] = list(getattr(each, name))
     group = group_of(each)
@@ -104,14 +104,15 @@ def _resolution_of(row: Row) -> Resolution:
 
 
 _NAMES = tuple(each.name for each in fields(Resolution))
+_RUN_NAMES = tuple(each.name for each in fields(HeadRun))
 
 
 def _run_row(each: HeadRun, session: str, project: str, at: float) -> Row:
-    return {**cast(Row, asdict(each)), "session": session, "project": project, "at": at}
+    return {**{name: getattr(each, name) for name in _RUN_NAMES}, "session": session, "project": project, "at": at}
 
 
 def _run_of(row: Row) -> HeadRun:
-    return HeadRun(**{each.name: row[each.name] for each in fields(HeadRun)})  # type: ignore[arg-type]
+    return HeadRun(**{name: row[name] for name in _RUN_NAMES})  # type: ignore[arg-type]
 
 
 def _touched_by_keys(store: Store, keys: Iterable[str]) -> set[str]:

@@ -40,9 +40,14 @@ def hide_known(text: str, low: str) -> tuple[str, bool]:
 _SHORTEST_KEY = 12  # characters; every form of a provider asks for more
 
 
+def _names_host(text: str) -> bool:
+    """Tell whether a word stands behind an `@`: the lines of a diff hold it otherwise."""
+    return any([part[:1].isalnum() or part[:1] in "_-" for part in text.split("@")[1:] if part])  # noqa: C419
+
+
 def hide_personal(text: str) -> str:
     """The text without e-mail addresses and card numbers."""
-    if "@" in text or "%40" in text:
+    if ("@" in text and _names_host(text)) or "%40" in text:
         text = compiled(_EMAIL).sub(_hidden_email, text)
     if compiled(_FOUR_DIGITS).search(text) is not None:
         text = compiled(_CARD).sub(_hidden_card, text)
@@ -58,7 +63,7 @@ _BARE_USER = (
 
 
 def _hide_bare_user(text: str) -> str:
-    return compiled(_BARE_USER).sub(r"\1[redacted:password]", text)
+    return compiled(_BARE_USER).sub(r"\1[redacted:password]", text) if _names_host(text) else text
 
 
 _NOT_A_USER = frozenset("[/?#@")

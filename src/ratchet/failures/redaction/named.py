@@ -43,12 +43,12 @@ _WEAK = (
 _FOREIGN = r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lösenord|şifre"
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
-    ("password", _SHORTEST_PASSWORD, _PASSWORDS),
-    ("secret", 8, _TOKENS),
-    ("secret", 20, _WEAK),
-    ("password", 3, _FOREIGN),
+    ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp"), _PASSWORDS),
+    ("secret", 8, ("token", "cred", "key", "_pat"), _TOKENS),
+    ("secret", 20, ("key", "sig", "session", "auth", "dsn", "code=", "login="), _WEAK),
+    ("password", 3, FOREIGN, _FOREIGN),
 )
-"""What replaces it, the shortest value, the names."""
+"""What replaces it, the shortest value, literals of which one stands in each of the names, the names."""
 
 # What may follow the word inside the same name (`secretAccessKey`, `token_v2`), the words of prose before a colon ("API
 # key provided: ...") and every gap are bounded or possessive: that is what keeps this linear. `is` separates in prose,
@@ -68,14 +68,15 @@ _REST = r"""
 _GAP = f"(?xa){_REST}(?=[^\\r\\n]{{{_SHORTEST_PASSWORD}}})"
 _NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)"
 _CLASSES = tuple(
-    # what replaces it, the shortest value, the expression of the names, that of a value
+    # what replaces it, the shortest value, literals of the names, the expression of the names, that of a value
     (
         label,
         shortest,
+        needles,
         f"(?xa)(?:{names}){_NOT_MARKED}",
         f"[^\\s\"'`<>&]{{{shortest}}}" if shortest > _SHORTEST_PASSWORD else "",
     )
-    for label, shortest, names in _NAMES
+    for label, shortest, needles, names in _NAMES
 )
 
 
@@ -143,7 +144,9 @@ def hide_named(text: str, low: str) -> str:
     one in every 80 characters) is cut at the first one too many: that bounds the cost of the worst text.
     """
     most = 100 + len(text) // 80
-    for label, shortest, names, enough in _CLASSES[:-1] if text.isascii() else _CLASSES:
+    for label, shortest, needles, names, enough in _CLASSES[:-1] if text.isascii() else _CLASSES:
+        if not any(map(low.__contains__, needles)):
+            continue
         find, gap_at = compiled(names).search, compiled(_GAP).match
         out: list[str] = []
         done = position = run_end = chained = 0
@@ -206,7 +209,7 @@ def lowered(text: str) -> str:
 def is_secret_value(name: str, value: str) -> bool:
     """Tell whether a value held under this name (a key of a mapping, an option) is a credential."""
     low = lowered(f"{name}={value}")
-    for _, shortest, names, _ in _CLASSES:
+    for _, shortest, _, names, _ in _CLASSES:
         for found in compiled(names).finditer(low, 0, len(name)):
             gap = compiled(_GAP).match(low, found.end())
             if gap is not None and gap.start("sep") == len(name):

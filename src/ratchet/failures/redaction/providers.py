@@ -8,7 +8,7 @@ Lean: a hook process imports this.
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import cache, partial
 
 from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
 from ratchet.failures.redaction.patterns import compiled
@@ -32,6 +32,8 @@ _BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;]m))"
 _FIELD = r"\[([a-z])(\d+)\]"
 _CUT = 16  # characters of a last field from which on a cut key counts
 _LEAST_ODD = 2  # pairs that no word has, in the fields of a form
+_ONE_FIELD = 4  # parts of a form that has only one
+_ALNUM = frozenset("wludh")  # classes that hold letters and digits only
 _Row = tuple[str, str, str]  # (kind, literal that a text with it holds, form)
 
 
@@ -59,7 +61,24 @@ class _Index:
         if not self.whole.keys().isdisjoint(pieces):
             for head in self.whole.keys() & set(pieces):
                 found += [row for row in self.whole[head] if row[1] in words]
+        found = [row for row in found if _may_stand(row, pieces)]
         return sorted(found, key=_by_length) if len(found) > 1 else found
+
+
+def _may_stand(row: _Row, pieces: list[str]) -> bool:
+    """Tell whether a piece is long enough to begin this form: `pat` stands in every `path`, and no path is its key."""
+    begins, least = _beginning(row[2])
+    return not least or any([len(piece) >= least and begins in piece for piece in pieces])  # noqa: C419
+
+
+@cache
+def _beginning(form: str) -> tuple[str, int]:
+    """The literal that a form of several fields begins with, and how many letters and digits it makes with the field
+    behind it; 0 where that is not one piece."""
+    parts = compiled(_FIELD).split(form)
+    if len(parts) <= _ONE_FIELD or not parts[0].isalnum() or parts[1] not in _ALNUM:
+        return "", 0
+    return parts[0], len(parts[0]) + int(parts[2]) // 2
 
 
 def _by_length(row: _Row) -> int:

@@ -27,16 +27,33 @@ LIMIT = 4000
 def redact(text: str) -> str:
     """The text without its secrets. Idempotent; linear in the length of the text. Raises UsageError for no text."""
     try:
-        for _ in range(_PASSES):
-            found = _redacted_once(text)
-            if found == text or _TOUCHED.search(found) is None:
-                return found
-            text = found
+        known = _known.get(text)
+        if known is None:
+            known = _redacted(text)
+            if len(_known) >= _REMEMBERED:
+                _known.clear()
+            if len(text) <= LABEL:
+                _known[text] = known
     except (AttributeError, TypeError):  # no look at the type of each text: this is the hot path
         from ratchet.arguments import need_text
 
         need_text("what redact takes", text)
         raise
+    return known
+
+
+_known: dict[str, str] = {}  # names of tools, programs and files come again with every step
+_REMEMBERED = 2048
+LABEL = 200
+"""Characters that are kept of a name (an agent, a session, a model, a tool)."""
+
+
+def _redacted(text: str) -> str:
+    for _ in range(_PASSES):
+        found = _redacted_once(text)
+        if found == text or _TOUCHED.search(found) is None:
+            return found
+        text = found
     return text
 
 
@@ -121,11 +138,8 @@ def nothing_to_hide(texts: Iterable[str]) -> bool:
     return redact(_well_formed(text)) == text
 
 
-LABEL = 200
-"""Characters that are kept of a name (an agent, a session, a model, a tool)."""
 FOLDER = 1000
 """Characters that are kept of a folder."""
-_REMEMBERED = 2048  # the same few names come with every row
 _labels: dict[tuple[str, int], str] = {}
 
 

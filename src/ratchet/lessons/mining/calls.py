@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
 from ratchet.failures import programs
+from ratchet.failures.diagnostics import Diagnostic, diagnostics
 from ratchet.failures.intent import commands, head_of, is_shell
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, text_in
 
 EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 """Kinds of failure that were not the step's own."""
@@ -121,6 +122,11 @@ class ToolCall:
         return tuple(pieces_of(self.input)) if self.shell else ()
 
     @cached_property
+    def findings(self) -> Sequence[Diagnostic]:
+        """The findings of a failing call."""
+        return diagnostics(self.message) if self.failed else ()
+
+    @cached_property
     def piece(self) -> Piece | None:
         """The simple command that a shell call is for."""
         for each in reversed(self.pieces):
@@ -176,9 +182,7 @@ def _call_of(row: Row) -> ToolCall:
     held = row.get("failure")
     failure: Row = held if isinstance(held, dict) else {}
 
-    def said(record: Row, name: str) -> str:
-        value = record.get(name)
-        return value if isinstance(value, str) else ""
+    said = text_in
 
     def number(name: str) -> float:
         value = row.get(name)

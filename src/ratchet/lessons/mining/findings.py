@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ratchet.failures.diagnostics import Diagnostic, diagnostics
+from ratchet.failures.diagnostics import Diagnostic
 from ratchet.lessons.mining.calls import ToolCall
 from ratchet.lessons.mining.hunks import Hunk, defined, features, hunks_of, points, words_of
 
@@ -74,12 +74,12 @@ def ended(calls: Sequence[ToolCall]) -> list[Ended]:
             if call.ok:
                 edits.append((at, call))
             continue
-        if not call.shell or call.excused:
+        if not call.shell or call.excused or not (waiting or call.failed):
             continue
         kinds = classes(call)
         if not kinds:
             continue
-        shown = diagnostics(call.message) if call.failed else []
+        shown = call.findings
         there = {_ident(each) for each in shown}
         compiled = any(each.key[:2] == "c:" for each in shown)
         for ident, one in list(waiting.items()):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ratchet.failures.diagnostics import diagnostics
 from ratchet.lessons.mining.calls import Piece, ToolCall, calls_of
 from ratchet.lessons.mining.causes import unresolved
 from ratchet.lessons.mining.findings import Ended, ended
@@ -133,7 +132,7 @@ def _by_step(calls: Sequence[ToolCall], at: int, covered: set[str], root: str) -
     """Find what resolved the failure at `at`, with the tries before it that failed the same way (they are `covered`:
     their waste is part of this one's)."""
     failed = calls[at]
-    said = diagnostics(failed.message)
+    said = failed.findings
     keys = tuple(dict.fromkeys([each.key for each in said]))[:KEYS]
     message = said[0].message if said else failed.message.split("\n")[0]
     base = at  # the last call that failed this very way
@@ -165,7 +164,7 @@ def _by_step(calls: Sequence[ToolCall], at: int, covered: set[str], root: str) -
 
 
 def _first_key(call: ToolCall) -> str:
-    said = diagnostics(call.message)
+    said = call.findings
     return said[0].key if said else ""
 
 

@@ -50,15 +50,16 @@ class Result:
     says_failed: bool = False  # no flag, but the source's own way to word an error
 
 
-def step_of(tool: str, tool_input: Json) -> Step:
-    """Describe what a call of a tool does, its texts redacted and capped."""
+def step_of(tool: str, tool_input: Json, changed: str = "") -> Step:
+    """Describe what a call of a tool does, its texts redacted and capped. `changed` is what an edit did, where its
+    result told; else what it was asked to do counts."""
     head, target = intent.intent(tool, tool_input)
     return Step(
         tool=toolcall.whole_text(tool)[:200],
         head=toolcall.safe(head, 200),
         target=toolcall.safe(target, 500),
         input=toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
-        change=toolcall.safe(toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
+        change=toolcall.safe(changed or toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
     )
 
 
@@ -71,9 +72,10 @@ def opened(
     project: str = "",
     thread: str = "",
     turn: int = 0,
+    changed: str = "",
 ) -> Row:
-    """A call that waits for its result. `turn` counts what a person said before it."""
-    step = step_of(tool, tool_input)
+    """A call that waits for its result. `turn` counts what a person said before it, `changed` is `step_of`'s."""
+    step = step_of(tool, tool_input, changed)
     call: Row = {"tool": step.tool, "head": step.head, "target": step.target, "input": step.input}
     if step.change:
         call["change"] = step.change

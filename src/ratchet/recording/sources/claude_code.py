@@ -11,8 +11,10 @@ There is no official schema; what is read here was seen in some 700 files of 30 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 from ratchet.failures import tool_call
 from ratchet.failures.kinds.kind import kind_of
@@ -39,8 +41,7 @@ _SESSIONLESS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Place of a message."""
 
     session: str
@@ -64,7 +65,9 @@ class ClaudeCode:
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. Open calls, and the tokens that no call has taken yet, wait in the carry."""
         history = _History(path, carry)
-        return read_records(path, offset, carry, history.take, name=NAME)
+        for read in read_records(path, offset, carry, history.take, name=NAME):
+            history.rest()
+            yield read
 
 
 def _is_own(record: Row) -> bool:
@@ -93,11 +96,27 @@ def _is_foreign(record: Row) -> bool:
 
 
 class _History:
-    """Sum of one file's records; its whole memory is the carry."""
+    """Sum of one file's records. Its memory is the carry, but for calls that were opened since the last Read: most have
+    their result in the very next record, which tells better what an edit changed."""
 
     def __init__(self, path: str, carry: Row) -> None:
         self._path = path
         self._carry = carry
+        self._fresh: dict[str, Callable[[str], Row]] = {}  # a call's key -> its call, once what it changed is known
+
+    def rest(self) -> None:
+        """Put into the carry what waits: it may be stored now."""
+        for key, call in self._fresh.items():
+            table(self._carry, "open")[key] = call("")
+        self._fresh.clear()
+
+    def _open_call(self, key: str, changed: str) -> Row:
+        """The call of that key, no longer open; {} for none. `changed` is what an edit did."""
+        fresh = self._fresh.pop(key, None)
+        if fresh is not None:
+            return fresh(changed)
+        call = fields.row(table(self._carry, "open").pop(key, None))
+        return {**call, "change": tool_call.safe(changed, tool_call.CHANGE_CHARS)} if call and changed else call
 
     def take(self, record: Row, line: int) -> list[Item] | None:
         """Take what a record teaches; None when Claude Code did not write it."""
@@ -146,7 +165,7 @@ class _History:
         at = fields.instant(fields.first(inner, ("timestamp",))) or fields.instant(record.get("timestamp"))
         outer = self._place(record)
         thread = fields.text(fields.first(data, ("agentId",))) or fields.text(record.get("parentToolUseID"))
-        return self._message(inner, replace(outer, thread=thread, at=at or outer.at, in_progress=True), line)
+        return self._message(inner, outer._replace(thread=thread, at=at or outer.at, in_progress=True), line)
 
     def _message(self, record: Row, place: _Place, line: int) -> list[Item]:
         message = record.get("message")
@@ -163,6 +182,7 @@ class _History:
 
     def _never_returned(self, place: _Place) -> list[Item]:
         """The calls of the main thread that a person went on without."""
+        self.rest()
         held = table(self._carry, "open")
         left = [key for key, call in held.items() if isinstance(call, dict) and not call.get("thread")]
         return [
@@ -178,13 +198,12 @@ class _History:
         for block in fields.rows(message.get("content")):
             key = fields.text(block.get("id")) or fields.text(record.get("uuid"))
             if block.get("type") == "tool_use" and key:
-                table(self._carry, "open")[key] = calls.opened(
+                self._fresh[key] = partial(
+                    _opened,
                     fields.text(block.get("name")),
                     block.get("input"),
-                    at=place.at,
+                    place=place,
                     model=model,
-                    project=place.project,
-                    thread=place.thread,
                     turn=tally(self._carry, "turn"),
                 )
         return []
@@ -209,13 +228,13 @@ class _History:
     def _result(self, block: Row, record: Row, place: _Place) -> Outcome:
         named = fields.first(record, ("sourceToolAssistantUUID", "parentUuid", "uuid"))
         key = fields.text(block.get("tool_use_id")) or fields.text(named)
-        call = fields.row(table(self._carry, "open").pop(key, None))
         detail = fields.row(record.get("toolUseResult"))
-        if not call:  # its call stood in a line that is lost
-            call = calls.opened(_tool_of(detail), None, at=None, project=place.project, thread=place.thread)
         changed = tool_call.patch_text(detail.get("structuredPatch"))
-        if changed:  # what the edit did, with its lines: better than what it was asked to do
-            call = {**call, "change": tool_call.safe(changed, tool_call.CHANGE_CHARS)}
+        call = self._open_call(key, changed)
+        if not call:  # its call stood in a line that is lost
+            call = calls.opened(
+                _tool_of(detail), None, at=None, project=place.project, thread=place.thread, changed=changed
+            )
         said = fields.blocks_text(block.get("content"))
         failed = block.get("is_error")
         found = _EXIT_CODE.match(said) if failed is True else None
@@ -273,6 +292,19 @@ class _History:
             project=place.project,
             type=kind,
         )
+
+
+def _opened(tool: str, given: Json, changed: str, *, place: _Place, model: str, turn: int) -> Row:
+    return calls.opened(
+        tool,
+        given,
+        at=place.at,
+        model=model,
+        project=place.project,
+        thread=place.thread,
+        turn=turn,
+        changed=changed,
+    )
 
 
 def _tool_of(detail: Row) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from ratchet.records import Json, Row
 
 _NOTHING: Row = {}
+_FLOAT_BITS = 53  # of a whole number that a float holds exactly
 # Epoch seconds between 2001 and 2100; the same span in milli-, micro- and nanoseconds does not overlap it.
 _EPOCH_FROM, _EPOCH_TO = 978_307_200.0, 4_102_444_800.0
 
@@ -47,6 +48,8 @@ def number(value: object) -> float | None:
 
 def whole(value: object) -> int | None:
     """A whole number, also when written as a string or a float."""
+    if type(value) is int and value.bit_length() <= _FLOAT_BITS:  # nearly all are
+        return value
     found = number(value)
     return int(found) if found is not None and found == int(found) else None
 

@@ -12,8 +12,8 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from ratchet.recording.sources.unpacked import damage_of, open_plain
 from ratchet.records import Json, Row
@@ -31,8 +31,7 @@ _NOT_BLANK = re.compile(r"[^ \t\r\n]")
 _LONE_CHARS = 6  # `\ud83d`
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
+class SourceLine(NamedTuple):
     """One line: the objects on it, and why the rest of it could not be read ("" when all was)."""
 
     number: int  # from 1
@@ -79,7 +78,9 @@ def decode(raw: bytes) -> tuple[list[Row], str]:
     """(the objects on one line, why the rest of it cannot be read)."""
     found: list[Row] = []
     try:
-        text = storable(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
+        if b"\\ud" in raw or b"\\uD" in raw:
+            text = storable(text)
     except UnicodeDecodeError as error:
         return found, f"not UTF-8 (byte {error.start + 1} of the line)"
     reason = ""
@@ -141,8 +142,7 @@ def _digest(head: bytes) -> str:
     return hashlib.sha256(head).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(NamedTuple):
     """One line's bytes, the line feed included where it has one; or why nothing behind `end` can be read."""
 
     number: int  # from 1

@@ -30,7 +30,8 @@ def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -
                 continue
             count(carry, "known")
             items += found
-        count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
+        if items:
+            count(carry, "steps", sum([isinstance(item, Outcome) for item in items]))
         if line.reason:
             count(carry, "bad")
             items.append(Quarantined(path=path, line=line.number, reason=line.reason))
@@ -57,7 +58,8 @@ def count(carry: Row, name: str, by: int = 1) -> None:
 
 def tally(carry: Row, name: str) -> int:
     """A tally of the carry, 0 when it was never added to."""
-    return fields.whole(carry.get(name)) or 0
+    found = carry.get(name)
+    return found if type(found) is int else fields.whole(found) or 0
 
 
 def table(carry: Row, name: str) -> Row:
