@@ -53,6 +53,7 @@ from ratchet.serving.shapes.failures import (
     SplitShape,
 )
 from ratchet.serving.shapes.lessons import (
+    CorrectionShape,
     ImportedShape,
     LearnedShape,
     LessonShape,
@@ -101,6 +102,7 @@ COMMANDS: dict[str, object] = {
     "recall TEXT": RecalledShape,
     "lessons list": list[LessonShape],
     "lessons show ID": LessonShape,
+    "lessons words": list[CorrectionShape],
     "lessons add": LessonShape,
     "lessons approve ID": LessonShape,
     "lessons retire ID": LessonShape,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.learning import Learned
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.recall import Recalled
+    from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Proposer, Target
     from ratchet.recording.watch import Judge, Watch
     from ratchet.records import (
@@ -183,6 +184,12 @@ class AsyncLessonBook:
         """One lesson. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(lesson_id))
 
+    async def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
+        """Quotes of what people said to agents, those first for which most speaks; `every` gives also what makes no
+        candidate. `project` keeps those of a folder's project.
+        """
+        return await asyncio.to_thread(lambda: self._held().words(project=project, every=every))
+
     async def effect(self, lesson_id: str) -> LessonEffect | None:
         """Tell whether a lesson helps, against its withheld control; None while nothing of it is settled."""
         return await asyncio.to_thread(lambda: self._held().effect(lesson_id))
@@ -206,9 +213,11 @@ class AsyncLessonBook:
             lambda: self._held().add(when=when, do=do, scope=scope, state=state, project=project)
         )
 
-    async def approve(self, lesson_id: str, *, globally: bool = False) -> Lesson:
-        """Make a lesson active: from now on agents are handed it. Raises NotFound, Refused, Conflict."""
-        return await asyncio.to_thread(lambda: self._held().approve(lesson_id, globally=globally))
+    async def approve(self, lesson_id: str, *, do: str = "", globally: bool = False) -> Lesson:
+        """Make a lesson active: from now on agents are handed it, in the words `do` where they are given. Raises
+        NotFound, Refused, Conflict.
+        """
+        return await asyncio.to_thread(lambda: self._held().approve(lesson_id, do=do, globally=globally))
 
     async def retire(self, lesson_id: str, *, reason: str = "") -> Lesson:
         """Hand a lesson to nobody any more; it is kept, but mining does not revive it. Raises NotFound, Conflict."""
@@ -218,15 +227,17 @@ class AsyncLessonBook:
         """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
         return await asyncio.to_thread(lambda: self._held().quarantine(lesson_id, reason=reason))
 
-    async def sync(self, file: Path, *, project: str | None = None) -> Synced:
-        """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays."""
-        return await asyncio.to_thread(lambda: self._held().sync(file, project=project))
-
-    async def export(self, file: Path | None = None) -> str:
-        """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
-        where one is given. Raises BackendError when it cannot be.
+    async def sync(self, file: Path, *, project: str | None = None, with_evidence: bool = False) -> Synced:
+        """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
+        words as they were said go in `with_evidence` only.
         """
-        return await asyncio.to_thread(lambda: self._held().export(file))
+        return await asyncio.to_thread(lambda: self._held().sync(file, project=project, with_evidence=with_evidence))
+
+    async def export(self, file: Path | None = None, *, with_evidence: bool = False) -> str:
+        """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
+        where one is given. A person's words stay here unless `with_evidence`. Raises BackendError when it cannot be.
+        """
+        return await asyncio.to_thread(lambda: self._held().export(file, with_evidence=with_evidence))
 
     async def load(self, file: Path) -> Imported:
         """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from ratchet.records import Json, Page  # `Json`: the types of an `Edit` are read when a row becomes one
 
 if TYPE_CHECKING:
-    from ratchet.records import Metric, Outcome, Quarantined, Row, Version
+    from ratchet.records import Metric, Outcome, Quarantined, Row, Saying, Version
     from ratchet.sandbox.command import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
@@ -86,14 +86,15 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """Content of one piece of a file: outcomes, and lines that could not be used. Store `items`, `offset` and the
-    source's `carry` together, before the next piece is asked for: then a later read continues exactly there.
+    """Content of one piece of a file: outcomes, words that were said, and lines that could not be used. Store `items`,
+    `offset` and the source's `carry` together, before the next piece is asked for: then a later read continues exactly
+    there.
 
     `items` is empty where a piece (always the last one) only moves the offset. The last one also tells the `sessions`
     of the file, those without any outcome included, and in `note` why a well-formed file taught nothing.
     """
 
-    items: tuple[Outcome | Quarantined, ...]
+    items: tuple[Outcome | Saying | Quarantined, ...]
     offset: int
     sessions: tuple[str, ...] = ()
     note: str = ""

@@ -109,6 +109,26 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """Words in a history: a person's, or an agent's own while a failure stood. Evidence, never an instruction.
+
+    `text` is redacted and capped, `chars` the length before; `after` is the outcome that ended last before it.
+    """
+
+    id: str
+    who: Literal["person", "agent"]
+    way: Literal["typed", "interrupted"]
+    agent: str
+    session: str
+    at: float
+    text: str
+    chars: int
+    thread: str = ""
+    project: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """A unit met a change or a lesson: journalled before the arm acts, also when withheld (`arm` = "control").
 
@@ -157,7 +177,15 @@ class Lesson:
     provenance: str = ""
     foreign: bool = False  # written elsewhere: agents are shown its `parts`, never its words
     parts: tuple[str, ...] = ()  # the commands, flags and paths of a foreign one
+    quote: str = ""  # the words of a person that it is made of
+    step: str = ""  # the outcome that those words met
+    sessions: tuple[str, ...] = ()  # in which they were said
     revision: int = 0
+
+    @property
+    def is_quote(self) -> bool:
+        """Tell whether its advice is a person's words as they were said: nobody has made a rule of them yet."""
+        return bool(self.quote) and self.text == " ".join(self.quote.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

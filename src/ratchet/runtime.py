@@ -252,6 +252,7 @@ class Runtime(Foundation):
         from ratchet import registry
         from ratchet.improving.trials.settle import settle_units
         from ratchet.lessons.learning import learn_files
+        from ratchet.lessons.words.rules import KIND, RULE
         from ratchet.recording.sources import source_for
         from ratchet.recording.sources.find import find, usual_homes
 
@@ -266,7 +267,9 @@ class Runtime(Foundation):
         if not lessons:
             self.publish()  # of a shared store another home may have taught it all; hooks here need the share, too
         learned = tally.learned(files=len(found.files), lessons=lessons, loops=circles)
-        return replace(learned, quarantined=(*learned.quarantined, *found.quarantined))
+        waiting = self.store.find("lessons", {"state": "candidate", "kind": KIND}).rows
+        said = sum(row.get("rule") == RULE for row in waiting)
+        return replace(learned, quarantined=(*learned.quarantined, *found.quarantined), corrections=said)
 
     def poll_folder(self, folder: Path) -> Polled:
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""

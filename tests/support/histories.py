@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratchet.ports import Source
-from ratchet.records import Json, Outcome, Quarantined, Row
+from ratchet.records import Json, Outcome, Quarantined, Row, Saying
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 
@@ -18,6 +18,7 @@ class Taught:
     """What reading a file yielded."""
 
     outcomes: list[Outcome] = field(default_factory=list)
+    said: list[Saying] = field(default_factory=list)
     bad: list[Quarantined] = field(default_factory=list)
     note: str = ""
     offset: int = 0
@@ -46,6 +47,8 @@ def read(source: Source, path: Path, offset: int = 0, carry: Row | None = None) 
         for item in piece.items:
             if isinstance(item, Outcome):
                 taught.outcomes.append(item)
+            elif isinstance(item, Saying):
+                taught.said.append(item)
             else:
                 taught.bad.append(item)
         taught.note = piece.note

@@ -31,7 +31,7 @@ RATCHET = {
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {
     "add", "approve", "effect", "export", "list", "load", "load_reviewed", "quarantine", "retire", "show", "stats",
-    "sync", "take", "trust",
+    "sync", "take", "trust", "words",
 }  # fmt: skip
 
 

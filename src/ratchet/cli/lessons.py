@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli import shapes, show
+from ratchet.cli import shapes, show, show_lessons
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from ratchet.records import Lesson, LessonState, Scope
 
 STATES = ("candidate", "active", "quarantined", "retired")
+
+
+evidence_option = click.option(
+    "--with-evidence", is_flag=True, help="Also what people said, word for word. It stays in this home otherwise."
+)
 
 
 @click.group()
@@ -33,7 +38,7 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
     if as_json:
         show.as_json([shapes.lessons.LessonShape.built(each) for each in found])
     else:
-        show.lessons(found, narrowed=state is not None or project is not None)
+        show_lessons.lessons(found, narrowed=state is not None or project is not None)
 
 
 @lessons.command("show")
@@ -44,6 +49,23 @@ def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> Non
     """One lesson whole: when, do, example, where it counts, evidence."""
     found = opened(command_home).lessons.show(lesson_id)
     show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show.lesson(found)
+
+
+@lessons.command("words")
+@click.option("--all", "every", is_flag=True, help="Also those in which little speaks for a rule.")
+@project_option("Only those of this project folder.")
+@home_option
+@json_option
+def words(every: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """Show what people said to agents: corrections, refusals, interruptions.
+
+    Each is kept as a quote with the step that it met. None is told to an agent before you approve it.
+    """
+    found = opened(command_home).lessons.words(project=project, every=every)
+    if as_json:
+        show.as_json([shapes.lessons.CorrectionShape.built(each) for each in found])
+    else:
+        show_lessons.corrections(found, every=every)
 
 
 @lessons.command("add")
@@ -63,17 +85,21 @@ def add(
     """
     state: LessonState = "active" if active else "candidate"
     found = opened(command_home).lessons.add(when=when, do=do, scope=scope, project=project, state=state)
-    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show.decided(found)
+    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show_lessons.decided(found)
 
 
 @lessons.command("approve")
 @click.argument("lesson_id")
+@click.option("--do", "do", default="", help="Its advice from now on, word for word.")
 @click.option("--global", "globally", is_flag=True, help="Let it count in every project.")
 @home_option
 @json_option
-def approve(lesson_id: str, globally: bool, command_home: Path | None, as_json: bool) -> None:
-    """Make a lesson active: agents are handed it."""
-    _decided(opened(command_home).lessons.approve(lesson_id, globally=globally), as_json)
+def approve(lesson_id: str, do: str, globally: bool, command_home: Path | None, as_json: bool) -> None:
+    """Make a lesson active: agents are handed it.
+
+    A person's words are a quote until --do says them as a rule: a quote leaves this home only where you ask for it.
+    """
+    _decided(opened(command_home).lessons.approve(lesson_id, do=do, globally=globally), as_json)
 
 
 @lessons.command("retire")
@@ -99,14 +125,15 @@ def quarantine(lesson_id: str, reason: str, command_home: Path | None, as_json: 
 @lessons.command("sync")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @project_option("Whose lessons (default: the folder of FILE).")
+@evidence_option
 @home_option
 @json_option
-def sync(file: Path, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def sync(file: Path, project: str | None, with_evidence: bool, command_home: Path | None, as_json: bool) -> None:
     """Write active lessons into an instructions file.
 
     For agents without hooks: keeps a marked block of the project's active lessons in FILE (CLAUDE.md, AGENTS.md).
     """
-    synced = opened(command_home).lessons.sync(file, project=project)
+    synced = opened(command_home).lessons.sync(file, project=project, with_evidence=with_evidence)
     if as_json:
         show.as_json(shapes.machine.SyncedShape.built(synced, file=str(file)))
     else:
@@ -126,19 +153,20 @@ def trust(only_show: bool, project: str | None, command_home: Path | None, as_js
     Its lessons become active there; until then they are candidates. A file that changes is asked about anew.
     """
     found = opened(command_home).lessons.trust(Path(project) if project else Path.cwd(), show=only_show)
-    show.as_json(shapes.lessons.TrustedShape.built(found)) if as_json else show.trusted(found)
+    show.as_json(shapes.lessons.TrustedShape.built(found)) if as_json else show_lessons.trusted(found)
 
 
 @lessons.command("export")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
+@evidence_option
 @home_option
-def export(file: Path, command_home: Path | None) -> None:
+def export(file: Path, with_evidence: bool, command_home: Path | None) -> None:
     """Write active and candidate lessons as JSON lines.
 
     To FILE, or to standard output.
     """
     to_stdout = str(file) == "-"
-    text = opened(command_home).lessons.export(None if to_stdout else file)
+    text = opened(command_home).lessons.export(None if to_stdout else file, with_evidence=with_evidence)
     if to_stdout:
         click.echo(text, nl=False)
     else:
@@ -156,8 +184,8 @@ def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
     FILE holds the JSON lines that `export` wrote. Where each came from is kept.
     """
     found = opened(command_home).lessons.load(file)
-    show.as_json(shapes.lessons.ImportedShape.built(found)) if as_json else show.imported(found)
+    show.as_json(shapes.lessons.ImportedShape.built(found)) if as_json else show_lessons.imported(found)
 
 
 def _decided(found: Lesson, as_json: bool) -> None:
-    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show.decided(found)
+    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show_lessons.decided(found)

@@ -23,8 +23,11 @@ _GRACE_S = 0.05  # to end by itself when it is told to stop; a tool at work woul
 
 
 @click.command()
+@click.option(
+    "--with-evidence", is_flag=True, help="Also what people said, word for word. It stays in this home otherwise."
+)
 @home_option
-def mcp(command_home: Path | None) -> None:
+def mcp(with_evidence: bool, command_home: Path | None) -> None:
     """Be an MCP server for one agent, on standard input and output.
 
     Tools to search memory, record what ran, see what keeps failing, and run things in the sandbox. `ratchet install`
@@ -36,20 +39,20 @@ def mcp(command_home: Path | None) -> None:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
     runtime = opened(command_home)
     told = _ending_on_signals(_mend_input())
-    create(runtime, lambda: _place(runtime)).run("stdio")
+    create(runtime, lambda: _place(runtime, with_evidence)).run("stdio")
     if told.is_set():
         click.get_current_context().close()
         os._exit(INTERRUPTED)  # an interpreter that takes half a second to load takes as long to be taken apart
 
 
-def _place(runtime: Runtime) -> Place:
+def _place(runtime: Runtime, with_evidence: bool) -> Place:
     """Begin to run the tasks that agents queue."""
     from ratchet.serving.mcp.tasktools import Place
     from ratchet.serving.workers import TaskWorkers
 
     workers = TaskWorkers(lambda: runtime.store, lambda: runtime.episodes, 1)
     click.get_current_context().call_on_close(workers.stop)
-    return Place(wake=workers.wake)
+    return Place(wake=workers.wake, with_evidence=with_evidence)
 
 
 def _ending_on_signals(input_: int) -> Event:

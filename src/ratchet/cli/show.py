@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.health import Health
     from ratchet.improving.report import Report
     from ratchet.integrations.settings_file import Installed
-    from ratchet.lessons.book import Trusted
-    from ratchet.lessons.portable import Imported
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Progress
     from ratchet.recording.sources.watch_dir import Polled
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from ratchet.serving.shapes.shape import Shape
 
 KIND_STYLE = "cyan"
+_SESSION_CHARS = 36  # of a session's name: a whole UUID
 STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "retired": "dim"}
 
 
@@ -215,33 +214,18 @@ def pattern(detail: PatternDetail) -> None:
         row(out, plain(said))
 
 
-def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
-    out = console()
-    if not found:
-        nothing = "No such lessons." if narrowed else "No lessons yet."
-        row(out, f"{nothing} Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX")
-        return
-    for each in found:
-        tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
-        head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
-        row(out, head.append(each.id, "dim"))
-        row(out, plain(each.when, 140), Styled("  when ", "dim"))
-        advice(out, each.text, Styled("  do   ", "dim"))
-        if each.reason:
-            row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
-    if any(each.state == "candidate" for each in found):
-        row(
-            out,
-            "A candidate is handed to no agent until it works in a second session, or: ratchet lessons approve ID",
-        )
-    if any(each.state == "candidate" and each.foreign for each in found):
-        row(out, "Those of a repository's own file wait until you trust it: ratchet lessons trust --show")
-
-
 def lesson(each: Lesson) -> None:
     out = console()
     out.print(Styled(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]))
-    for title, text in (("when", each.when), ("do", each.text), ("example", each.example), ("reason", each.reason)):
+    said = said_where(each.sessions, each.step) if each.quote else ""
+    for title, text in (
+        ("when", each.when),
+        ("do", "" if each.is_quote else each.text),
+        ("said", each.quote),
+        ("in", said),
+        ("example", each.example),
+        ("reason", each.reason),
+    ):
         if text:
             advice(out, text, Styled(f"  {title:<10}", "bold"), limit=1_000)
     if each.state in ("active", "candidate"):
@@ -252,16 +236,20 @@ def lesson(each: Lesson) -> None:
         out.print(Styled(f"            {outcome_id}", "dim"))
 
 
+def said_where(sessions: Sequence[str], step: str, people: int = 1) -> str:
+    """Say where a person's words stand."""
+    named = ", ".join(session[:_SESSION_CHARS] for session in sessions[:3])
+    more = f" and {len(sessions) - 3} more" if len(sessions) > 3 else ""
+    many = f", {people} people" if people > 1 else ""
+    return f"session {named}{more}{many}, step {step}"
+
+
 def _counts_in(each: Lesson) -> Styled:
     """Say where agents are handed it: the answer to "why is the hook silent?"."""
     if each.scope == "global":
         return Styled("every project")
     where = ", ".join(each.projects[:5]) or "no project"
     return plain(f"{where} (ratchet lessons approve --global ID: in every project)", 600)
-
-
-def decided(each: Lesson) -> None:
-    line(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
 
 
 def recalled(found: Recalled) -> None:
@@ -300,31 +288,6 @@ def polled(found: Polled) -> None:
     click.echo(f"{number(found.outcomes, 'outcome')} from {number(found.processed, 'file')}")
     for bad in found.rejected:
         click.echo(f"  rejected {plain(f'{bad.path}:{bad.line}: {bad.reason}')}")
-
-
-def imported(found: Imported) -> None:
-    click.echo(f"imported as candidates: {found.imported}; known already: {found.known}")
-    for bad in found.rejected[:10]:
-        line(f"  rejected line {bad.line}: {bad.reason}")
-    if len(found.rejected) > 10:
-        line(f"  and {len(found.rejected) - 10:,} more (ratchet lessons import --json lists all)")
-
-
-def trusted(found: Trusted) -> None:
-    out = console()
-    for file in found.files:
-        row(out, plain(f"{file.name}{'  (trusted already)' if file.trusted else ''}", 200), Styled("file  ", "dim"))
-    for each in found.lessons:
-        row(out, plain(each.when, 140), Styled("  when   ", "dim"))
-        row(out, plain(each.text, 400), Styled("  do     ", "dim"))
-        row(out, plain("; ".join(each.parts) or "nothing: it holds no plain command", 400), Styled("  shown  ", "dim"))
-    for bad in found.rejected:
-        line(f"  refused line {bad.line}: {bad.reason}")
-    what = number(len(found.lessons), "lesson")
-    if found.done:
-        line(f"Trusted until it changes; {what} active in this repository.")
-    else:
-        line(f"{what} would become active. Agents see what `shown` says, no other word. Next: ratchet lessons trust")
 
 
 def installed(done: Sequence[Installed], agent: str, *, dry_run: bool, removed: bool = False) -> None:

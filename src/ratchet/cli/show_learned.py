@@ -27,6 +27,9 @@ def learned(found: Learned, best: Sequence[Lesson] = (), *, following: bool = Tr
         show.row(out, show.plain(loop, 240), Styled("  loop ", "yellow"))
     if len(found.loops) > 5:
         show.row(out, f"and {len(found.loops) - 5} more loops (ratchet learn --json lists all)", "  ")
+    if found.corrections:
+        waiting = f"{show.number(found.corrections, 'correction')} by people, kept as quotes: ratchet lessons words"
+        show.row(out, waiting)
     _skipped(out, found)
     if best:
         out.print(Styled("\nWhat fixed what failed, the surest first", "bold"))

@@ -10,7 +10,7 @@ from typing import ParamSpec
 
 import click
 
-Said = ParamSpec("Said")
+Saying = ParamSpec("Saying")
 
 
 @contextmanager
@@ -36,11 +36,11 @@ def draining(said: str = "beginning nothing new; again to stop what is under way
             signal.signal(number, handler)
 
 
-def heard(tell: Callable[Said, None], asked: threading.Event) -> Callable[Said, None]:
+def heard(tell: Callable[Saying, None], asked: threading.Event) -> Callable[Saying, None]:
     """Return what tells of long work as it goes on; a reader that goes away (head, less) asks for its end, as Ctrl-C
     does: work that is cut off in the middle of a line would look done."""
 
-    def told(*given: Said.args, **named: Said.kwargs) -> None:
+    def told(*given: Saying.args, **named: Saying.kwargs) -> None:
         try:
             tell(*given, **named)
         except BrokenPipeError:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.trust import TrustedFile
+    from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Store
     from ratchet.records import Lesson, LessonState, Quarantined, Scope
 
@@ -86,6 +87,15 @@ class LessonBook:
         """One lesson. Raises NotFound."""
         return lessons.show(self._reading(), lesson_id)
 
+    def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
+        """Quotes of what people said to agents, those first for which most speaks; `every` gives also what makes no
+        candidate. `project` keeps those of a folder's project."""
+        from ratchet.lessons.exposure import project_name
+        from ratchet.lessons.words.rules import corrections
+
+        named = None if project is None else project_name(str(Path(project).absolute()))
+        return corrections(self._reading(), project=named, every=every)
+
     def effect(self, lesson_id: str) -> LessonEffect | None:
         """Tell whether a lesson helps, against its withheld control; None while nothing of it is settled."""
         from ratchet.lessons import credit
@@ -119,9 +129,11 @@ class LessonBook:
         self._changed()
         return added
 
-    def approve(self, lesson_id: str, *, globally: bool = False) -> Lesson:
-        """Make a lesson active: from now on agents are handed it. Raises NotFound, Refused, Conflict."""
-        return self._told(lessons.approve(self._writing(), lesson_id, globally=globally))
+    def approve(self, lesson_id: str, *, do: str = "", globally: bool = False) -> Lesson:
+        """Make a lesson active: from now on agents are handed it, in the words `do` where they are given. Raises
+        NotFound, Refused, Conflict."""
+        need_text("do", do)
+        return self._told(lessons.approve(self._writing(), lesson_id, do=do, globally=globally))
 
     def retire(self, lesson_id: str, *, reason: str = "") -> Lesson:
         """Hand a lesson to nobody any more; it is kept, but mining does not revive it. Raises NotFound, Conflict."""
@@ -131,20 +143,21 @@ class LessonBook:
         """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
         return self._told(lessons.quarantine(self._writing(), lesson_id, reason=reason))
 
-    def sync(self, file: Path, *, project: str | None = None) -> Synced:
-        """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays."""
+    def sync(self, file: Path, *, project: str | None = None, with_evidence: bool = False) -> Synced:
+        """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
+        words as they were said go in `with_evidence` only."""
         from ratchet.lessons import portable
 
         where = project or str(file.absolute().parent)
         self.load_reviewed(Path(where))
-        return portable.sync(self._reading(), file, project=where)
+        return portable.sync(self._reading(), file, project=where, with_evidence=with_evidence)
 
-    def export(self, file: Path | None = None) -> str:
+    def export(self, file: Path | None = None, *, with_evidence: bool = False) -> str:
         """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
-        where one is given. Raises BackendError when it cannot be."""
+        where one is given. A person's words stay here unless `with_evidence`. Raises BackendError when it cannot be."""
         from ratchet.lessons import portable, trust
 
-        text = portable.export(self._reading())
+        text = portable.export(self._reading(), with_evidence=with_evidence)
         if file is not None:
             portable.write(file, text)
             project, name = file.absolute().parent.parent, file.name

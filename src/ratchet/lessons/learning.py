@@ -20,10 +20,11 @@ from ratchet.failures.intent import intent
 from ratchet.failures.patterns.ingest import Ingested, ingest
 from ratchet.failures.patterns.loops import loops
 from ratchet.lessons.mined import keep_evidence, recount
+from ratchet.lessons.words.kept import hear
 from ratchet.ports import Progress, Source, Store
 from ratchet.recording.rows import row_of
 from ratchet.recording.sources.calls import UNRETURNED
-from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, text_in, whole_in
+from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, Saying, text_in, whole_in
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
@@ -35,7 +36,8 @@ BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough
 class Learned:
     """Report of one run of `learn`. `failures` are the agents' own; `unflagged` of them were called a success by their
     source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing; `unread`
-    counts files that could not be read at all. `loops` says which calls went round in circles, and in which session."""
+    counts files that could not be read at all. `loops` says which calls went round in circles, and in which session;
+    `corrections` counts the candidates that are a person's words."""
 
     files: int
     unread: int
@@ -50,6 +52,7 @@ class Learned:
     patterns: int
     lessons: Mapping[LessonState, int]
     loops: tuple[str, ...] = ()
+    corrections: int = 0
 
 
 @dataclass(slots=True)
@@ -138,7 +141,7 @@ def read_file(store: Store, path: str, source: Source, tally: Tally, settle: Set
     offset = whole_in(cursor, "offset")
     carry_held = cursor.get("carry")
     carry: Row = dict(carry_held) if isinstance(carry_held, dict) else {}
-    batch: list[Outcome | Quarantined] = []
+    batch: list[Outcome | Saying | Quarantined] = []
     for read in source.read(path, offset, carry):
         batch.extend(read.items)
         tally.sessions.update(read.sessions)
@@ -156,7 +159,7 @@ def _keep(
     store: Store,
     path: str,
     source: Source,
-    items: Sequence[Outcome | Quarantined],
+    items: Sequence[Outcome | Saying | Quarantined],
     offset: int,
     carry: Row,
     tally: Tally,
@@ -167,6 +170,7 @@ def _keep(
     bad = [item for item in items if isinstance(item, Quarantined)]
     with store.transaction():
         found = take(store, rows, settle)
+        hear(store, (item for item in items if isinstance(item, Saying)))
         cursor = store.get("cursors", _key(path)) or {}
         moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
         # Another process that reads the same file may move the cursor too: the rows are idempotent either way.

@@ -145,11 +145,12 @@ def by_merit(lesson: Lesson) -> tuple[int, int, int, str]:
     return STATES.index(lesson.state), -lesson.worked, lesson.tried, lesson.id
 
 
-def approve(store: Store, lesson_id: str, *, globally: bool = False, now: float | None = None) -> Lesson:
-    """Make a lesson active whatever its counts, and with `globally` in every project.
+def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:
+    """Make a lesson active whatever its counts, and with `globally` in every project; `do` is its advice from now on.
 
     Raises NotFound; Refused for one that switches a check off; Conflict when it changed meanwhile.
     """
+    from ratchet.failures.redaction.text import clean
     from ratchet.lessons.mining.advice import forbidden
 
     held = _held(store, lesson_id)
@@ -160,6 +161,10 @@ def approve(store: Store, lesson_id: str, *, globally: bool = False, now: float 
             "Write what should be done instead with `ratchet lessons add`"
         )
     change: Row = {"state": "active", "decided": "active", "approved": True, "reason": ""}
+    if do.strip():
+        if refusal := forbidden(clean(do)):
+            raise Refused(f"lesson {lesson_id} is not changed ({refusal}): such a step is never advice")
+        change["text"] = clean(do.strip("\n"))
     if globally:
         change["scope"] = "global"
     return _decide(store, held, change, "approved", "", now)

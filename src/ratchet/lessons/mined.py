@@ -19,6 +19,8 @@ from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.habits import HeadRun, Vouched, runs, vouched
 from ratchet.lessons.mining.mining import Resolution, resolved
 from ratchet.lessons.mining.triggers import lesson_id_of
+from ratchet.lessons.words.kept import keep_moves
+from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
 from ratchet.records import Json, LessonState, Row
 
@@ -26,6 +28,7 @@ _EVIDENCE = 20  # outcome ids that are named; the rest is counted
 _RUNS = 8_000  # of a project's newest runs that are looked at: some 200 sessions
 _RIVALS = 400  # newest failures of one key that are looked at for what else ended them
 _ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
+_SAID_IN = "said in "  # how a project whose people said something new is named among touched lessons
 _TUPLES = frozenset(("keys", "forms", "removed", "added"))
 
 
@@ -72,6 +75,8 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> tuple[int,
     store.insert_new("habits", ran)
     touched |= _touched_by_keys(store, {str(row["key"]) for row in (*held, *found)})
     touched |= _touched_by_heads(store, project, {str(row["head"]) for row in ran})
+    if keep_moves(store, session, calls, project):
+        touched.add(_SAID_IN + project)
     return len({str(row["id"]) for row in found} - known), touched - {""}
 
 
@@ -127,10 +132,10 @@ def _touched_by_heads(store: Store, project: str, heads: Iterable[str]) -> set[s
     """Lessons of the project about commands that ran, since the plain step may have worked, and those that wait for
     what its runs vouch for."""
     waiting = store.find("lessons", {"project": project, "state": "candidate"}).rows
-    found = {str(row["id"]) for row in waiting if str(row.get("group")).startswith("step ")}
+    rows = [row for row in waiting if str(row.get("group")).startswith("step ")]
     for asked in _batches(sorted(set(heads) - {""})):
-        found |= {str(row["id"]) for row in store.find("lessons", {"project": project, "head": ("in", asked)}).rows}
-    return found
+        rows += store.find("lessons", {"project": project, "head": ("in", asked)}).rows
+    return {str(row["id"]) for row in rows if row.get("rule") != RULE}
 
 
 def _batches(names: Sequence[str]) -> Iterable[list[Json]]:
@@ -142,11 +147,15 @@ def _batches(names: Sequence[str]) -> Iterable[list[Json]]:
 
 
 def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -> dict[str, LessonState]:
-    """Compute these lessons anew from their evidence; return those that changed, with their state."""
+    """Compute these lessons anew from their evidence; return those that changed, with their state. Of a project in
+    which people said something new it is what they said."""
     at = time.time() if now is None else now
     ran = _Ran(store)
     changed: dict[str, LessonState] = {}
-    for lesson_id in sorted(touched):
+    names = set(touched)
+    said = {name for name in names if name.startswith(_SAID_IN)}
+    recount_rules(store, (name.removeprefix(_SAID_IN) for name in said), now=at)
+    for lesson_id in sorted(names - said):
         held = store.get("lessons", lesson_id)
         rows = store.find("resolutions", {"lesson_id": lesson_id}).rows
         made = _draft(store, rows, ran) if rows else None

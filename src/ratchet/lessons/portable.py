@@ -25,7 +25,7 @@ from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.lessons.parts import parts_of
 from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, LessonState, Quarantined, Row, whole_in
+from ratchet.records import Json, Lesson, Quarantined, Row, whole_in
 
 FORMAT = 1
 REVIEWED = Path(".ratchet", "lessons.jsonl")
@@ -57,13 +57,15 @@ class Synced:
 # -- JSON lines -----------------------------------------------------------------------------------------------------
 
 
-def export(store: Store, *, states: Sequence[LessonState] = ("active", "candidate"), project: str | None = None) -> str:
-    """Lessons as JSON lines, with where they come from; "" when there are none. Every line comes in elsewhere: what
-    `import_file` would refuse stays here. So do project folders, sessions and outcome ids: they name this machine."""
-    rows = store.find("lessons", {"state": ("in", list(states))}).rows
+def export(store: Store, *, project: str | None = None, with_evidence: bool = False) -> str:
+    """Active and candidate lessons as JSON lines, with where they come from; "" when there are none. Every line comes
+    in elsewhere: what `import_file` would refuse stays here. So do project folders, sessions and outcome ids, which
+    name this machine, and a person's words, unless `with_evidence`."""
+    rows = store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows
     kept = [row for row in rows if (project is None or concerns(row, project)) and not refused(row)]
     kept.sort(key=lambda row: by_merit(lesson_of(row)))
-    return "".join(json.dumps(_exported(row), ensure_ascii=False) + "\n" for row in kept)
+    lines = [_exported(row, with_evidence) for row in kept if with_evidence or not lesson_of(row).is_quote]
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
 def refused(row: Row) -> str:
@@ -93,7 +95,7 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _exported(row: Row) -> Row:
+def _exported(row: Row, with_evidence: bool) -> Row:
     lesson = lesson_of(row)
     failed = row.get("failed")
     return {
@@ -111,6 +113,7 @@ def _exported(row: Row) -> Row:
         "worked": lesson.worked,
         "provenance": lesson.provenance,
         **({"failed": failed} if failed else {}),
+        **({"quote": lesson.quote} if with_evidence and lesson.quote else {}),
     }
 
 
@@ -326,16 +329,18 @@ def _retire_removed(store: Store, path: Path, ids: set[str], now: float) -> None
 # -- a block in an agent's notes ------------------------------------------------------------------------------------
 
 
-def sync(store: Store, file: str | os.PathLike[str], *, project: str) -> Synced:
+def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evidence: bool = False) -> Synced:
     """Keep a marked block with the project's active lessons in `file` (CLAUDE.md, AGENTS.md): written at its end when
     it has none, taken out when no lesson is active. Every byte outside the block stays; the file is replaced whole.
-    Nothing of an untrusted file is written, and of what others wrote only commands, flags and paths.
+    Nothing of an untrusted file is written, of what others wrote only commands, flags and paths, and a person's words
+    as they were said only `with_evidence`.
 
     Raises UsageError when the marks do not pair up, BackendError when the file cannot be read or written.
     """
     path = Path(file)
     rows = [row for row in store.find("lessons", {"state": "active"}).rows if concerns(row, project) and vouched(row)]
     lessons = [lesson_of(shown(row)) for row in rows if not refused(row)]
+    lessons = [each for each in lessons if with_evidence or not each.is_quote]
     lessons = sorted((each for each in lessons if each.text.strip()), key=by_merit)[:_BLOCK_LESSONS]
     try:
         held = files.read(path)

@@ -15,6 +15,17 @@ def lesson_of(row: Row) -> Lesson:
     return record_of(Lesson, {**lacking, **said}, when=str(said.get("when_text", "")))
 
 
+WITHHELD = "(a person's words: they stay in this home until --with-evidence is asked for)"
+
+
+def without_evidence(lesson: Lesson) -> Lesson:
+    """A lesson as it leaves the home: without a person's words and without where they were said."""
+    if not lesson.quote:
+        return lesson
+    text = WITHHELD if lesson.is_quote else lesson.text
+    return replace(lesson, quote="", text=text, step="", sessions=())
+
+
 def for_agents(lesson: Lesson) -> Lesson:
     """A lesson as an agent may see it (`fence.shown`)."""
     if not lesson.foreign:

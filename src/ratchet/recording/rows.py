@@ -1,9 +1,12 @@
-"""Rows of outcomes that a source read."""
+"""Rows of what a source read: outcomes, and words that were said."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import cast
+
 from ratchet.failures.redaction.text import FOLDER, label
-from ratchet.records import Outcome, Row, to_row
+from ratchet.records import Outcome, Row, Saying, to_row
 
 
 def row_of(outcome: Outcome) -> Row:
@@ -20,6 +23,15 @@ def row_of(outcome: Outcome) -> Row:
         if isinstance(held, dict) and held.get(name):
             row[parent] = {**held, name: label(str(held[name]))}
     return row
+
+
+def said_row(said: Saying) -> Row:
+    """The row of words that a source heard, its names redacted as an outcome's are."""
+    row = cast(Row, asdict(said))
+    for name in ("agent", "session", "thread"):
+        row[name] = label(str(row[name]))
+    folder = label(str(row.pop("project")), FOLDER)
+    return {**row, "folder": folder}
 
 
 _NAMES = ("agent", "model", "session", "thread", "unit", "source")

@@ -34,7 +34,13 @@ def _mine_anew(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE sessions SET pending = 1")
 
 
-PLAN: Mapping[int, Step] = {6: _mine_anew}
+def _read_anew(connection: sqlite3.Connection) -> None:
+    """Version 7: histories tell what people said. Their files are read again from the start: outcomes that are known
+    stay as they are."""
+    connection.execute("DELETE FROM cursors WHERE source IN ('claude-code', 'codex', 'messages')")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}

@@ -1,9 +1,9 @@
 """Delete what is old, by policy; what was learnt from it stays.
 
-What goes: outcomes (but for the newest of every signature, which is its pattern's example), lines of the timeline that
-tell of no decision, lines in quarantine, and the diffs and workspaces of healing. What stays: all tallies, patterns,
-lessons, trials and their exposures, proposals, money. Nothing that an open trial, an unsettled exposure or an unread
-session still needs is old.
+What goes: outcomes (but for the newest of every signature, which is its pattern's example), what was said, lines of
+the timeline that tell of no decision, lines in quarantine, and the diffs and workspaces of healing. What stays: all
+tallies, patterns, lessons, trials and their exposures, proposals, money. Nothing that an open trial, an unsettled
+exposure or an unread session still needs is old.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Retention:
             "outcomes": _count(store, "outcomes", _old_outcomes(store, needed, at_once=dry_run), dry_run=dry_run),
             "events": _count(store, "events", _old_events(store, before), dry_run=dry_run),
             "quarantine": _count(store, "quarantine", [{"at": ("<", before)}], dry_run=dry_run),
+            "sayings": _count(store, "sayings", [{"at": ("<", needed)}], dry_run=dry_run),
         }
         removed |= _shed_episodes(store, before, dry_run=dry_run)
         if whole and not dry_run:

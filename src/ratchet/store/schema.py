@@ -9,7 +9,7 @@ from __future__ import annotations
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 
-VERSION = 6
+VERSION = 7
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -158,6 +158,19 @@ _TABLES = (
             Index(columns=("project", "head"), where="project"),
         ),
         words=("when_text",),
+    ),
+    # What was said in a history, and what a session makes of a person's words.
+    Table(
+        name="sayings",
+        key=("id",),
+        columns=(*text("id", "session", "who", "after"), *real("at"), *_REVISION),
+        indexes=(Index(columns=("session", "who")), Index(columns=("at",))),
+    ),
+    Table(
+        name="moves",
+        key=("id",),
+        columns=(*text("id", "session", "project"), *integer("points"), *real("at"), *_REVISION),
+        indexes=(Index(columns=("session",)), Index(columns=("project", "at"))),
     ),
     # The findings that a mined lesson answers.
     Table(

@@ -11,7 +11,7 @@ from ratchet.ports import Read
 from ratchet.recording.sources.calls import UNRETURNED
 from ratchet.recording.sources.claude_code import ClaudeCode
 from ratchet.recording.sources.lines import peek
-from ratchet.records import Json, Outcome
+from ratchet.records import Json, Outcome, Quarantined
 from support.histories import SESSION, claude, lines, read, result, use
 
 KEY = "toolu_01AbCdEfGhIjKlMnOpQrStUv"
@@ -397,7 +397,7 @@ def test_more_real_histories_give_every_result_and_a_doubled_session_once(shared
     assert {outcome.id for outcome in outcomes} == {outcome.id for outcome in answered}  # another file has each result
     assert len({outcome.id for outcome in outcomes}) == 7467  # sixty results stand in two files of one session
     assert len({session for piece in pieces for session in piece.sessions}) == 95
-    assert not [item for piece in pieces for item in piece.items if not isinstance(item, Outcome)]
+    assert not [item for piece in pieces for item in piece.items if isinstance(item, Quarantined)]
 
 
 def test_the_tokens_of_a_real_session_add_up_to_its_messages(shared: Path) -> None:

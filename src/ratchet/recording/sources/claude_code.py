@@ -22,6 +22,7 @@ from ratchet.ports import Read
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
+from ratchet.recording.sources.voices import Spot, Voices
 from ratchet.records import Json, Outcome, Quarantined, Row
 
 NAME = "claude-code"
@@ -102,6 +103,7 @@ class _History:
     def __init__(self, path: str, carry: Row) -> None:
         self._path = path
         self._carry = carry
+        self._voices = Voices(carry)
         self._fresh: dict[str, Callable[[str], Row]] = {}  # a call's key -> its call, once what it changed is known
 
     def rest(self) -> None:
@@ -177,8 +179,14 @@ class _History:
         results = [block for block in fields.rows(message.get("content")) if block.get("type") == "tool_result"]
         if not results and not place.thread and record.get("isMeta") is not True:
             count(self._carry, "turn")  # a person's word
-            return self._never_returned(place)
-        return [self._result(block, record, place) for block in results]
+            return [*self._never_returned(place), *self._person(record, message, place)]
+        return [self._voices.ended(self._result(block, record, place)) for block in results]
+
+    def _person(self, record: Row, message: Row, place: _Place) -> list[Item]:
+        if record.get("isCompactSummary") is True:
+            return []
+        said = self._voices.person(_spoken(message), _where(place), key=fields.text(record.get("uuid")))
+        return [*said]
 
     def _never_returned(self, place: _Place) -> list[Item]:
         """The calls of the main thread that a person went on without."""
@@ -195,6 +203,7 @@ class _History:
             return [self._api_message(record, message, place)]
         self._spend(record, message, place)
         model = fields.text(message.get("model"))
+        said: list[Item] = [] if place.in_progress else [*self._voices.agent(_spoken(message), _where(place))]
         for block in fields.rows(message.get("content")):
             key = fields.text(block.get("id")) or fields.text(record.get("uuid"))
             if block.get("type") == "tool_use" and key:
@@ -206,7 +215,7 @@ class _History:
                     model=model,
                     turn=tally(self._carry, "turn"),
                 )
-        return []
+        return said
 
     def _spend(self, record: Row, message: Row, place: _Place) -> None:
         """Count a message's tokens once (the last of its lines wins); the next finished call of the thread takes them.
@@ -305,6 +314,18 @@ def _opened(tool: str, given: Json, changed: str, *, place: _Place, model: str, 
         turn=turn,
         changed=changed,
     )
+
+
+def _spoken(message: Row) -> str:
+    """Read a message's own text, without its calls, results and pictures."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(fields.text(block.get("text")) for block in fields.rows(content) if block.get("type") == "text")
+
+
+def _where(place: _Place) -> Spot:
+    return Spot(agent=NAME, session=place.session, thread=place.thread, project=place.project, at=place.at)
 
 
 def _tool_of(detail: Row) -> str:

@@ -20,6 +20,7 @@ from ratchet.recording.sources import calls, codex_output, fields
 from ratchet.recording.sources.document import is_document, read_document
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
+from ratchet.recording.sources.voices import Spot, Voices
 from ratchet.records import Json, Outcome, Row
 
 NAME = "codex"
@@ -95,6 +96,7 @@ class _Rollout:
     def __init__(self, path: str, carry: Row) -> None:
         self._path = path
         self._carry = carry
+        self._voices = Voices(carry)
 
     def take_document(self, document: Json) -> list[Item] | None:
         """The old layout: one object with the session and its items."""
@@ -163,13 +165,22 @@ class _Rollout:
             self._open(key, *_call_of(item), at)
         elif kind in _OUTPUTS and key and key not in table(self._carry, "aborted"):
             return [self._close(key, codex_output.result_of(item.get("output"), at=at))]
-        elif kind == "message" and item.get("role") == "user":
-            count(self._carry, "turn")
-        if kind == "message" and not self._carry.get("project"):
-            found = _CWD.search(fields.blocks_text(item.get("content"))[:20_000])
+        elif kind == "message":
+            return self._message(item, at)
+        return []
+
+    def _message(self, item: Row, at: float) -> list[Item]:
+        text = fields.blocks_text(item.get("content"))
+        if not self._carry.get("project"):
+            found = _CWD.search(text[:20_000])
             if found:
                 self._carry["project"] = (found[1] or found[2]).strip()
-        return []
+        thread, project = (fields.text(self._carry.get(name)) for name in ("thread", "project"))
+        place = Spot(agent=NAME, session=self._session(), thread=thread, project=project, at=at)
+        if item.get("role") != "user":
+            return [*self._voices.agent(text, place)] if item.get("role") == "assistant" else []
+        count(self._carry, "turn")
+        return [*self._voices.person(text, place, key=fields.text(item.get("id")))] if not thread else []
 
     def _open(self, key: str, tool: str, tool_input: Json, at: float | None) -> Row:
         call = calls.opened(
@@ -200,7 +211,9 @@ class _Rollout:
         )
         waiting = tally(self._carry, "waiting")
         self._carry["waiting"] = 0
-        return calls.closed(call, result, agent=NAME, session=self._session(), key=key, tokens=waiting)
+        return self._voices.ended(
+            calls.closed(call, result, agent=NAME, session=self._session(), key=key, tokens=waiting)
+        )
 
     def _event(self, event: Row, at: float, line: int) -> list[Item]:
         kind = fields.text(event.get("type"))
@@ -213,6 +226,7 @@ class _Rollout:
         elif kind in ("error", "stream_error"):
             return [self._model_failure(event, at, line)]
         elif kind == "turn_aborted" and event.get("reason") == "interrupted":
+            self._voices.interrupted()
             left = list(table(self._carry, "open"))
             table(self._carry, "aborted").update(dict.fromkeys(left, True))
             return [self._close(key, calls.Result(text="interrupted", at=at, kind="cancelled")) for key in left]

@@ -18,6 +18,7 @@ from ratchet.recording.sources.document import is_document, read_document, whole
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.message_shapes import Closes, Opens, events_of
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
+from ratchet.recording.sources.voices import Spot, Voices
 from ratchet.records import Json, Outcome, Row
 
 NAME = "messages"
@@ -103,6 +104,7 @@ class _Conversations:
     def __init__(self, path: str, carry: Row) -> None:
         self._path = path
         self._carry = carry
+        self._voices = Voices(carry)
 
     def take_document(self, document: Json) -> list[Item] | None:
         """The steps of all conversations in a document."""
@@ -186,9 +188,13 @@ class _Conversations:
         self._spend(fields.row(fields.first(inner, ("usage", "tokens"))), fields.text(record.get("id")))
         at = moment(fields.instant(fields.first(record, ("timestamp", "created_at"))), self._path, self._carry)
         items: list[Item] = self._model_failure(record, inner, at)
-        if not events and "user" in (inner.get("role"), record.get("type"), record.get("source")):
+        who = (inner.get("role"), record.get("type"), record.get("source"))
+        if not events and "user" in who:
             count(self._carry, "turn")  # a person's word
             items += self._never_returned(at)
+            items += self._voices.person(_spoken(inner), self._place(at), key=fields.text(record.get("id")))
+        elif not {"assistant", "model", "gemini", "agent"}.isdisjoint(map(str, who)):
+            items += self._voices.agent(_spoken(inner), self._place(at))
         for event in events:
             if isinstance(event, Opens):
                 self._open(event, at)
@@ -217,6 +223,10 @@ class _Conversations:
         key = fields.text(record.get("id")) or _digest([said, at])
         agent, session = self._whose()
         return [calls.model_failure(said, agent=agent, session=session, key=key, at=at)]
+
+    def _place(self, at: float) -> Spot:
+        agent, session = self._whose()
+        return Spot(agent=agent, session=session, project=fields.text(self._carry.get("project")), at=at)
 
     def _whose(self) -> tuple[str, str]:
         """(agent, session) of the conversation at hand."""
@@ -259,7 +269,7 @@ class _Conversations:
         name = self._name(fields.text(call.get("key")) or key, call, result)
         if agent == "tau-bench":
             name += ":"  # its runs share a cache of answers, ids included: only the session tells them apart
-        return [calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)]
+        return [self._voices.ended(calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting))]
 
     def _never_returned(self, at: float) -> list[Item]:
         """The calls that a person went on without."""
@@ -287,6 +297,14 @@ class _Conversations:
         session = f"{Path(self._path).stem}-{self._carry.get('first')}"
         self._carry["session"] = session
         return session
+
+
+def _spoken(message: Row) -> str:
+    """Read a message's own text, without calls and results."""
+    content = fields.first(message, ("content", "text", "parts"))
+    if isinstance(content, str):
+        return content
+    return "\n".join(fields.text(block.get("text")) for block in fields.rows(content))
 
 
 def _holder(document: Row) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 from ratchet.ports import Read
 from ratchet.recording.sources import fields
 from ratchet.recording.sources.lines import lines_of
-from ratchet.records import Outcome, Quarantined, Row
+from ratchet.records import Outcome, Quarantined, Row, Saying
 
-Item = Outcome | Quarantined
+Item = Outcome | Saying | Quarantined
 Take = Callable[[Row, int], Iterable[Item] | None]
 """What one record (with its line number) holds; None when it is no record of this format."""
 

@@ -30,6 +30,8 @@ class Place:
     allowed: Callable[[str], str] = lambda folder: folder
     """The folder, or a RatchetError that says why not."""
     by: str = "mcp"
+    with_evidence: bool = False
+    """Whether a person's words may leave this home."""
     wake: Callable[[], None] = lambda: None
 
 

@@ -19,7 +19,7 @@ from ratchet.errors import UsageError
 from ratchet.failures.redaction.text import clean
 from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.fence import fence
-from ratchet.lessons.rows import for_agents
+from ratchet.lessons.rows import for_agents, without_evidence
 from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
@@ -36,9 +36,10 @@ class Tools:
     """The tools over one runtime, which the caller closes. `allowed` is the folder that it is given, where commands may
     work in it, or raises a RatchetError."""
 
-    def __init__(self, runtime: Runtime, allowed: Callable[[str], str]) -> None:
+    def __init__(self, runtime: Runtime, allowed: Callable[[str], str], *, with_evidence: bool = False) -> None:
         self._runtime = runtime
         self._allowed = allowed
+        self._leaving = (lambda lesson: lesson) if with_evidence else without_evidence
 
     @told
     def search_memory(
@@ -55,16 +56,16 @@ class Tools:
             return answer(
                 f"Nothing known is similar enough ({found.searched} lessons searched).", RecalledShape.built(found)
             )
-        seen = tuple(replace(each, lesson=for_agents(each.lesson)) for each in found.lessons)
+        seen = tuple(replace(each, lesson=self._leaving(for_agents(each.lesson))) for each in found.lessons)
         shape = RecalledShape.built(replace(found, lessons=seen))
-        return answer(fenced([each.lesson for each in found.lessons]), shape)
+        return answer(fenced([self._leaving(each.lesson) for each in found.lessons]), shape)
 
     @told
     def get_lesson(
         self, id: Annotated[str, Field(description="As search_memory gives it.")]
     ) -> Annotated[CallToolResult, RootModel[LessonShape]]:
         """One lesson whole: when it applies, what to do, with its evidence."""
-        found = self._runtime.lessons.show(id)
+        found = self._leaving(self._runtime.lessons.show(id))
         return answer(fenced([found]), LessonShape.built(for_agents(found)))
 
     @told

@@ -27,6 +27,7 @@ class LearnedShape(Shape):
     notes: list[QuarantinedShape] = said("Files that could be read and taught nothing, with why.")
     patterns: int = said("Patterns that are new.")
     lessons: dict[str, int] = said("New lessons by state.")
+    corrections: int = said("Candidates that are a person's words.")
     loops: list[str] = said("Calls that went round in circles, with their session.", foreign="words")
 
 
@@ -55,6 +56,27 @@ class LessonShape(Shape):
     projects: list[str] = said("Projects in which it was learnt.")
     provenance: str = said("The source of it.", foreign="words")
     evidence: list[str] = said("Ids of the outcomes behind it.")
+    quote: str = said("The words of a person that it is made of.", foreign="words")
+    step: str = said("The outcome that those words met.")
+    sessions: list[str] = said("The sessions in which they were said.")
+
+
+class CorrectionShape(Shape):
+    """A person's words to an agent, as a history holds them."""
+
+    quote: str = said("The words, without secrets.", foreign="words")
+    way: str = said("refused, interrupted, typed or review.")
+    head: str = said("The step that they met.")
+    step: str = said("The outcome of that step.")
+    sessions: list[str] = said("The sessions in which they were said.")
+    people: int = said("How many people said so.")
+    points: int = said("How much speaks for a rule in them.")
+    why: list[str] = said("What speaks for one.")
+    undone: int = said("Lines of its own that the agent took back after them.")
+    obeyed: list[str] = said("Names in them that the agent's next steps hold, and none before did.")
+    project: str = said("The project in which they were said.")
+    lesson: str = said("The candidate that they make; empty where too little speaks for one.")
+    state: str = said("The state of that candidate; empty without one.")
 
 
 class FoundLessonShape(Shape):

@@ -1,0 +1,91 @@
+"""Lessons, and what people said, as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, row, said_where
+from ratchet.cli.terminal import Styled
+
+if TYPE_CHECKING:
+    from ratchet.lessons.book import Trusted
+    from ratchet.lessons.portable import Imported
+    from ratchet.lessons.words.rules import Correction
+    from ratchet.records import Lesson
+
+_WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "review": "reviewed"}
+
+
+def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
+    out = console()
+    if not found:
+        nothing = "No such lessons." if narrowed else "No lessons yet."
+        row(out, f"{nothing} Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX")
+        return
+    for each in found:
+        tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
+        head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
+        row(out, head.append(each.id, "dim"))
+        row(out, plain(each.when, 140), Styled("  when ", "dim"))
+        if each.quote:
+            row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))
+            row(out, plain(said_where(each.sessions, each.step), 200), Styled("  in   ", "dim"))
+        if not each.is_quote:
+            advice(out, each.text, Styled("  do   ", "dim"))
+        if each.reason:
+            row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
+    if any(each.state == "candidate" for each in found):
+        row(
+            out,
+            "A candidate is handed to no agent until it works in a second session, or: ratchet lessons approve ID",
+        )
+    if any(each.state == "candidate" and each.foreign for each in found):
+        row(out, "Those of a repository's own file wait until you trust it: ratchet lessons trust --show")
+
+
+def decided(each: Lesson) -> None:
+    line(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
+
+
+def imported(found: Imported) -> None:
+    click.echo(f"imported as candidates: {found.imported}; known already: {found.known}")
+    for bad in found.rejected[:10]:
+        line(f"  rejected line {bad.line}: {bad.reason}")
+    if len(found.rejected) > 10:
+        line(f"  and {len(found.rejected) - 10:,} more (ratchet lessons import --json lists all)")
+
+
+def trusted(found: Trusted) -> None:
+    out = console()
+    for file in found.files:
+        row(out, plain(f"{file.name}{'  (trusted already)' if file.trusted else ''}", 200), Styled("file  ", "dim"))
+    for each in found.lessons:
+        row(out, plain(each.when, 140), Styled("  when   ", "dim"))
+        row(out, plain(each.text, 400), Styled("  do     ", "dim"))
+        row(out, plain("; ".join(each.parts) or "nothing: it holds no plain command", 400), Styled("  shown  ", "dim"))
+    for bad in found.rejected:
+        line(f"  refused line {bad.line}: {bad.reason}")
+    what = number(len(found.lessons), "lesson")
+    if found.done:
+        line(f"Trusted until it changes; {what} active in this repository.")
+    else:
+        line(f"{what} would become active. Agents see what `shown` says, no other word. Next: ratchet lessons trust")
+
+
+def corrections(found: Sequence[Correction], *, every: bool) -> None:
+    """Show the quotes, each with its step and session, then what to do with them."""
+    out = console()
+    if not found:
+        said = "Nobody corrected an agent in what was read." if every else "No words of a person speak for a rule."
+        row(out, f"{said} Next: ratchet learn" + ("" if every else ", or ratchet lessons words --all"))
+        return
+    for each in found:
+        title = Styled(f"{each.state or 'kept':<12}", STATE_STYLE.get(each.state, "dim"))
+        row(out, title.append(f"{_WAYS[each.way]} {each.head}  ", "default").append(each.lesson, "dim"))
+        row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))
+        row(out, plain(said_where(each.sessions, each.step, each.people), 200), Styled("  in   ", "dim"))
+    if any(each.state == "candidate" for each in found):
+        row(out, "To tell agents one of them: ratchet lessons approve ID --do 'the rule in your words'")

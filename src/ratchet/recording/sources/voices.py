@@ -1,0 +1,107 @@
+"""Hears what was said in a history: a person's words, and an agent's own sentences while a failure stands.
+
+The same for every source; its whole memory is the carry. Words are redacted and capped here, before they wait anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ratchet import ids
+from ratchet.failures.redaction.text import clean
+from ratchet.recording.sources import fields
+from ratchet.recording.sources.reading import table, tally
+from ratchet.records import Outcome, Row, Saying
+
+WORD_CHARS = 600
+"""Characters that are kept of what a person said; a correction is short, a pasted plan is none."""
+SENTENCE_CHARS = 300  # of an agent's own
+_OPEN_CALLS = 12  # after a failure in which the agent's sentences may be about it
+# What a client puts around or before a person's words: a block in a tag of its own. Clients close what they open.
+_BLOCK = re.compile(r"\s*<([a-z][\w-]{1,60})(?:\s[^>\n]{0,200})?>.*?</\1>\s*", re.DOTALL)
+_INTERRUPTED = re.compile(r"\s*\[(?:Request interrupted by user|Operation Cancelled)[^\]\n]{0,60}\]\s*")
+# Texts that a client sends in a person's name. Each is that client's own fixed wording.
+_CLIENTS = ("This session is being continued from", "Operation stopped by hook", "# AGENTS.md instructions", "Caveat: ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """The agent, session and thread of what was said, and its time."""
+
+    agent: str
+    session: str
+    at: float
+    thread: str = ""
+    project: str = ""
+
+
+class Voices:
+    """Hears what was said in one file."""
+
+    def __init__(self, carry: Row) -> None:
+        self._carry = carry
+
+    def ended(self, outcome: Outcome) -> Outcome:
+        """Take note of a call's end: what is said next follows it."""
+        table(self._carry, "last")[outcome.thread] = outcome.id
+        standing = table(self._carry, "standing")
+        excused = outcome.failure is not None and outcome.failure.kind in ("user_denied", "cancelled", "cascade")
+        left = _OPEN_CALLS if not outcome.ok and not excused else tally(standing, outcome.thread) - 1
+        standing[outcome.thread] = max(left, 0)
+        return outcome
+
+    def interrupted(self) -> None:
+        """Take note that the person stopped the agent: the next words say why."""
+        self._carry["interrupted"] = True
+
+    def person(self, text: str, place: Spot, *, key: str) -> list[Saying]:
+        """A person's words, [] where the text is a client's own. `key` is the source's name of the message."""
+        words = typed(text)
+        if _INTERRUPTED.match(text):
+            self.interrupted()
+        if not words:
+            return []
+        way: Literal["typed", "interrupted"] = "interrupted" if self._carry.pop("interrupted", None) else "typed"
+        table(self._carry, "standing").pop(place.thread, None)
+        return [self._said(words, place, "person", way, key or f"{place.session}\0{words}", WORD_CHARS)]
+
+    def agent(self, text: str, place: Spot) -> list[Saying]:
+        """An agent's sentence, [] where no failure stands that it could be about."""
+        words = text.strip()
+        if not words or not tally(table(self._carry, "standing"), place.thread):
+            return []
+        return [self._said(words, place, "agent", "typed", f"{place.session}\0{place.thread}\0{words}", SENTENCE_CHARS)]
+
+    def _said(
+        self,
+        words: str,
+        place: Spot,
+        who: Literal["person", "agent"],
+        way: Literal["typed", "interrupted"],
+        key: str,
+        limit: int,
+    ) -> Saying:
+        return Saying(
+            id="w" + ids.hex_of(f"{place.agent}\0{who}\0{key}")[:24],
+            who=who,
+            way=way,
+            agent=place.agent,
+            session=place.session,
+            thread=place.thread,
+            project=place.project,
+            at=place.at,
+            after=fields.text(table(self._carry, "last").get(place.thread)),
+            text=clean(words, limit),
+            chars=len(words),
+        )
+
+
+def typed(text: str) -> str:
+    """The part of a message that a person typed, "" where all of it is the client's."""
+    text = _INTERRUPTED.sub("", text)
+    while (found := _BLOCK.match(text)) is not None:
+        text = text[found.end() :]
+    text = text.strip()
+    return "" if text.startswith(_CLIENTS) else text
