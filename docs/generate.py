@@ -58,6 +58,7 @@ from ratchet.serving.shapes.lessons import (
     LearnedShape,
     LessonShape,
     PolledShape,
+    ProjectFactsShape,
     RecalledShape,
     TrustedShape,
 )
@@ -101,6 +102,7 @@ COMMANDS: dict[str, object] = {
     "patterns split SIGNATURE": SplitShape,
     "recall TEXT": RecalledShape,
     "lessons list": list[LessonShape],
+    "lessons facts": list[ProjectFactsShape],
     "lessons show ID": LessonShape,
     "lessons words": list[CorrectionShape],
     "lessons add": LessonShape,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
     from ratchet.lessons.calls import FailedCall, SucceededCall
     from ratchet.lessons.effect import LessonEffect
+    from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.learning import Learned
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.recall import Recalled
@@ -250,6 +251,12 @@ class AsyncLessonBook:
     async def stats(self) -> MemoryStats:
         """Count what is remembered, and how well it did."""
         return await asyncio.to_thread(lambda: self._held().stats())
+
+    async def facts(self, *, project: str | None = None) -> tuple[ProjectFacts, ...]:
+        """Facts of a project's folder, or of all projects, the busiest first: what its commands end in, what people
+        refuse, what never works, findings that nobody edits. Empty where nothing ran in it.
+        """
+        return await asyncio.to_thread(lambda: self._held().facts(project=project))
 
     async def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises

@@ -116,10 +116,10 @@ def _no_limit() -> None:
 
 
 def _session_start(home: str) -> str:
-    """The project's top active lessons, for those units that the coin shows them to."""
+    """The project's facts, and its top active lessons for those units that the coin shows them to."""
     _read_reviewed(home)
-    known = exposure.published(home)
-    if known.active == 0 or not os.path.exists(exposure.store_path(home)):
+    silent = exposure.published(home).active == 0 or not exposure.has_store(home)
+    if silent and not exposure.has_facts(home):
         _drain_stdin()
         return ""
     event = _event()

@@ -12,7 +12,6 @@ from ratchet.home import Foundation
 from ratchet.records import whole_in
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
     from pathlib import Path
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
     from ratchet.improving.report import Report
     from ratchet.improving.trials.guard import Guard
     from ratchet.lessons.book import LessonBook
-    from ratchet.lessons.learning import Learned
+    from ratchet.lessons.learning import Gained, Learned
     from ratchet.lessons.overview import Overview
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Progress, Proposer, Store
     from ratchet.recording.drain import Drained
     from ratchet.recording.intake import Intake
     from ratchet.recording.sources.watch_dir import Polled
-    from ratchet.records import Fields, Json, LessonState, Outcome, Pattern, Row
+    from ratchet.records import Fields, Json, Outcome, Pattern, Row
     from ratchet.store.moving import Relocated
     from ratchet.store.timeline import Timeline
     from ratchet.store.tokens import TokenBook
@@ -200,17 +199,18 @@ class Runtime(Foundation):
         self.drain()
         return relocate(self.config, self.store, place, progress)
 
-    def _mine(self, progress: Progress) -> tuple[Counter[LessonState], list[str]]:
-        from collections import Counter
-
+    def _mine(self, progress: Progress) -> Gained | None:
+        """Mine the sessions that grew; None where none did."""
         if not self.store.find("sessions", {"pending": True}, limit=1).rows:
-            return Counter(), []
+            return None
+        from ratchet.lessons.delivery import publish_facts
         from ratchet.lessons.learning import mine_pending
 
-        changed, circles = mine_pending(self.store, progress)
-        if changed:
+        gained = mine_pending(self.store, progress)
+        publish_facts(self.store, self.home, gained.projects)
+        if gained.lessons:
             self.publish()
-        return changed, circles
+        return gained
 
     def publish(self) -> float:
         """Tell the hooks about the lessons; return the share that new sessions withhold."""
@@ -251,7 +251,7 @@ class Runtime(Foundation):
 
         from ratchet import registry
         from ratchet.improving.trials.settle import settle_units
-        from ratchet.lessons.learning import learn_files
+        from ratchet.lessons.learning import Gained, learn_files
         from ratchet.lessons.words.rules import KIND, RULE
         from ratchet.recording.sources import source_for
         from ratchet.recording.sources.find import find, usual_homes
@@ -263,10 +263,10 @@ class Runtime(Foundation):
         found = find(wanted, plugins)
         self.drain()
         tally = learn_files(self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress)
-        lessons, circles = self._mine(progress)
-        if not lessons:
+        gained = self._mine(progress) or Gained()
+        if not gained.lessons:
             self.publish()  # of a shared store another home may have taught it all; hooks here need the share, too
-        learned = tally.learned(files=len(found.files), lessons=lessons, loops=circles)
+        learned = tally.learned(files=len(found.files), lessons=gained.lessons, loops=gained.loops)
         waiting = self.store.find("lessons", {"state": "candidate", "kind": KIND}).rows
         said = sum(row.get("rule") == RULE for row in waiting)
         return replace(learned, quarantined=(*learned.quarantined, *found.quarantined), corrections=said)

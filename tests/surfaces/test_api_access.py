@@ -39,6 +39,7 @@ ROUTES: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", "/v1/lessons/{lesson_id}/retire"): WRITE,
     ("POST", "/v1/lessons/{lesson_id}/quarantine"): WRITE,
     ("POST", "/v1/memories/search"): READ,
+    ("GET", "/v1/facts"): READ,
     ("GET", "/v1/memories/stats"): READ,
     ("GET", "/v1/memories/export"): READ,
     ("POST", "/v1/memories/import"): WRITE,

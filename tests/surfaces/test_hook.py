@@ -269,6 +269,17 @@ def test_a_session_start_offers_many_lessons_within_its_limit_best_effect_first(
     assert said.count("advice number") == len(host.exposures())
 
 
+def test_a_session_start_tells_the_facts_of_the_project_before_its_lessons(host: Host) -> None:
+    path = Path(exposure.facts_path(str(host.home), PROJECT))
+    path.parent.mkdir(parents=True)
+    path.write_text("<facts>\n- lint: `mise run lint`\n</facts>")
+    assert host.said("SessionStart", host.failure()) == "<facts>\n- lint: `mise run lint`\n</facts>"
+    assert host.said("SessionStart", host.failure(cwd="/p/other")) == ""
+    host.learn()
+    said = host.said("SessionStart", host.failure())
+    assert said.index("mise run lint") < said.index(ADVICE)
+
+
 def test_a_retired_lesson_is_not_offered_though_the_marker_is_stale(host: Host) -> None:
     host.learn(state="retired")
     exposure.publish(str(host.home), active=1, withheld=0.0, effects={})

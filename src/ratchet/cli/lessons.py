@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli import shapes, show, show_lessons
+from ratchet.cli import shapes, show, show_facts, show_lessons
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 
@@ -66,6 +66,23 @@ def words(every: bool, project: str | None, command_home: Path | None, as_json: 
         show.as_json([shapes.lessons.CorrectionShape.built(each) for each in found])
     else:
         show_lessons.corrections(found, every=every)
+
+
+@lessons.command("facts")
+@project_option("Only those of this project folder.")
+@home_option
+@json_option
+def facts(project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """Count what happens in a project.
+
+    What its commands end in, which ones it uses, what its checks fail of, what people refuse, what never works, and
+    findings that nobody edits. The busiest projects first.
+    """
+    found = opened(command_home).lessons.facts(project=project)
+    if as_json:
+        show.as_json([shapes.lessons.ProjectFactsShape.built(each) for each in found])
+    else:
+        show_facts.facts(found, project=project or "")
 
 
 @lessons.command("add")

@@ -17,6 +17,7 @@ from ratchet.records import whole_in
 
 if TYPE_CHECKING:
     from ratchet.lessons.effect import LessonEffect
+    from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.trust import TrustedFile
     from ratchet.lessons.words.rules import Correction
@@ -200,6 +201,19 @@ class LessonBook:
             resolutions=sum(whole_in(row, "count:*") for row in resolutions),
             **{name: sums[name] for name in _COUNTED},
         )
+
+    def facts(self, *, project: str | None = None) -> tuple[ProjectFacts, ...]:
+        """Facts of a project's folder, or of all projects, the busiest first: what its commands end in, what people
+        refuse, what never works, findings that nobody edits. Empty where nothing ran in it."""
+        from ratchet.lessons import facts
+        from ratchet.lessons.exposure import project_name
+
+        need_text_or_none(project=project)
+        store = self._reading()
+        names = facts.projects(store)
+        if project is not None:
+            names = [name for name in names if name in (project, project_name(project))]
+        return tuple(facts.facts_of(store, name) for name in names)
 
     def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises

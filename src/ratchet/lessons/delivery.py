@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ratchet import files
 from ratchet.gate import effects
-from ratchet.lessons import credit, exposure
+from ratchet.lessons import credit, exposure, facts, fence
 from ratchet.ports import Store
 from ratchet.records import Row, whole_in
 
@@ -39,6 +40,24 @@ def obeyed(
         if append({"r": "exposure", **row}) and show:
             shown.append(lesson_id)
     return shown
+
+
+def publish_facts(store: Store, home: Path, projects: Iterable[str]) -> None:
+    """Tell the hooks what a session in each of these projects (by name) is to know from its start.
+
+    A home that cannot be written costs a warning. Raises StoreError.
+    """
+    for project in sorted(set(projects)):
+        text = fence.facts(facts.facts_of(store, project).lines, fence.FACTS_LIMIT)
+        path = Path(exposure.facts_path(str(home), project))
+        try:
+            if text:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                files.replace(path, text.encode("utf-8", "replace"), mode=0o600)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("hooks go on without facts of %s: %s cannot be written (%s)", project, path, error.strerror)
 
 
 def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_share: float) -> float:

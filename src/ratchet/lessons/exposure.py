@@ -67,10 +67,35 @@ def published_effects(home: str) -> dict[str, float]:
         return {}
 
 
+def facts_path(home: str, project: str) -> str:
+    """Return where a home keeps what a session in a project is told of its facts; `project` is its name."""
+    return os.path.join(home, "hook", "facts", hex_of(project)[:24])
+
+
+def has_facts(home: str) -> bool:
+    """Tell whether any session of this home is told facts when it starts."""
+    return os.path.isdir(os.path.join(home, "hook", "facts"))
+
+
+def facts_told(home: str, folder: str) -> str:
+    """Return the facts of a folder's project as they are shown when a session starts; "" where there are none."""
+    if not has_facts(home):
+        return ""
+    try:
+        return small_text(facts_path(home, project_name(folder)), 4_096)
+    except OSError:
+        return ""
+
+
 def store_path(home: str) -> str:
     """Return where a home keeps what hooks look lessons up in: its store, or the copy of a shared one's lessons."""
     mirror = mirror_path(home)
     return mirror if os.path.exists(mirror) else os.path.join(home, "ratchet.db")
+
+
+def has_store(home: str) -> bool:
+    """Tell whether there is anything to look lessons up in."""
+    return os.path.exists(store_path(home))
 
 
 def mirror_path(home: str) -> str:

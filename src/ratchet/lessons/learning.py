@@ -19,7 +19,11 @@ from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import intent
 from ratchet.failures.patterns.ingest import Ingested, ingest
 from ratchet.failures.patterns.loops import loops
+from ratchet.lessons.exposure import project_name
 from ratchet.lessons.mined import keep_evidence, recount
+from ratchet.lessons.mining.calls import calls_of
+from ratchet.lessons.mining.facts import facts
+from ratchet.lessons.mining.facts import row_of as fact_row
 from ratchet.lessons.words.kept import hear
 from ratchet.ports import Progress, Source, Store
 from ratchet.recording.rows import row_of
@@ -190,12 +194,26 @@ def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
     with store.transaction():
         found = ingest(store, [_told_apart(row) for row in rows])
         settle(store, found.new)
+        store.add("facts", _uncounted(found.new))
         grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
         for session in sorted(grown):
             held = store.get("sessions", session) or {}
             revision = whole_in(held, "revision")
             store.swap("sessions", session, revision, {"pending": True, "at": time.time()})
     return found
+
+
+def _uncounted(rows: Sequence[Row]) -> list[Row]:
+    """Facts of new calls that belong to no session: nothing is mined of them, so they are counted as they come."""
+    by_folder: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.get("step") and not row.get("session"):
+            by_folder.setdefault(str(row.get("project") or ""), []).append(row)
+    return [
+        {**fact_row(each), "session": "", "project": project_name(folder)}
+        for folder, held in sorted(by_folder.items())
+        for each in facts(calls_of(held), folder)
+    ]
 
 
 def _told_apart(row: Row) -> Row:
@@ -223,14 +241,24 @@ def _quarantine(store: Store, tally: Tally, bad: Iterable[Quarantined], source: 
     tally.quarantined.extend(pieces)
 
 
-def mine_pending(store: Store, progress: Progress) -> tuple[Counter[LessonState], list[str]]:
-    """Search grown sessions for loops and for what fixed what failed; return the lessons that changed, by state, and
-    the new loops in words.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gained:
+    """Report of mining: the lessons that changed, by state, the new loops in words, and the projects whose facts
+    are others now."""
+
+    lessons: Counter[LessonState] = field(default_factory=Counter)
+    loops: tuple[str, ...] = ()
+    projects: frozenset[str] = frozenset()
+
+
+def mine_pending(store: Store, progress: Progress) -> Gained:
+    """Search grown sessions for loops and for what fixed what failed.
 
     Sessions stay pending until the lessons that they touch are counted anew: a crash between repeats work.
     """
     waiting = store.find("sessions", {"pending": True}, order=("at",)).rows
     touched: set[str] = set()
+    projects: set[str] = set()
     circles: list[str] = []
     for done, held in enumerate(waiting):
         session = str(held["session"])
@@ -241,7 +269,9 @@ def mine_pending(store: Store, progress: Progress) -> tuple[Counter[LessonState]
                 f"{text_in(loop.get('failure'), 'message')} (session {session})"
                 for loop in ingest(store, loops(rows)).new
             ]
-            touched |= keep_evidence(store, session, rows)[1]
+            kept = keep_evidence(store, session, rows)
+            touched |= kept.touched
+            projects.add(kept.project)
     with store.transaction():
         changed = recount(store, touched)
         for held in waiting:
@@ -249,4 +279,4 @@ def mine_pending(store: Store, progress: Progress) -> tuple[Counter[LessonState]
             store.swap(
                 "sessions", str(held["session"]), whole_in(held, "revision"), {"pending": False, "at": held["at"]}
             )
-    return Counter(changed.values()), circles
+    return Gained(lessons=Counter(changed.values()), loops=tuple(circles), projects=frozenset(projects))

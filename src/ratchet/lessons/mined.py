@@ -16,6 +16,7 @@ from ratchet.lessons.exposure import project_name
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.calls import calls_of
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
+from ratchet.lessons.mining.facts import HOUR_S, facts, row_of
 from ratchet.lessons.mining.habits import HeadRun, Vouched, runs, vouched
 from ratchet.lessons.mining.mining import Resolution, resolved
 from ratchet.lessons.mining.triggers import lesson_id_of
@@ -47,19 +48,28 @@ def mine_session(store: Store, session: str, *, now: float | None = None) -> Min
     """
     with store.transaction():
         rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
-        new, touched = keep_evidence(store, session, rows)
-        return Mined(resolutions=new, changed=recount(store, touched, now=now))
+        kept = keep_evidence(store, session, rows)
+        return Mined(resolutions=kept.new, changed=recount(store, kept.touched, now=now))
 
 
 # -- evidence -------------------------------------------------------------------------------------------------------
 
 
-def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> tuple[int, set[str]]:
-    """Put a session's resolutions and runs in the place of those kept of it before; return how many resolutions are
-    new, and the ids of the lessons that this touches."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionKept:
+    """Report of keeping a session's evidence: how many of its resolutions are new, the lessons that it speaks for or
+    against, and its project's name."""
+
+    new: int = 0
+    touched: frozenset[str] = frozenset()
+    project: str = ""
+
+
+def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKept:
+    """Put a session's resolutions, runs and facts in the place of those kept of it before."""
     calls = calls_of(rows)
     if not calls:
-        return 0, set()
+        return SessionKept()
     root = next((call.project for call in calls if call.project), "")
     project = project_name(root)
     found = [_row_of(each, project) for each in resolved(calls, root)]
@@ -73,11 +83,15 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> tuple[int,
     ran = [_run_row(each, session, project, since) for each in runs(calls)]
     store.delete("habits", {"session": session})
     store.insert_new("habits", ran)
+    counted = facts(calls, root)
+    store.delete("facts", {"session": session, "hour": (">=", int(since // HOUR_S))})
+    store.add("facts", [{**row_of(each), "session": session, "project": project} for each in counted])
     touched |= _touched_by_keys(store, {str(row["key"]) for row in (*held, *found)})
     touched |= _touched_by_heads(store, project, {str(row["head"]) for row in ran})
     if keep_moves(store, session, calls, project):
         touched.add(_SAID_IN + project)
-    return len({str(row["id"]) for row in found} - known), touched - {""}
+    new = len({str(row["id"]) for row in found} - known)
+    return SessionKept(new=new, touched=frozenset(touched - {""}), project=project)
 
 
 def _row_of(each: Resolution, project: str) -> Row:

@@ -43,12 +43,17 @@ def before_step(home: str, session: str, tool: str, tool_input: Json, *, project
 
 
 def at_start(home: str, session: str, *, project: str, append: Append) -> str:
-    """The top lessons of a project, for a session that begins. Raises sqlite3.Error, OSError."""
+    """The facts of a project and its top lessons, for a session that begins. Raises sqlite3.Error, OSError."""
+    facts = exposure.facts_told(home, project)
+    if exposure.published(home).active == 0 or not exposure.has_store(home):
+        return facts
     from ratchet.lessons import lookup
     from ratchet.lessons.fence import START_LIMIT, fitted
 
-    _, offered = fitted(lookup.top(home, project), START_LIMIT)
-    return fitted(_obeyed(home, session, offered, "session_start", append), START_LIMIT)[0]
+    room = START_LIMIT - len(facts)
+    _, offered = fitted(lookup.top(home, project), room)
+    lessons = fitted(_obeyed(home, session, offered, "session_start", append), room)[0]
+    return "\n".join(filter(None, (facts, lessons)))
 
 
 def _fenced(home: str, session: str, lessons: list[Row], channel: str, append: Append, *, trigger: str = "") -> str:

@@ -40,7 +40,12 @@ def _read_anew(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM cursors WHERE source IN ('claude-code', 'codex', 'messages')")
 
 
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew}
+def _count_facts(connection: sqlite3.Connection) -> None:
+    """Version 8: the facts of sessions are counted from what is there when they are mined again."""
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}

@@ -28,5 +28,10 @@ def _read_anew(connection: Connection) -> None:
     connection.execute("DELETE FROM cursors WHERE source IN ('claude-code', 'codex', 'messages')")
 
 
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew}
+def _count_facts(connection: Connection) -> None:
+    """Version 8: count the facts of sessions when they are mined again."""
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 
-VERSION = 7
+VERSION = 8
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -139,6 +139,22 @@ _TABLES = (
             *_REVISION,
         ),
         indexes=(Index(columns=("project", "at")),),
+    ),
+    # What a project's calls end in: by command or tool, file, model and hour. A row with a `finding` counts the runs
+    # that showed it. Rows of a session replace those kept of it before; session "" holds calls that belong to none.
+    Table(
+        name="facts",
+        key=("project", "session", "tool", "head", "file", "finding", "model", "hour"),
+        columns=(
+            *text("project", "session", "tool", "head", "file", "finding", "model"),
+            *integer("hour"),
+            *counters("int", "calls", "failures", "excused", "refused", "edited", "tokens"),
+            *counters("real", "duration_s"),
+            *_SPAN,
+        ),
+        indexes=(Index(columns=("session",)),),
+        clustered=True,
+        body=False,
     ),
     Table(
         name="lessons",

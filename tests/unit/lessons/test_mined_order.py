@@ -78,7 +78,7 @@ def learnt(folder: Path, order: list[int], *, at_once: bool = False, again: bool
                 mine_session(store, f"s{number}")
             ingest(store, rows)
             if at_once:
-                touched |= keep_evidence(store, f"s{number}", rows)[1]
+                touched |= keep_evidence(store, f"s{number}", rows).touched
             else:
                 mine_session(store, f"s{number}")
         recount(store, touched)

@@ -93,6 +93,7 @@ class ToolCall:
     target: str
     input: str
     change: str
+    model: str = ""
 
     @property
     def failed(self) -> bool:
@@ -207,6 +208,7 @@ def _call_of(row: Row) -> ToolCall:
         target=said(step, "target"),
         input=said(step, "input"),
         change=said(step, "change"),
+        model=said(row, "model"),
     )
 
 

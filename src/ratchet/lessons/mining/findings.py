@@ -20,6 +20,7 @@ _CLASSES = {
         "build compile tsc vet check gcc clang make cmake javac mypy pyright typecheck assemble run install apply plan"
     ),
 }
+_ANYTHING = frozenset(("run", "install", "apply", "plan"))
 _CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
 _CUT = re.compile(r"\|\s*(?P<by>tail|head|grep|rg|sed|awk)\b(?:\s+(?:-n\s*|-)(?P<lines>\d+))?")
 _EXCERPT_CHARS = 3_500  # of a failure's text: a longer one may have been cut when it was kept
@@ -54,14 +55,18 @@ class _OpenFinding:
 
 def classes(call: ToolCall) -> frozenset[str]:
     """List the kinds of check that a shell call runs: lint, test, build."""
-    found = set()
-    for piece in call.pieces:
-        if piece.noise:
-            continue
-        for word in piece.words[:6]:
-            if word[:1] != "-":
-                found |= {_CLASS_OF[part] for part in _SPLIT.split(word.lower()) if part in _CLASS_OF}
-    return frozenset(found)
+    return frozenset(check for piece in call.pieces if not piece.noise for check in _checks(piece.words[:6]))
+
+
+def check_of(words: Sequence[str]) -> str:
+    """Name the kind of check that a command is, the narrowest one; "" for none, or where it may run anything."""
+    found = _checks([word for word in words if word not in _ANYTHING])
+    return next((check for check in _CLASSES if check in found), "")
+
+
+def _checks(words: Sequence[str]) -> set[str]:
+    parts = [part for word in words if word[:1] != "-" for part in _SPLIT.split(word.lower())]
+    return {_CLASS_OF[part] for part in parts if part in _CLASS_OF}
 
 
 def ended(calls: Sequence[ToolCall]) -> list[Ended]:

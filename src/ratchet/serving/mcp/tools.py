@@ -25,11 +25,12 @@ from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
 from ratchet.serving.mcp.answers import answer, told
 from ratchet.serving.shapes.failures import HealthShape
-from ratchet.serving.shapes.lessons import LessonShape, RecalledShape
+from ratchet.serving.shapes.lessons import LessonShape, ProjectsFactsShape, RecalledShape
 from ratchet.serving.shapes.served import PatternsShape, RecordedShape
 from ratchet.serving.shapes.tasks import RanShape
 
 _PROSE_CHARS = 8_000
+_PROJECTS = 3  # of which facts are told at once
 
 
 class Tools:
@@ -115,6 +116,17 @@ class Tools:
         found = self._runtime.health()
         lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]
         return answer("\n".join(lines) or "No outcomes yet.", HealthShape.built(found))
+
+    @told
+    def project_facts(
+        self,
+        project: Annotated[str, Field(description="The project's folder, absolute; empty: the busiest ones.")] = "",
+    ) -> Annotated[CallToolResult, RootModel[ProjectsFactsShape]]:
+        """Count what happens in a project: what its commands end in, what people refuse there, what never works."""
+        found = self._runtime.lessons.facts(project=project or None)[:_PROJECTS]
+        said = [f"{each.project}: {line}" for each in found for line in each.lines]
+        shape = ProjectsFactsShape.built(None, projects=found)
+        return answer(quoted("\n".join(said)) if said else "Nothing ran there.", shape)
 
     @told
     def run_sandboxed(

@@ -126,6 +126,70 @@ class TrustedShape(Shape):
     done: bool = said("Whether it is trusted now; false where it was only shown.")
 
 
+class CallCountsShape(Shape):
+    """Ends of the calls of one tool or command of a project."""
+
+    tool: str = said("The agent's tool.", foreign="words")
+    name: str = said("The command, or the tool where it runs none.", foreign="words")
+    calls: int = said("Calls in all.")
+    failures: int = said("Of these, failures of its own.")
+    refused: int = said("Of these, calls that a person refused.")
+    share: float = said("The part that worked, of those that nobody refused.", digits=4)
+    sessions: int = said("Sessions that called it.")
+    tokens: int = said("Tokens that the calls cost.")
+    duration_s: float = said("Seconds that the calls took.", digits=3)
+    last_at: float = said("When it was called last (Unix seconds).")
+
+
+class WayShape(Shape):
+    """Commands with which a project runs one kind of check."""
+
+    check: str = said("lint, test or build.")
+    usual: CallCountsShape = said("The command that most sessions use.")
+    others: list[CallCountsShape] = said("Other commands for it.")
+
+
+class ShownFindingShape(Shape):
+    """A finding that failing checks showed."""
+
+    finding: str = said("Its key: the rule that it breaks, else its masked message.", foreign="words")
+    name: str = said("The command that showed it.", of="head", foreign="words")
+    runs: int = said("Failing runs that showed it.")
+    sessions: int = said("Sessions that met it.")
+    files: int = said("Files in which it stood.")
+
+
+class LeftFindingShape(Shape):
+    """A finding that nobody edits, session after session."""
+
+    finding: str = said("Its key.", foreign="words")
+    file: str = said("The file, as the project names it.", foreign="words")
+    name: str = said("The command that shows it.", of="head", foreign="words")
+    sessions: int = said("Sessions that left it.")
+
+
+class ProjectFactsShape(Shape):
+    """The facts of one project: counts of what really ran."""
+
+    project: str = said("Its name: its repository's remote, else its folder.")
+    calls: int = said("Calls in all.")
+    failures: int = said("Of these, failures of their own.")
+    sessions: int = said("Sessions with a call.")
+    lines: list[str] = said("What is worth knowing, in words.", foreign="words")
+    ran: list[CallCountsShape] = said("What ran, what fails most first.")
+    ways: list[WayShape] = said("How it is linted, tested and built.")
+    refused: list[CallCountsShape] = said("What people refuse.")
+    never: list[CallCountsShape] = said("What never works.")
+    findings: list[ShownFindingShape] = said("What failing checks show, what most sessions met first.")
+    left: list[LeftFindingShape] = said("Findings that nobody edits.")
+
+
+class ProjectsFactsShape(Shape):
+    """The facts of projects, the busiest first."""
+
+    projects: list[ProjectFactsShape] = said("One entry a project.")
+
+
 class MemoryStatsShape(Shape):
     """Counts of what is remembered."""
 

@@ -1,0 +1,55 @@
+"""Facts of projects, as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ratchet.cli import show
+from ratchet.cli.terminal import Console, Styled
+
+if TYPE_CHECKING:
+    from ratchet.lessons.facts import CallCounts, ProjectFacts
+
+_PROJECTS = 3
+_RAN = 12
+
+
+def facts(found: Sequence[ProjectFacts], *, project: str = "") -> None:
+    """Show each project's facts in words, then what ran in it as a table; of many projects the first few."""
+    out = show.console()
+    if not found:
+        where = f" in {project}" if project else ""
+        show.row(out, show.plain(f"No step is known to have run{where}. Next: ratchet learn", 300))
+        return
+    for each in found[:_PROJECTS]:
+        told(out, each)
+        _table(out, each)
+        out.print()
+    if len(found) > _PROJECTS:
+        names = ", ".join(each.project or "(no folder)" for each in found[_PROJECTS : _PROJECTS + 5])
+        rest = f"and {show.number(len(found) - _PROJECTS, 'project')} more: {names}"
+        show.row(out, show.plain(f"{rest}; --project FOLDER shows one", 600))
+
+
+def told(out: Console, each: ProjectFacts, limit: int = 8) -> None:
+    """Show the facts of one project in words."""
+    counts = f"{show.number(each.sessions, 'session')}, {show.number(each.calls, 'call')}, {each.failures:,} failed"
+    head = show.plain(f"{each.project or '(no folder)'}: {counts}", 200)
+    head.stylize("bold")
+    show.row(out, head)
+    for line in each.lines[:limit]:
+        show.row(out, show.plain(line, 300), "  ")
+
+
+def _table(out: Console, each: ProjectFacts) -> None:
+    shown = [ran for ran in each.ran if ran.failures or ran.refused][:_RAN]
+    if not shown:
+        return
+    out.print(Styled("    calls  failed  refused  sessions", "dim"))
+    for ran in shown:
+        show.row(out, _counts(ran).append(show.plain(ran.name, 80)), "  ")
+
+
+def _counts(ran: CallCounts) -> Styled:
+    return Styled(f"{ran.calls:>7,} {ran.failures:>7,} {ran.refused or '':>8} {ran.sessions:>9,}  ")

@@ -1,0 +1,321 @@
+"""Facts of a project: what its commands end in, which ones it uses, what people refuse, what never works, and which
+findings are nobody's.
+
+Counts of what really ran, kept with the evidence of each session (`mined.keep_evidence`) and summed up when asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ratchet.failures.intent import is_shell
+from ratchet.lessons.mining.findings import check_of
+from ratchet.ports import Store, Where
+from ratchet.records import Row, number_in, text_in, whole_in
+
+SESSIONS = 3
+"""Sessions that make a fact of something seen in them: fewer may be one person's mood."""
+_NEVER_SESSIONS, _NEVER_CALLS = 2, 3
+_AGAIN_SESSIONS = 2
+_REFUSED_SHARE = 0.25
+_FAILING_CALLS = 5  # runs below which a share says nothing
+_LISTED = 12  # of a kind
+_SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCounts:
+    """Ends of the calls of one tool or command. `tool` is the agent's tool where `head` is no command of a shell.
+    `refused` counts calls that a person refused; those and other excused ones are neither good nor bad."""
+
+    tool: str
+    head: str
+    calls: int
+    failures: int
+    excused: int
+    refused: int
+    sessions: int
+    tokens: int
+    duration_s: float
+    last_at: float
+
+    @property
+    def name(self) -> str:
+        return self.head if is_shell(self.tool) or self.head not in ("", self.tool.lower()) else self.tool
+
+    @property
+    def ok(self) -> int:
+        return self.calls - self.failures - self.excused
+
+    @property
+    def share(self) -> float:
+        """Of the calls that somebody let happen, the part that worked; 0 of none."""
+        counted = self.calls - self.excused
+        return self.ok / counted if counted else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Commands with which a project runs one kind of check (lint, test, build): the usual one, and others."""
+
+    check: str
+    usual: CallCounts
+    others: tuple[CallCounts, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFinding:
+    """A rule or message that a check's failing runs showed, whatever the file."""
+
+    finding: str
+    head: str
+    runs: int
+    sessions: int
+    files: int
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftFinding:
+    """A finding that a check shows in a file again and again and that nobody edits."""
+
+    finding: str
+    file: str
+    head: str
+    sessions: int
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectFacts:
+    """The facts of one project. `ran` is everything that ran, what fails most first; the others are chosen from it."""
+
+    project: str
+    calls: int
+    failures: int
+    sessions: int
+    ran: tuple[CallCounts, ...]
+    ways: tuple[Way, ...]
+    refused: tuple[CallCounts, ...]
+    never: tuple[CallCounts, ...]
+    findings: tuple[ShownFinding, ...]
+    left: tuple[LeftFinding, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """Sentences that are worth knowing, in words."""
+        return lines(self)
+
+
+def projects(store: Store) -> list[str]:
+    """The projects that have facts, those with the most calls first."""
+    found = store.sum_by("facts", ("project",), ("calls",), {"finding": ""})
+    found.sort(key=lambda row: (-whole_in(row, "calls"), text_in(row, "project")))
+    return [text_in(row, "project") for row in found]
+
+
+def facts_of(store: Store, project: str) -> ProjectFacts:
+    """Sum up the facts of one project, by its name (`exposure.project_name`)."""
+    where: Where = {"project": project, "finding": ""}
+    ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where)]
+    ran.sort(key=lambda each: (-each.failures, -each.calls, each.name))
+    whole = store.sum_by("facts", (), ("calls", "failures", "distinct:session"), where)[0]
+    shown: Where = {"project": project, "finding": ("!=", "")}
+    found = store.sum_by("facts", ("finding", "file", "session", "head"), ("calls", "edited", "max:max_at"), shown)
+    return ProjectFacts(
+        project=project,
+        calls=whole_in(whole, "calls"),
+        failures=whole_in(whole, "failures"),
+        sessions=whole_in(whole, "distinct:session"),
+        ran=tuple(ran),
+        ways=tuple(_ways(ran)),
+        refused=tuple(_refused(ran)[:_LISTED]),
+        never=tuple(_never(ran)[:_LISTED]),
+        findings=tuple(_findings(found)[:_LISTED]),
+        left=tuple(_left(found)[:_LISTED]),
+    )
+
+
+def _ran_of(row: Row) -> CallCounts:
+    return CallCounts(
+        tool=text_in(row, "tool"),
+        head=text_in(row, "head"),
+        calls=whole_in(row, "calls"),
+        failures=whole_in(row, "failures"),
+        excused=whole_in(row, "excused"),
+        refused=whole_in(row, "refused"),
+        sessions=whole_in(row, "distinct:session"),
+        tokens=whole_in(row, "tokens"),
+        duration_s=number_in(row, "duration_s"),
+        last_at=number_in(row, "max:max_at"),
+    )
+
+
+def _ways(ran: Iterable[CallCounts]) -> Iterator[Way]:
+    by_check: dict[str, list[CallCounts]] = {}
+    for each in ran:
+        check = check_of(each.head.split()) if is_shell(each.tool) and each.ok else ""
+        if check:
+            by_check.setdefault(check, []).append(each)
+    for check, found in sorted(by_check.items()):
+        found.sort(key=lambda each: (-each.sessions, -each.calls, each.name))
+        if found[0].sessions >= SESSIONS:
+            yield Way(check=check, usual=found[0], others=tuple(found[1:4]))
+
+
+def _refused(ran: Iterable[CallCounts]) -> list[CallCounts]:
+    found = [
+        each
+        for each in ran
+        if each.refused >= SESSIONS and each.sessions >= SESSIONS and each.refused >= _REFUSED_SHARE * each.calls
+    ]
+    return sorted(found, key=lambda each: (-each.refused, each.name))
+
+
+def _never(ran: Iterable[CallCounts]) -> list[CallCounts]:
+    found = [
+        each
+        for each in ran
+        if not each.ok and each.sessions >= _NEVER_SESSIONS and each.calls - each.excused >= _NEVER_CALLS
+    ]
+    return sorted(found, key=lambda each: (-each.failures, each.name))
+
+
+def _findings(rows: Iterable[Row]) -> list[ShownFinding]:
+    held: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        held.setdefault((text_in(row, "finding"), text_in(row, "head")), []).append(row)
+    found = [
+        ShownFinding(
+            finding=finding,
+            head=head,
+            runs=sum(whole_in(row, "calls") for row in seen),
+            sessions=len({row["session"] for row in seen}),
+            files=len({row["file"] for row in seen} - {""}),
+            last_at=max(number_in(row, "max:max_at") for row in seen),
+        )
+        for (finding, head), seen in held.items()
+    ]
+    return sorted(found, key=lambda each: (-each.sessions, -each.runs, each.finding, each.head))
+
+
+def _left(rows: Iterable[Row]) -> list[LeftFinding]:
+    """Findings in a file that the last sessions that met them did not edit."""
+    held: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        if row["file"]:
+            by_session = held.setdefault((text_in(row, "finding"), text_in(row, "file")), {})
+            one = by_session.setdefault(text_in(row, "session"), row)
+            if number_in(row, "max:max_at") > number_in(one, "max:max_at"):
+                by_session[text_in(row, "session")] = row
+    found = []
+    for (finding, file), by_session in held.items():
+        seen = sorted(by_session.values(), key=lambda row: (number_in(row, "max:max_at"), text_in(row, "session")))
+        if len(seen) < SESSIONS or any(whole_in(row, "edited") for row in seen[-SESSIONS:]):
+            continue
+        left = LeftFinding(
+            finding=finding,
+            file=file,
+            head=text_in(seen[-1], "head"),
+            sessions=sum(not whole_in(row, "edited") for row in seen),
+            last_at=number_in(seen[-1], "max:max_at"),
+        )
+        found.append(left)
+    return sorted(found, key=lambda each: (-each.sessions, each.file, each.finding))
+
+
+# -- in words -------------------------------------------------------------------------------------------------------
+
+
+def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
+    """The facts that an agent or a person should know, in words, at most `limit` lines."""
+    said = (
+        _way_lines(found),
+        _finding_lines(found),
+        _failing_lines(found),
+        _never_lines(found),
+        _refused_lines(found),
+        _left_lines(found),
+    )
+    return [line for each in said for line in each][:limit]
+
+
+def _way_lines(found: ProjectFacts) -> Iterator[str]:
+    for way in found.ways:
+        others = [each for each in way.others if each.calls >= SESSIONS and _program(each) != _program(way.usual)]
+        usual = f"{way.check}: {_quoted(way.usual)}, {way.usual.calls} runs{_ended(way.usual)}"
+        yield "; ".join([usual, *(f"{_quoted(each)} {each.calls} times{_ended(each)}" for each in others[:2])])
+
+
+def _finding_lines(found: ProjectFacts) -> Iterator[str]:
+    """Say what a check fails of: rules and compilers' messages that two sessions met."""
+    by_head: dict[str, list[str]] = {}
+    for each in found.findings:
+        name = _finding_name(each.finding)
+        if name and each.sessions >= _AGAIN_SESSIONS:
+            by_head.setdefault(each.head, []).append(f"{name} ({each.sessions})")
+    for head, named in sorted(by_head.items(), key=lambda each: (-len(each[1]), each[0]))[:2]:
+        yield f"{_quoted_text(head)} fails most of (sessions): {', '.join(named[:6])}"
+
+
+def _finding_name(key: str) -> str:
+    """A rule by its name, a compiler's message by its words; "" of any other error, which is a pattern's matter."""
+    return key.removeprefix("c:").replace("<>", "…") if key[:2] not in ("e:", "t:", "w:") and key[:3] != "py:" else ""
+
+
+def _ended(each: CallCounts) -> str:
+    return f", {100 * each.share:.0f} % ok" if each.calls - each.excused >= _FAILING_CALLS else ""
+
+
+def _program(each: CallCounts) -> str:
+    return each.head.partition(" ")[0]
+
+
+def _quoted(each: CallCounts) -> str:
+    return f"`{each.name}`"
+
+
+def _never_lines(found: ProjectFacts) -> Iterator[str]:
+    for each in found.never[:3]:
+        yield f"never worked here: {_quoted(each)}, 0 of {each.calls - each.excused} calls in {each.sessions} sessions"
+
+
+def _refused_lines(found: ProjectFacts) -> Iterator[str]:
+    for each in found.refused[:3]:
+        yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} calls"
+
+
+def _failing_lines(found: ProjectFacts) -> Iterator[str]:
+    told = {each.head for way in found.ways for each in (way.usual, *way.others)} | {each.head for each in found.never}
+    for each in failing(found):
+        if each.head not in told:
+            counted = each.calls - each.excused
+            yield f"{_quoted(each)} fails in {each.failures} of {counted} calls ({100 * (1 - each.share):.0f} %)"
+
+
+def failing(found: ProjectFacts, limit: int = 3) -> Sequence[CallCounts]:
+    """List what fails often: at least one call of ten, of five or more in three sessions."""
+    often = [
+        each
+        for each in found.ran
+        if each.sessions >= SESSIONS
+        and each.calls - each.excused >= _FAILING_CALLS
+        and each.failures >= 0.1 * (each.calls - each.excused)
+        and each.failures >= SESSIONS
+    ]
+    return often[:limit]
+
+
+def _left_lines(found: ProjectFacts) -> Iterator[str]:
+    if found.left:
+        first = found.left[0]
+        more = f", and {len(found.left) - 1} more of this kind" if len(found.left) > 1 else ""
+        yield (
+            f"not yours: {_quoted_text(first.head)} shows `{first.finding}` in {first.file}; "
+            f"nobody touched it in {first.sessions} sessions{more}"
+        )
+
+
+def _quoted_text(text: str) -> str:
+    return f"`{text}`"

@@ -1,0 +1,133 @@
+"""Count what a session's calls ended in: by tool, command, file, model and hour, and which findings nobody touched.
+
+Pure: the counts depend on the set of calls alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from math import inf
+
+from ratchet.failures.diagnostics import diagnostics
+from ratchet.lessons.mining.calls import ToolCall
+from ratchet.records import Row
+
+HOUR_S = 3600
+_NAME_CHARS = 200  # of a head, a file or a finding's key; a longer one is no name
+
+
+@dataclass(slots=True)
+class Fact:
+    """Counts of one tool or command in one hour of a session, with one file and one model ("" where none is known).
+
+    With `finding` (the key of a diagnostic) it counts the failing runs that showed it; `edited` is 1 where an edit of
+    that file followed. `excused` are calls that failed by no fault of theirs, `refused` among them by a person.
+    """
+
+    tool: str
+    head: str
+    file: str
+    finding: str
+    model: str
+    hour: int
+    calls: int = 0
+    failures: int = 0
+    excused: int = 0
+    refused: int = 0
+    edited: int = 0
+    tokens: int = 0
+    duration_s: float = 0.0
+    min_at: float = inf
+    max_at: float = 0.0
+
+
+def row_of(fact: Fact) -> Row:
+    """The fact as columns, without its project and session."""
+    return {name: getattr(fact, name) for name in _NAMES}
+
+
+_NAMES = tuple(each.name for each in fields(Fact))
+
+
+def facts(calls: Sequence[ToolCall], root: str) -> list[Fact]:
+    """The facts of a session that began in the folder `root`, in the order of their keys.
+
+    Of a chain that worked each command counts; of one that failed only what it was for, since nobody knows how far it
+    came. What a call cost is charged to what it was for.
+    """
+    held: dict[tuple[str, str, str, str, str, int], Fact] = {}
+    for call in calls:
+        for head, file, charged in _did(call, root):
+            _count(_at(held, call, head, file), call, charged=charged)
+    for call, head, file, key, edited in _findings(calls, root):
+        fact = _at(held, call, head, file, key)
+        _count(fact, call, charged=False)
+        fact.edited = max(fact.edited, int(edited))
+    return [held[key] for key in sorted(held)]
+
+
+def _at(
+    held: dict[tuple[str, str, str, str, str, int], Fact], call: ToolCall, head: str, file: str, key: str = ""
+) -> Fact:
+    names = (call.tool, head[:_NAME_CHARS], file, key[:_NAME_CHARS], call.model, int(call.at // HOUR_S))
+    fact = held.get(names)
+    if fact is None:
+        fact = held[names] = Fact(*names)
+    return fact
+
+
+def _did(call: ToolCall, root: str) -> Iterable[tuple[str, str, bool]]:
+    """(head, file, whether the call's cost is this one's) of each thing that a call did."""
+    if not call.shell:
+        yield call.head or call.tool, _file(call.target, root) if call.head != call.tool.lower() else "", True
+        return
+    main = call.piece
+    if main is None or call.failed:
+        yield call.head, _operand(call.target, root), True
+        return
+    for piece in call.pieces:
+        if piece is main or piece.noise != 2:
+            yield piece.head, _operand(piece.target, root), piece is main
+
+
+def _file(path: str, root: str) -> str:
+    """A file as the project names it: worktrees and clones share it."""
+    name = path.replace("\\", "/")
+    folder = root.rstrip("/")
+    if folder and name.startswith(folder + "/"):
+        name = name[len(folder) + 1 :]
+    return name[:_NAME_CHARS]
+
+
+def _operand(target: str, root: str) -> str:
+    """The file that a command works on: a script, a test file; "" where its operand is none."""
+    name = target.partition("::")[0]
+    return _file(name, root) if "." in name.rpartition("/")[2].strip(".") and " " not in name else ""
+
+
+def _count(fact: Fact, call: ToolCall, *, charged: bool) -> None:
+    fact.calls += 1
+    fact.failures += call.failed
+    fact.excused += call.excused
+    fact.refused += call.kind == "user_denied"
+    if charged:
+        fact.tokens += call.tokens
+        fact.duration_s += call.duration_s
+    fact.min_at = min(fact.min_at, call.at)
+    fact.max_at = max(fact.max_at, call.at)
+
+
+def _findings(calls: Sequence[ToolCall], root: str) -> Iterable[tuple[ToolCall, str, str, str, bool]]:
+    """Findings of failing commands, each once a run and file, with whether that file was edited afterwards."""
+    last_edit: dict[str, float] = {}
+    for call in calls:
+        if call.ok and (call.writes or call.patches):
+            name = call.target.replace("\\", "/").rpartition("/")[2]
+            last_edit[name] = max(last_edit.get(name, 0.0), call.at)
+    for call in calls:
+        if not call.failed or not call.shell:
+            continue
+        for key, path in sorted({(each.key, each.path) for each in diagnostics(call.message)}):
+            file = _file(path, root)
+            yield call, call.head, file, key, last_edit.get(file.rpartition("/")[2], 0.0) > call.at
