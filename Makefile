@@ -11,7 +11,7 @@ READY  := .venv/.ready
 BENCH  := .venv/.bench
 SITE   := .venv/.site
 
-.PHONY: demo test test-postgres check bench soak docs site wheel changelog pictures clean
+.PHONY: demo test test-postgres check units static bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
@@ -28,13 +28,20 @@ UNITS := lessons/test_credit failures/test_ingest failures/test_patterns lessons
 ON_POSTGRES := $(UNITS:%=tests/unit/%.py) tests/loops/test_guard.py tests/loops/test_improve.py \
   tests/loops/test_live.py tests/loops/test_global.py tests/loops/test_heal.py tests/surfaces/test_command_line.py
 
+# Two at a time, since a machine has two cores at least: the units, and all the rest.
 check: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 units static
+
+units: $(READY)
+	$(BIN)/python -m pytest -q --hypothesis-profile quick tests/unit
+
+static: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python docs/generate.py --check
-	$(BIN)/python -m pytest -q tests/unit tests/architecture
+	$(BIN)/python -m pytest -q tests/architecture
 
 bench: $(BENCH)
 	@for script in $(BENCHMARKS) page; do $(BIN)/python benchmarks/$$script.py || exit 1; done

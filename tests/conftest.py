@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # A property that holds slowly holds: a busy machine is no counter-example.
 settings.register_profile("untimed", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=25)  # for `make check`; `make test` tries all of them
 settings.load_profile("untimed")
 
 # Taken out of what tests start: to Ratchet they would be settings that it does not know.
@@ -56,24 +58,29 @@ def postgres() -> Iterator[Databases]:
         server.close()
 
 
-@pytest.fixture(autouse=True)
-def _on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """With RATCHET_TEST_STORE=postgres every test has a database of its own, which all it starts finds by its address.
-    A test about the SQLite file itself says so (`@pytest.mark.sqlite`)."""
-    if not ON_POSTGRES:
+if ON_POSTGRES:
+
+    @pytest.fixture(autouse=True)
+    def _on_postgres(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """Every test has a database of its own, which all it starts finds by its address. A test about the SQLite
+        file itself says so (`@pytest.mark.sqlite`)."""
+        if request.node.get_closest_marker("sqlite"):
+            pytest.skip("about the SQLite file")
+        databases: Databases = request.getfixturevalue("postgres")
+        url = databases.fresh()
+        monkeypatch.setenv("RATCHET_DATABASE_URL", url)
         yield
-        return
-    if request.node.get_closest_marker("sqlite"):
-        pytest.skip("about the SQLite file")
-    databases: Databases = request.getfixturevalue("postgres")
-    url = databases.fresh()
-    monkeypatch.setenv("RATCHET_DATABASE_URL", url)
-    yield
-    databases.give_back(url)
+        databases.give_back(url)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the long campaigns too")
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles of garbage seldom, and never among what was collected: it took a quarter of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,11 +6,10 @@ import ast
 import re
 from collections import defaultdict
 from importlib import import_module
-from pathlib import Path
 from typing import get_type_hints
 
-SOURCE = Path(__file__).resolve().parents[2] / "src" / "ratchet"
-DATA = ("tasks/", "evolving/bench/core/", "demo/agent/", "demo/prompts/")
+from support.sources import files, parsed, place, text
+
 # A shape is a record as JSON and has the record's name, which is its name in the API's description, too.
 SHAPES = (
     "serving/shapes/",
@@ -24,12 +23,10 @@ SHAPES = (
 def classes() -> dict[str, list[str]]:
     """Name -> the modules that define a class of that name."""
     found: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(SOURCE.rglob("*.py")):
-        module = str(path.relative_to(SOURCE))
-        if not module.startswith(DATA):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef):
-                    found[node.name].append(module)
+    for path in files():
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(place(path))
     return found
 
 
@@ -44,10 +41,10 @@ def test_no_two_classes_have_one_name() -> None:
 
 def test_the_types_of_every_record_that_is_read_from_a_row_are_known_at_run_time() -> None:
     read = 0
-    for path in sorted(SOURCE.rglob("*.py")):
-        kinds = set(re.findall(r"\brecord_of\(\s*([A-Z]\w*)", path.read_text(encoding="utf-8")))
+    for path in files():
+        kinds = set(re.findall(r"\brecord_of\(\s*([A-Z]\w*)", text(path)))
         if kinds:
-            module = import_module("ratchet." + ".".join(path.relative_to(SOURCE).with_suffix("").parts))
+            module = import_module("ratchet." + place(path).removesuffix(".py").replace("/", "."))
             for kind in kinds:
                 get_type_hints(getattr(module, kind))
                 read += 1

@@ -6,7 +6,7 @@ import json
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.evolving.scorers.printed import read
@@ -176,7 +176,6 @@ def says_success(value: object) -> bool:
     return isinstance(value, list) and any(map(says_success, value))
 
 
-@settings(max_examples=600)
 @given(st.dictionaries(st.text(max_size=6) | NAMES, JSON, max_size=6))
 def test_no_object_is_a_success_without_a_known_spelling_of_it(held: dict[str, object]) -> None:
     for text in (json.dumps(held), json.dumps(held, indent=2), f"log\n{json.dumps(held)}"):
@@ -193,7 +192,6 @@ def _results(held: dict[str, object]) -> bool:
     )
 
 
-@settings(max_examples=300)
 @given(
     st.text(max_size=60)
     | st.lists(st.sampled_from(["ok", "not ok", "1..2", "FAIL", "{", "}", "0", ":", "#"])).map(" ".join)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.failures.intent import intent, is_shell
@@ -112,7 +112,6 @@ def test_any_input_gets_an_answer(tool: object, tool_input: object) -> None:
 
 
 @given(SHELL_TEXT)
-@settings(max_examples=300)
 def test_any_command_gets_an_answer_and_the_same_one_inside_a_shell(command: str) -> None:
     head, target = intent("Bash", {"command": command})
     assert isinstance(head, str)

@@ -110,16 +110,14 @@ NAMED = [
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-@pytest.mark.parametrize(
-    "frame", ["%s", "error: key %s was rejected", '{"a": "%s"}', "x=%s;", "(%s)", "\n%s\n", "'%s',"]
-)
-def test_a_secret_of_a_known_form_is_gone_wherever_it_stands(kind: str, frame: str) -> None:
+def test_a_secret_of_a_known_form_is_gone_wherever_it_stands(kind: str) -> None:
     secret = SECRETS[kind]
-    found = redact(frame.replace("%s", secret))
-    for part in secret.split():
-        assert part not in found
-    assert "[redacted:" in found
-    assert redact(found) == found
+    for frame in ("%s", "error: key %s was rejected", '{"a": "%s"}', "x=%s;", "(%s)", "\n%s\n", "'%s',"):
+        found = redact(frame.replace("%s", secret))
+        for part in secret.split():
+            assert part not in found
+        assert "[redacted:" in found
+        assert redact(found) == found
 
 
 @pytest.mark.parametrize(("frame", "secret"), NAMED)

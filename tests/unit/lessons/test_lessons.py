@@ -13,10 +13,8 @@ from ratchet.lessons import lessons
 from ratchet.lessons.mined import Mined, mine_session
 from ratchet.lessons.recall import recall
 from ratchet.ports import Store
-from ratchet.recording.sources.claude_code import ClaudeCode
-from ratchet.records import Lesson, Row, to_row
+from ratchet.records import Lesson, Row
 from ratchet.testing.stores import open_store
-from support.histories import read
 from support.sessions import call, session, shell
 
 NO_UPSTREAM = "fatal: The current branch {0} has no upstream branch."
@@ -290,19 +288,3 @@ def test_the_failed_step_is_kept_for_prevention_and_credit_is_not_lost(store: St
     held = store.get("lessons", only(store).id)
     assert held is not None
     assert (held["uses"], held["wins"]) == (5, 3)
-
-
-def test_real_histories_teach_the_push_and_no_lesson_of_theirs_switches_a_check_off(store: Store, shared: Path) -> None:
-    names: set[str] = set()
-    for path in sorted((shared / "data").glob("claude-code*/**/*.jsonl")):
-        rows = [to_row(outcome) for outcome in read(ClaudeCode(), path).outcomes]
-        ingest(store, rows)
-        names |= {str(row["session"]) for row in rows if row.get("session")}
-    for name in sorted(names):
-        mine_session(store, name)
-    offered = lessons.listed(store, states=("active", "candidate"))
-    assert any(each.state == "active" and "git push --set-upstream origin" in each.text for each in offered)
-    assert not [each for each in offered if "--no-verify" in each.text + each.example]
-    assert not [each for each in offered if "git add -f" in each.text + each.example]
-    assert sum(each.state == "active" for each in offered) >= 10
-    assert all(len(each.text) <= 1_000 for each in offered)

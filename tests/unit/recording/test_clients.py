@@ -85,12 +85,12 @@ def test_one_line_in_a_shared_frame_does_not_take_the_whole_file(tmp_path: Path,
     ],
 )
 @pytest.mark.parametrize("tool", ["Bash", "run_shell_command", "mcp__box__shell", "terminal"])
-@pytest.mark.parametrize("form", ["{}\nsome output", "some output\n{}", "<untrusted_context>\nx\n{}\nPGID: 4\n</x>"])
-def test_an_exit_code_inside_a_result_counts_for_any_client(line: str, tool: str, form: str) -> None:
-    failure = calls.failure_of(calls.Result(text=form.format(line)), tool=tool, head="npm test")
-    assert failure is not None
-    assert failure.exit_code == 3
-    assert calls.failure_of(calls.Result(text=form.format(line.replace("3", "0"))), tool=tool) is None
+def test_an_exit_code_inside_a_result_counts_for_any_client(line: str, tool: str) -> None:
+    for form in ("{}\nsome output", "some output\n{}", "<untrusted_context>\nx\n{}\nPGID: 4\n</x>"):
+        failure = calls.failure_of(calls.Result(text=form.format(line)), tool=tool, head="npm test")
+        assert failure is not None, form
+        assert failure.exit_code == 3
+        assert calls.failure_of(calls.Result(text=form.format(line.replace("3", "0"))), tool=tool) is None
     quoted = f"the docs say {line} means trouble, and so on"
     assert calls.failure_of(calls.Result(text=quoted), tool=tool) is None or says_failure(quoted, tool=tool)
 

@@ -127,19 +127,23 @@ def farms(draw: st.DrawFn, names: list[str], project: Path) -> tuple[dict[str, s
     return links, draw(st.one_of(st.none(), st.just("/usr/bin"), targets, st.sampled_from(names).map(os.path.dirname)))
 
 
+def _within(folder: Path, project: Path) -> bool:
+    return folder.is_dir() and Path(os.path.realpath(folder)).is_relative_to(project)
+
+
 def plant(project: Path, links: dict[str, str], home: str | None) -> None:
     for name, target in sorted(links.items()):
         path = project / name
         with suppress(OSError):  # a link stands there already, to a file or to nothing
             path.parent.mkdir(parents=True, exist_ok=True)
-            if Path(os.path.realpath(path.parent)).is_relative_to(project):
+            if _within(path.parent, project):
                 path.symlink_to(target)
     settings_file = project / ".venv" / "pyvenv.cfg"
-    if home is not None and not os.path.lexists(settings_file) and settings_file.parent.is_dir():
+    if home is not None and not os.path.lexists(settings_file) and _within(settings_file.parent, project):
         settings_file.write_text(f"home = {home}\n")
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_links_a_project_brings_no_path_but_a_pythons_own_files_is_shown(data: st.DataObject) -> None:
     with host() as found:
@@ -148,7 +152,7 @@ def test_whatever_links_a_project_brings_no_path_but_a_pythons_own_files_is_show
         assert shown_by(found) <= found.allowed()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_an_environment_says_what_is_shown_of_a_python_is_real_and_its_own(data: st.DataObject) -> None:
     with host() as found:

@@ -26,7 +26,7 @@ RULES = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rules=st.lists(RULES, min_size=1, max_size=5), below=st.lists(RULES, max_size=2))
 @example(rules=["a", "/**", "!a"], below=[])
 def test_every_rule_means_what_it_means_to_git(tmp_path: Path, rules: list[str], below: list[str]) -> None:
@@ -143,7 +143,7 @@ FILES = (
 )
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(top=LINES, below=LINES, exclude=LINES)
 @example(top=b"[z-a].txt\n", below=b"", exclude=b"")
 @example(top=b"\xef\xbb\xbfa\n", below=b"b\x00c\na\x85b\n\xff\n", exclude=b"b\x0cc\n")

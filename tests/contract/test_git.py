@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from typing import get_args
 
 import pytest
 
-import ratchet
 from ratchet.errors import BackendError, Conflict, NotFound
 from ratchet.healing.landing import branch
 from ratchet.sandbox import git
@@ -444,42 +442,3 @@ def test_what_stands_in_the_callers_environment_does_not_reach_git(
     assert not (tmp_path / "trace").exists()
     assert plain(project, "rev-parse", "--verify", "b")
     assert plain(other, "branch", "--list", "b") == ""
-
-
-# -- nothing else starts git ------------------------------------------------------------------------------------------
-
-SOURCE = Path(ratchet.__file__).parent
-APART = ("testing", "demo", "tasks", "evolving/bench/core")
-STARTS = frozenset(
-    (
-        *("run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system", "popen"),
-        *("which", "create_subprocess_exec", "create_subprocess_shell", "posix_spawn", "posix_spawnp"),
-        *("execl", "execle", "execlp", "execlpe", "execv", "execve", "execvp", "execvpe"),
-    )
-)
-
-
-def starts_git(tree: ast.Module) -> list[int]:
-    """Lines that begin a command with git: a list, or the words of a call that starts a program."""
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.List) and node.elts and ast.unparse(node.elts[0]) == "'git'":
-            found.append(node.lineno)
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            words = [each.elts[0] if isinstance(each, ast.Tuple) and each.elts else each for each in node.args]
-            texts = [str(each.value) for each in words[:2] if isinstance(each, ast.Constant)]
-            if name in STARTS and any(os.path.basename(text.partition(" ")[0]) in ("git", "git.exe") for text in texts):
-                found.append(node.lineno)
-    return found
-
-
-def test_one_place_starts_git() -> None:
-    found = {
-        f"{path.relative_to(SOURCE)}:{line}"
-        for path in SOURCE.rglob("*.py")
-        if not str(path.relative_to(SOURCE)).startswith(APART) and path != Path(git.__file__)
-        for line in starts_git(ast.parse(path.read_bytes()))
-    }
-    assert found == set()
-    assert starts_git(ast.parse(Path(git.__file__).read_bytes()))  # what is looked for would be found
