@@ -180,6 +180,7 @@ class Lesson:
     quote: str = ""  # the words of a person that it is made of
     step: str = ""  # the outcome that those words met
     sessions: tuple[str, ...] = ()  # in which they were said
+    says_itself: bool = False  # the failing tool's own message says as much
     revision: int = 0
 
     @property

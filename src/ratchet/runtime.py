@@ -267,6 +267,7 @@ class Runtime(Foundation):
         if not gained.lessons:
             self.publish()  # of a shared store another home may have taught it all; hooks here need the share, too
         learned = tally.learned(files=len(found.files), lessons=gained.lessons, loops=gained.loops)
+        learned = replace(learned, projects=tuple(sorted(gained.projects)))
         waiting = self.store.find("lessons", {"state": "candidate", "kind": KIND}).rows
         said = sum(row.get("rule") == RULE for row in waiting)
         return replace(learned, quarantined=(*learned.quarantined, *found.quarantined), corrections=said)

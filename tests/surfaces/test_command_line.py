@@ -142,7 +142,10 @@ def test_a_relative_project_is_the_folder_that_it_names(taught: Shell) -> None:
 
 def test_learn_ends_with_what_fixed_what_failed(shell: Shell) -> None:
     first = shell.run("learn", str(HISTORY)).stdout
-    assert "git push --set-upstream origin <branch>" in first
+    told = first.partition("What to tell your agents")[2]
+    assert "uv run ruff format src" in told
+    assert "--set-upstream" not in told, "git's own message says as much"
+    assert first.index("fails most: `git push`") < first.index("What to tell your agents")
     assert "ratchet install claude-code" in first
     assert "nothing new" in shell.run("learn", str(HISTORY)).stdout
 
@@ -151,7 +154,10 @@ def test_what_was_quarantined_never_looks_like_advice(taught: Shell) -> None:
     lines = taught.run("patterns").stdout.splitlines()
     assert all(line.startswith("  not to repeat: ") for line in lines if "--no-verify" in line)
     listed = taught.run("lessons", "list").stdout
-    assert "why  skips the hooks: `--no-verify`" in listed.partition("quarantined")[2]
+    assert "--no-verify" not in listed
+    assert "1 step never advice: skips the hooks (1)" in listed
+    asked = taught.run("lessons", "list", "--state", "quarantined").stdout
+    assert "why  skips the hooks: `--no-verify`" in asked.partition("quarantined")[2]
 
 
 def test_the_limit_is_told_only_where_more_match(taught: Shell) -> None:

@@ -34,7 +34,7 @@ def facts(found: Sequence[ProjectFacts], *, project: str = "") -> None:
 
 def told(out: Console, each: ProjectFacts, limit: int = 8) -> None:
     """Show the facts of one project in words."""
-    counts = f"{show.number(each.sessions, 'session')}, {show.number(each.calls, 'call')}, {each.failures:,} failed"
+    counts = f"{show.number(each.sessions, 'session')}, {show.number(each.calls, 'step')}, {each.failures:,} failed"
     head = show.plain(f"{each.project or '(no folder)'}: {counts}", 200)
     head.stylize("bold")
     show.row(out, head)

@@ -5,39 +5,70 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ratchet.cli import show
+from ratchet.cli import show, show_facts, show_lessons
 from ratchet.cli.terminal import Console, Styled
 from ratchet.records import Lesson, LessonState
 
 if TYPE_CHECKING:
+    from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.learning import Learned
 
 
-def learned(found: Learned, best: Sequence[Lesson] = (), *, following: bool = True) -> None:
-    """Show what a run of `learn` added, then the `best` lessons that there are now, then what to do next."""
+_PROJECTS, _FACTS, _NEWS = 2, 5, 4  # what fits on a screen
+
+
+def learned(
+    found: Learned,
+    facts: Sequence[ProjectFacts] = (),
+    lessons: Sequence[Lesson] = (),
+    *,
+    prevented: str = "",
+    following: bool = True,
+) -> None:
+    """Show what a run of `learn` added: the `facts` of its projects, of all `lessons` those that are news, the sentence
+    of the backtest (`prevented`), then what to do next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
     new = f"{show.number(found.outcomes, 'new outcome')}, {show.number(found.failures, 'failure')} of the agent."
     show.row(out, f"{read}: {new if found.outcomes else 'nothing new.'}")
     for line in _aside(found):
         show.row(out, line, "  ")
-    if found.patterns or any(found.lessons.values()):
-        show.row(out, _gained(found))
-    for loop in found.loops[:5]:
-        show.row(out, show.plain(loop, 240), Styled("  loop ", "yellow"))
-    if len(found.loops) > 5:
-        show.row(out, f"and {len(found.loops) - 5} more loops (ratchet learn --json lists all)", "  ")
-    if found.corrections:
-        waiting = f"{show.number(found.corrections, 'correction')} by people, kept as quotes: ratchet lessons words"
-        show.row(out, waiting)
+    for loop in found.loops[:3]:
+        show.row(out, show.plain(loop, 160), Styled("  loop ", "yellow"))
+    if len(found.loops) > 3:
+        show.row(out, f"and {len(found.loops) - 3} more loops (ratchet learn --json lists all)", "  ")
     _skipped(out, found)
-    if best:
-        out.print(Styled("\nWhat fixed what failed, the surest first", "bold"))
-    for each in best:
-        advised(out, each)
+    for each in facts[:_PROJECTS]:
+        out.print()
+        show_facts.told(out, each, _FACTS)
+    if found.patterns or any(found.lessons.values()):
+        _news(out, found, lessons)
+    if prevented:
+        out.print()
+        show.row(out, prevented)
     if following:
         out.print()
-        _next(out)
+        _next(out, found)
+
+
+def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
+    """Lessons that say more than the failing tool does, and how many there are of each state."""
+    known = [each for each in lessons if not each.is_quote and not each.says_itself]
+    active = [each for each in known if each.state == "active"][:_NEWS]
+    waiting = [each for each in known if each.state == "candidate"][: _NEWS - len(active)]
+    for title, some in (
+        ("What to tell your agents", active),
+        ("Not proven yet: told once it works again", waiting),
+    ):
+        if some:
+            out.print(Styled(f"\n{title}", "bold"))
+        for each in some:
+            advised(out, each)
+    out.print()
+    show.row(out, _gained(found))
+    never = [each for each in lessons if each.state == "quarantined"]
+    if never:
+        show.row(out, show_lessons.never(never))
 
 
 def _gained(found: Learned) -> Styled:
@@ -69,8 +100,9 @@ def _aside(found: Learned) -> Iterator[str]:
     if apart:
         yield f"not counted as failures: {', '.join(apart)}"
     if found.notes:
-        yield f"{show.number(len(found.notes), 'file')} without a finished step (ratchet learn --json names all):"
-        yield from (f"  {show.plain(each.path, 200)}: {show.plain(each.reason, 200)}" for each in found.notes[:3])
+        first = f"{show.plain(found.notes[0].path, 120)}: {show.plain(found.notes[0].reason, 120)}"
+        rest = f", and {len(found.notes) - 1} more (ratchet learn --json names all)" if len(found.notes) > 1 else ""
+        yield f"without a finished step: {first}{rest}"
 
 
 def advised(out: Console, each: Lesson) -> None:
@@ -79,7 +111,10 @@ def advised(out: Console, each: Lesson) -> None:
     show.advice(out, each.text, Styled("  -> "), Styled(f"  [{show.worked(each)}]", show.STATE_STYLE[each.state]))
 
 
-def _next(out: Console) -> None:
-    out.print("next  ratchet patterns                what keeps failing, and what it cost")
+def _next(out: Console, found: Learned) -> None:
+    out.print("next  ratchet install claude-code     tell the agent; first with --dry-run")
     out.print("      ratchet lessons list            everything that was learnt")
-    out.print("      ratchet install claude-code     hand it to the agent; first with --dry-run")
+    out.print("      ratchet patterns                what keeps failing, and what it cost")
+    if found.corrections:
+        waiting = show.number(found.corrections, "correction")
+        out.print(f"      ratchet lessons words           {waiting} by people, kept as quotes")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, row, said_where
-from ratchet.cli.terminal import Styled
+from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
     from ratchet.lessons.book import Trusted
@@ -19,31 +20,60 @@ if TYPE_CHECKING:
 _WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "review": "reviewed"}
 
 
+_WAITING = 5  # candidates that are listed among all lessons
+
+
 def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
+    """Show lessons: of all states, those in use whole, and of the others the first few; `narrowed` to what was asked
+    for, each."""
     out = console()
     if not found:
         nothing = "No such lessons." if narrowed else "No lessons yet."
         row(out, f"{nothing} Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX")
         return
+    waiting = [each for each in found if each.state == "candidate"]
+    told = {each.text: each.id for each in reversed(waiting)}  # one remedy of several findings is listed once
+    first = [each for each in waiting if told[each.text] == each.id][:_WAITING]
+    left_out = frozenset() if narrowed else {each.id for each in waiting} - {each.id for each in first}
     for each in found:
-        tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
-        head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
-        row(out, head.append(each.id, "dim"))
-        row(out, plain(each.when, 140), Styled("  when ", "dim"))
-        if each.quote:
-            row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))
-            row(out, plain(said_where(each.sessions, each.step), 200), Styled("  in   ", "dim"))
-        if not each.is_quote:
-            advice(out, each.text, Styled("  do   ", "dim"))
-        if each.reason:
-            row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
-    if any(each.state == "candidate" for each in found):
+        if narrowed or (each.state in ("active", "candidate") and each.id not in left_out):
+            _entry(out, each)
+    if left_out:
+        row(out, f"and {number(len(left_out), 'more candidate')}: ratchet lessons list --state candidate")
+    if waiting:
         row(
             out,
             "A candidate is handed to no agent until it works in a second session, or: ratchet lessons approve ID",
         )
-    if any(each.state == "candidate" and each.foreign for each in found):
+    if any(each.foreign for each in waiting):
         row(out, "Those of a repository's own file wait until you trust it: ratchet lessons trust --show")
+    kept = [each for each in found if each.state == "quarantined"]
+    if kept and not narrowed:
+        row(out, never(kept))
+    retired = sum(each.state == "retired" for each in found)
+    if retired and not narrowed:
+        row(out, f"{number(retired, 'lesson')} retired, told to nobody: ratchet lessons list --state retired")
+
+
+def _entry(out: Console, each: Lesson) -> None:
+    tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
+    head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
+    row(out, head.append(each.id, "dim"))
+    row(out, plain(each.when, 140), Styled("  when ", "dim"))
+    if each.quote:
+        row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))
+        row(out, plain(said_where(each.sessions, each.step), 200), Styled("  in   ", "dim"))
+    if not each.is_quote:
+        advice(out, each.text, Styled("  do   ", "dim"))
+    if each.reason:
+        row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
+
+
+def never(found: Sequence[Lesson]) -> Styled:
+    """Say in one line what is never advice, and why."""
+    whys = Counter(each.reason.partition(":")[0] or "marked by a person" for each in found)
+    said = ", ".join(f"{why} ({count})" for why, count in sorted(whys.items(), key=lambda each: (-each[1], each[0])))
+    return plain(f"{number(len(found), 'step')} never advice: {said}; ratchet lessons list --state quarantined", 300)
 
 
 def decided(each: Lesson) -> None:

@@ -52,9 +52,8 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
     if as_json:
         show.as_json(shapes.lessons.LearnedShape.built(learned))
     else:
-        gained = learned.lessons["active"] or learned.lessons["candidate"]
-        best = [each for each in runtime.lessons.list() if each.state in ("active", "candidate")][:3] if gained else []
-        show_learned.learned(learned, best, following=bool(learned.outcomes))
+        facts = [each for each in runtime.lessons.facts() if each.project in learned.projects]
+        show_learned.learned(learned, facts, runtime.lessons.list(), following=bool(learned.outcomes))
     silent = {each.path for each in learned.notes} | {each.path for each in learned.quarantined if not each.line}
     named = sorted(silent & {str(path) for path in paths if path.is_file()})
     if learned.files and learned.unread == learned.files:

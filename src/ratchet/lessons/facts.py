@@ -6,7 +6,7 @@ Counts of what really ran, kept with the evidence of each session (`mined.keep_e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ratchet.failures.intent import is_shell
@@ -19,7 +19,7 @@ SESSIONS = 3
 _NEVER_SESSIONS, _NEVER_CALLS = 2, 3
 _AGAIN_SESSIONS = 2
 _REFUSED_SHARE = 0.25
-_FAILING_CALLS = 5  # runs below which a share says nothing
+_SHARE_CALLS = 5  # runs below which a share says nothing
 _LISTED = 12  # of a kind
 _SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
 
@@ -231,14 +231,21 @@ def _left(rows: Iterable[Row]) -> list[LeftFinding]:
 def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
     """The facts that an agent or a person should know, in words, at most `limit` lines."""
     said = (
+        _most_lines(found),
         _way_lines(found),
         _finding_lines(found),
-        _failing_lines(found),
         _never_lines(found),
         _refused_lines(found),
         _left_lines(found),
     )
     return [line for each in said for line in each][:limit]
+
+
+def _most_lines(found: ProjectFacts) -> Iterator[str]:
+    most = [each for each in found.ran if each.failures >= SESSIONS][:5]
+    if most:
+        named = ", ".join(f"{_quoted(each)} {each.failures} of {each.calls - each.excused} calls" for each in most)
+        yield f"fails most: {named}"
 
 
 def _way_lines(found: ProjectFacts) -> Iterator[str]:
@@ -260,12 +267,14 @@ def _finding_lines(found: ProjectFacts) -> Iterator[str]:
 
 
 def _finding_name(key: str) -> str:
-    """A rule by its name, a compiler's message by its words; "" of any other error, which is a pattern's matter."""
-    return key.removeprefix("c:").replace("<>", "…") if key[:2] not in ("e:", "t:", "w:") and key[:3] != "py:" else ""
+    """A rule by its name, a compiler's or git's message by its words; "" of other errors: those are patterns."""
+    if key[:2] in ("e:", "t:", "w:") or key[:3] == "py:":
+        return ""
+    return (key.partition(":")[2] if " " in key else key).replace("<>", "…")
 
 
 def _ended(each: CallCounts) -> str:
-    return f", {100 * each.share:.0f} % ok" if each.calls - each.excused >= _FAILING_CALLS else ""
+    return f", {100 * each.share:.0f} % ok" if each.calls - each.excused >= _SHARE_CALLS else ""
 
 
 def _program(each: CallCounts) -> str:
@@ -284,27 +293,6 @@ def _never_lines(found: ProjectFacts) -> Iterator[str]:
 def _refused_lines(found: ProjectFacts) -> Iterator[str]:
     for each in found.refused[:3]:
         yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} calls"
-
-
-def _failing_lines(found: ProjectFacts) -> Iterator[str]:
-    told = {each.head for way in found.ways for each in (way.usual, *way.others)} | {each.head for each in found.never}
-    for each in failing(found):
-        if each.head not in told:
-            counted = each.calls - each.excused
-            yield f"{_quoted(each)} fails in {each.failures} of {counted} calls ({100 * (1 - each.share):.0f} %)"
-
-
-def failing(found: ProjectFacts, limit: int = 3) -> Sequence[CallCounts]:
-    """List what fails often: at least one call of ten, of five or more in three sessions."""
-    often = [
-        each
-        for each in found.ran
-        if each.sessions >= SESSIONS
-        and each.calls - each.excused >= _FAILING_CALLS
-        and each.failures >= 0.1 * (each.calls - each.excused)
-        and each.failures >= SESSIONS
-    ]
-    return often[:limit]
 
 
 def _left_lines(found: ProjectFacts) -> Iterator[str]:

@@ -41,7 +41,7 @@ class Learned:
     """Report of one run of `learn`. `failures` are the agents' own; `unflagged` of them were called a success by their
     source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing; `unread`
     counts files that could not be read at all. `loops` says which calls went round in circles, and in which session;
-    `corrections` counts the candidates that are a person's words."""
+    `projects` are those (by name) whose sessions grew; `corrections` counts candidates that are a person's words."""
 
     files: int
     unread: int
@@ -56,6 +56,7 @@ class Learned:
     patterns: int
     lessons: Mapping[LessonState, int]
     loops: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
     corrections: int = 0
 
 

@@ -78,10 +78,11 @@ def _keys(seen: Sequence[Resolution]) -> tuple[str, ...]:
 
 
 def _when(seen: Sequence[Resolution]) -> str:
-    """The shortest message: it holds what all of them share, and least of the one case."""
-    return min(
-        (each.message for each in seen), key=lambda text: (not tells(masked(text)), " " not in text, len(text), text)
-    )
+    """The shortest message of the finding that most of them show: it holds what all share, and least of one case."""
+    counts = Counter(each.keys[0] for each in seen if each.keys)
+    usual = min(counts, key=lambda key: (-counts[key], key), default="")
+    told = [each.message for each in seen if not usual or each.keys[:1] == (usual,)]
+    return min(told, key=lambda text: (not tells(masked(text)), " " not in text, len(text), text))
 
 
 def _seen(each: Resolution) -> Seen:

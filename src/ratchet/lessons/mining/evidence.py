@@ -218,6 +218,7 @@ _TOLD = {
     "check the error": ["check"],
 }
 _WORD = re.compile(r"[a-z0-9%]{2,}")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 
 
 def _named(forms: frozenset[str]) -> str:
@@ -264,12 +265,14 @@ def _example(forms: frozenset[str], ended: Sequence[Seen]) -> str:
     having = [each for each in ended if forms <= each.forms and each.added] or [
         each for each in ended if forms & each.forms and each.added
     ]
+    weak = not any(map(strong, forms))  # a keyword is in many a hunk
     short = [each for each in having if len(each.removed) <= _REMOVED_LINES and len(each.added) <= _ADDED_LINES]
-    if not having:
+    if not having or all(form.startswith("import ") for form in forms):  # its sentence says the line
         return "."
     best = min(
         short or having,
         key=lambda each: (
+            weak and not _named_in(each),
             not each.removed,
             len(each.forms - forms),
             sum(map(len, (*each.removed, *each.added))),
@@ -279,6 +282,12 @@ def _example(forms: frozenset[str], ended: Sequence[Seen]) -> str:
     lines = [f"- {line.strip()[:_LINE_CHARS]}" for line in best.removed[:_REMOVED_LINES]]
     lines += [f"+ {line.strip()[:_LINE_CHARS]}" for line in _told_lines(forms, best.added)]
     return ", for example:\n" + "\n".join(line for line in lines if len(line) > 2)
+
+
+def _named_in(each: Seen) -> bool:
+    """Tell whether a hunk puts in a name that its message has: then it is this finding that it answers."""
+    names = [name for name in _IDENTIFIER.findall(each.message) if not name.islower()]
+    return any(name in line for name in names for line in each.added)
 
 
 def _told_lines(forms: frozenset[str], added: Sequence[str]) -> list[str]:

@@ -28,6 +28,7 @@ class LearnedShape(Shape):
     patterns: int = said("Patterns that are new.")
     lessons: dict[str, int] = said("New lessons by state.")
     corrections: int = said("Candidates that are a person's words.")
+    projects: list[str] = said("Projects whose sessions grew.")
     loops: list[str] = said("Calls that went round in circles, with their session.", foreign="words")
 
 
