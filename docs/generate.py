@@ -54,6 +54,7 @@ from ratchet.serving.shapes.failures import (
 )
 from ratchet.serving.shapes.lessons import (
     CorrectionShape,
+    DistilledShape,
     ImportedShape,
     LearnedShape,
     LessonShape,
@@ -105,6 +106,7 @@ COMMANDS: dict[str, object] = {
     "lessons facts": list[ProjectFactsShape],
     "lessons show ID": LessonShape,
     "lessons words": list[CorrectionShape],
+    "lessons distill": DistilledShape,
     "lessons add": LessonShape,
     "lessons approve ID": LessonShape,
     "lessons retire ID": LessonShape,

@@ -47,6 +47,8 @@ class Config:
     """The address of an OpenAI-compatible server for names without a provider."""
     model_prices: str = ""
     """Prices of models that no table has: `name=INPUT/OUTPUT` in USD for a million tokens, separated by commas."""
+    distill: bool = False
+    """Whether `ratchet lessons distill` may send evidence to the configured model without being asked each time."""
     prompts: str = ""
     """A folder of your own prompts (`repair.md`, `propose.md`, ...), each used instead of the one of that name that
     comes along."""
@@ -87,6 +89,7 @@ class Tunables(TypedDict, total=False):
     fast_model: str | None
     model_base_url: str | None
     model_prices: str | None
+    distill: bool | None
     prompts: str | None
     database_url: str | None
     retention_days: float | None

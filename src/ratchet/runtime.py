@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.health import Health
     from ratchet.failures.patterns.ingest import Ingested
     from ratchet.healing.book import EpisodeBook
+    from ratchet.healing.distilling.book import Distillery
     from ratchet.healing.queue.book import TaskQueue
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook
     from ratchet.improving.loop.improve import Ticked
@@ -128,6 +129,15 @@ class Runtime(Foundation):
             changed=self.publish,
             models=ModelChoice(self.config, os.environ),
         )
+
+    @property
+    def distillery(self) -> Distillery:
+        """Rules that a model makes of evidence, verified by replay."""
+        from ratchet.healing.distilling.book import Distillery
+        from ratchet.healing.models.choice import ModelChoice
+
+        models = ModelChoice(self.config, os.environ)
+        return Distillery(reading=self._read, models=models, consent=self.config.distill, told=self.publish)
 
     @property
     def benchmarks(self) -> BenchBook:

@@ -10,10 +10,13 @@ import click
 from ratchet.cli import shapes, show, show_facts, show_lessons
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
+from ratchet.cli.numbers import Finite
 
 if TYPE_CHECKING:
+    from ratchet.healing.distilling.items import Place
     from ratchet.records import Lesson, LessonState, Scope
 
+PLACES = ("words", "hunks", "steps", "contrary")
 STATES = ("candidate", "active", "quarantined", "retired")
 
 
@@ -137,6 +140,55 @@ def retire(lesson_id: str, reason: str, command_home: Path | None, as_json: bool
 def quarantine(lesson_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
     """Mark a lesson as harmful: never advice."""
     _decided(opened(command_home).lessons.quarantine(lesson_id, reason=reason), as_json)
+
+
+@lessons.command("distill")
+@click.option("--model", default="", metavar="NAME", help="provider:name, `local`, or command:WORDS of your own.")
+@click.option("--place", "places", multiple=True, type=click.Choice(PLACES), help="Only this kind of evidence.")
+@click.option("--budget-usd", default=0.5, show_default=True, type=Finite(0), help="It may cost so much.")
+@click.option("--allow-unknown-price", is_flag=True, help="Use a model whose price is not known.")
+@click.option("--yes", "agreed", is_flag=True, help="Send it to the configured model.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
+@project_option("Only evidence of this project folder.")
+@home_option
+@json_option
+def distill(
+    model: str,
+    places: tuple[Place, ...],
+    budget_usd: float,
+    allow_unknown_price: bool,
+    agreed: bool,
+    dry_run: bool,
+    project: str | None,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """Have a model put evidence into words; replay decides what you see.
+
+    It is sent at most 1.5 kB of each piece of evidence, once. What it answers is held against what really happened;
+    what passes is a candidate, never more. Says first how much goes where.
+    """
+    distillery = opened(command_home).distillery
+    planned = distillery.plan(model, places=places, project=project, unpriced=allow_unknown_price)
+    if not as_json:
+        show_lessons.planned(planned)
+    if dry_run or not planned.asked:
+        if as_json:
+            show.as_json(shapes.lessons.DistillPlanShape.built(planned))
+        return
+    found = distillery.run(
+        planned,
+        model,
+        places=places,
+        project=project,
+        budget_usd=budget_usd,
+        unpriced=allow_unknown_price,
+        agreed=agreed,
+    )
+    if as_json:
+        show.as_json(shapes.lessons.DistilledShape.built(found))
+    else:
+        show_lessons.distilled(found)
 
 
 @lessons.command("sync")

@@ -12,6 +12,7 @@ from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, 
 from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
+    from ratchet.healing.distilling.distill import Distilled, DistillPlan
     from ratchet.lessons.book import Trusted
     from ratchet.lessons.portable import Imported
     from ratchet.lessons.words.rules import Correction
@@ -119,3 +120,28 @@ def corrections(found: Sequence[Correction], *, every: bool) -> None:
         row(out, plain(said_where(each.sessions, each.step, each.people), 200), Styled("  in   ", "dim"))
     if any(each.state == "candidate" for each in found):
         row(out, "To tell agents one of them: ratchet lessons approve ID --do 'the rule in your words'")
+
+
+def planned(found: DistillPlan) -> None:
+    """Show what a run would send, before it does."""
+    if not found.asked:
+        known = f"; {number(found.known, 'piece')} of evidence answered before" if found.known else ""
+        line(f"Nothing to ask {found.model} about{known}.")
+        return
+    cost = "nobody knows what it costs" if found.usd is None else f"at most {found.usd:.4f} USD"
+    what = ", ".join(f"{n} {place}" for place, n in sorted(found.places.items()))
+    size = f"{found.bytes:,} bytes"
+    line(f"To {found.model}: {number(found.asked, 'question')} ({what}), {size} in all, {cost}.")
+
+
+def distilled(found: Distilled) -> None:
+    """Show what came back, what replay bore out, and what to do next."""
+    line(f"{found.answered} answered, {found.verified} borne out by replay, {found.cost_usd:.4f} USD.")
+    if found.malformed:
+        line(f"  {found.malformed} were no answer of the asked shape")
+    for reason, n in found.rejected.items():
+        line(f"  {n} not shown: {reason}")
+    if found.stopped:
+        line(f"  ended early: {found.stopped}")
+    for lesson_id in found.lessons:
+        line(f"  candidate {lesson_id}: ratchet lessons show {lesson_id}")

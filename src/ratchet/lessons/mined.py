@@ -23,7 +23,7 @@ from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.words.kept import keep_moves
 from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
-from ratchet.records import Json, LessonState, Row
+from ratchet.records import Json, LessonState, Row, whole_in
 
 _EVIDENCE = 20  # outcome ids that are named; the rest is counted
 _RUNS = 8_000  # of a project's newest runs that are looked at: some 200 sessions
@@ -223,7 +223,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
     edit = made.group.startswith("edit ")
     template = template_of(_named(made) if edit else made.when)
     signature = sign(latest.kind, template) if edit else _trigger(basis).signature
-    state, reason = _decided(held) or (verdict.state, verdict.reason)
+    state, reason = _decided(held) or _outdated(held, verdict.worked) or (verdict.state, verdict.reason)
     row: Row = {
         "scope": "project",
         "uses": 0,
@@ -283,6 +283,14 @@ def _decided(held: Row) -> tuple[LessonState, str] | None:
     """Return what a person decided about the lesson, None for nothing."""
     decided = str(held.get("decided") or "")
     return (cast(LessonState, decided), str(held.get("reason") or "")) if decided else None
+
+
+def _outdated(held: Row, worked: int) -> tuple[LessonState, str] | None:
+    """Return what a model said of a lesson that something speaks against, until it worked in one more session."""
+    told = held.get("distilled")
+    if not isinstance(told, dict) or not told.get("retire") or whole_in(told, "worked") < worked:
+        return None
+    return "retired", str(held.get("reason") or "")
 
 
 def _evidence(basis: Sequence[Resolution]) -> list[Json]:

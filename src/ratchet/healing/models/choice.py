@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +37,16 @@ class ModelChoice:
         """The models of a text, else those of the settings; () where neither names any. Raises UsageError, Refused."""
         given = text or self._config.model
         return chain_of(given, base_url=self._config.model_base_url, environ=self._environ)
+
+    def price(self, text: str = "", *, unpriced: bool = False) -> Callable[[int, int], float | None]:
+        """Return the USD of (tokens in, tokens out) of the model that is asked first; None where nobody knows."""
+        from ratchet.healing.models.prices import Usage, own_prices, pricing_of
+
+        named = self.named(text)
+        known = pricing_of(named[0], own_prices(self._config.model_prices)) if named and installed() else None
+        free = (lambda _usage: 0.0) if unpriced else None
+        pricing = known or free
+        return lambda sent, received: None if pricing is None else pricing(Usage(sent, received))
 
     def chain(self, text: str = "", *, fast: str = "", unpriced: bool = False) -> Model:
         """Models to ask: `text` names those that plan, `fast` those that summarise, the settings where they are empty.

@@ -80,6 +80,30 @@ class CorrectionShape(Shape):
     state: str = said("The state of that candidate; empty without one.")
 
 
+class DistillPlanShape(Shape):
+    """Announcement of what a model would be sent."""
+
+    model: str = said("Who would be asked.")
+    asked: int = said("Questions that would be sent.")
+    known: int = said("Pieces of evidence that were answered before.")
+    bytes: int = said("The size of all questions.")
+    usd: float | None = said("The most that it may cost; null where nobody knows.", digits=6)
+    places: dict[str, int] = said("Questions by the kind of evidence.")
+
+
+class DistilledShape(Shape):
+    """The result of having a model put evidence into words."""
+
+    plan: DistillPlanShape = said("What was to be sent.")
+    answered: int = said("Questions that were answered.")
+    verified: int = said("Answers that replay bore out.")
+    malformed: int = said("Answers that had not the asked shape.")
+    rejected: dict[str, int] = said("Answers that replay did not bear out, by reason.")
+    lessons: list[str] = said("Ids of the candidates that were made.")
+    cost_usd: float = said("What it cost.", digits=6)
+    stopped: str = said("Why it ended early; empty where it did not.")
+
+
 class FoundLessonShape(Shape):
     """A lesson that was recalled."""
 
