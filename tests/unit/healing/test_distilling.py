@@ -137,7 +137,8 @@ def _fix(store: SqliteStore, at: int, key: str, added: str) -> None:
             {
                 "id": f"{key}{at}", "session": f"s{at}", "project": PROJECT, "failed_id": f"a{at}",
                 "worked_id": f"b{at}", "key": key, "keys": [key], "at": float(at), "worked": True, "way": "edit",
-                "message": "m", "kind": "other", "template": "some error text", "removed": ["x = old()"], "added": [added], "lesson_id": "",
+                "message": "m", "kind": "other",
+                "template": "some error text", "removed": ["x = old()"], "added": [added], "lesson_id": "",
             }
         ],
     )  # fmt: skip
