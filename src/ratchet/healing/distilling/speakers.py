@@ -1,4 +1,4 @@
-"""Who is asked: a model of the model port, or a person's own command (`command:WORDS`), and the money for it."""
+"""Speakers of a run: a model of the model port, or a person's own command (`command:WORDS`), and the money for them."""
 
 from __future__ import annotations
 
