@@ -15,7 +15,7 @@ from typing import cast
 from ratchet.errors import ModelError, Refused
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign
-from ratchet.healing.distilling.items import PLACES, Evidence, Place, items
+from ratchet.healing.distilling.items import PLACES, EvidenceItem, Place, items
 from ratchet.healing.distilling.replay import (
     SHAPES,
     Answer,
@@ -87,7 +87,7 @@ class Distilled:
     stopped: str = ""
 
 
-def question(item: Evidence) -> Question[Answer]:
+def question(item: EvidenceItem) -> Question[Answer]:
     """Word one item as it leaves the machine."""
     return Question(
         shape=SHAPES[item.place],
@@ -172,7 +172,7 @@ def distill(
 # -- what is kept ---------------------------------------------------------------------------------------------------
 
 
-def _keep(store: Store, item: Evidence, answer: Answer, model: str, now: float) -> str:
+def _keep(store: Store, item: EvidenceItem, answer: Answer, model: str, now: float) -> str:
     """Write what an answer makes: always a candidate, or a lesson retired; return its id."""
     if isinstance(answer, WordsAnswer | ContraryAnswer):
         held = store.get("lessons", item.about)
@@ -229,7 +229,7 @@ def _when(answer: WordsAnswer) -> str:
     return f"{answer.when} with `{answer.dont}`" if answer.dont else answer.when
 
 
-def _text(item: Evidence, answer: HunksAnswer | StepsAnswer) -> str:
+def _text(item: EvidenceItem, answer: HunksAnswer | StepsAnswer) -> str:
     if isinstance(answer, StepsAnswer):
         return clean(f"Run `{answer.working}` instead of `{answer.failing}`.")
     hunk = item.text.split("\n\n")[1].split("\n")

@@ -28,7 +28,7 @@ PLACES: tuple[Place, ...] = ("words", "hunks", "steps", "contrary")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class EvidenceItem:
     """Evidence for one question: `about` is the lesson or the finding, `shown` and `held_out` are the rows behind it,
     the latter for the check of the answer alone."""
 
@@ -45,9 +45,9 @@ class Evidence:
         return hex_of(f"{self.place}\0{self.project}\0{self.about}\0{self.text}")[:32]
 
 
-def items(store: Store, places: Iterable[Place] = PLACES, *, project: str | None = None) -> list[Evidence]:
+def items(store: Store, places: Iterable[Place] = PLACES, *, project: str | None = None) -> list[EvidenceItem]:
     """All evidence that a model could make something of, in a fixed order. Raises StoreError."""
-    found: list[Evidence] = []
+    found: list[EvidenceItem] = []
     wanted = set(places)
     if "words" in wanted:
         found += _words(store)
@@ -60,7 +60,7 @@ def items(store: Store, places: Iterable[Place] = PLACES, *, project: str | None
     return [each for each in found if project is None or each.project == project]
 
 
-def _words(store: Store) -> Iterator[Evidence]:
+def _words(store: Store) -> Iterator[EvidenceItem]:
     rows = store.find("lessons", {"state": "candidate", "kind": KIND}).rows
     for row in sorted(rows, key=lambda row: (-whole_in(row, "points"), str(row["id"]))):
         if row.get("rule") != RULE or row.get("decided"):
@@ -72,7 +72,7 @@ def _words(store: Store) -> Iterator[Evidence]:
             f"The person ({move.get('way', 'typed')}): {row['quote']}",
             f"Lines of its own that the agent took back afterwards: {move.get('undone', 0)}",
         ]
-        yield Evidence(
+        yield EvidenceItem(
             place="words",
             project=text_in(row, "project"),
             about=str(row["id"]),
@@ -90,7 +90,7 @@ def _by_key(store: Store) -> dict[tuple[str, str], list[Row]]:
     return found
 
 
-def _hunks(store: Store, by_key: dict[tuple[str, str], list[Row]]) -> Iterator[Evidence]:
+def _hunks(store: Store, by_key: dict[tuple[str, str], list[Row]]) -> Iterator[EvidenceItem]:
     """Findings that were fixed often and of which no lesson says how."""
     for (project, key), rows in sorted(by_key.items()):
         fixes = [row for row in rows if row.get("way") == "edit" and row.get("added")]
@@ -100,12 +100,12 @@ def _hunks(store: Store, by_key: dict[tuple[str, str], list[Row]]) -> Iterator[E
         parts = [f"Finding {key}: {text_in(shown[0], 'message')}"]
         parts += [_hunk(row) for row in shown]
         text = _capped("\n\n".join(parts))
-        yield Evidence(
+        yield EvidenceItem(
             place="hunks", project=project, about=key, text=text, shown=tuple(shown), held_out=tuple(held_out)
         )
 
 
-def _steps(by_key: dict[tuple[str, str], list[Row]]) -> Iterator[Evidence]:
+def _steps(by_key: dict[tuple[str, str], list[Row]]) -> Iterator[EvidenceItem]:
     """Failures of commands that other commands achieved, without a lesson, since too many words differ."""
     for (project, key), rows in sorted(by_key.items()):
         steps = [row for row in rows if row.get("way") == "step" and row.get("do") and not row.get("lesson_id")]
@@ -116,12 +116,12 @@ def _steps(by_key: dict[tuple[str, str], list[Row]]) -> Iterator[Evidence]:
         parts = [f"Error: {text_in(shown[0], 'message')}"]
         parts += [f"failed:  {_line(row, 'failed_input')}\nworked:  {_line(row, 'do')}" for row in shown]
         text = _capped("\n\n".join(parts))
-        yield Evidence(
+        yield EvidenceItem(
             place="steps", project=project, about=key, text=text, shown=tuple(shown), held_out=tuple(held_out)
         )
 
 
-def _contrary(store: Store) -> Iterator[Evidence]:
+def _contrary(store: Store) -> Iterator[EvidenceItem]:
     """Lessons against which something speaks."""
     for row in store.find("lessons", {"state": ("in", ["active", "candidate"])}, order=("id",)).rows:
         if not row.get("group") or row.get("decided") or not whole_in(row, "wrong"):
@@ -135,7 +135,7 @@ def _contrary(store: Store) -> Iterator[Evidence]:
             continue
         parts = [f"Lesson: {row['text']}", "Newest first, what ended these failures since:"]
         parts += [_hunk(each) if each.get("way") == "edit" else f"ran: {_line(each, 'do')}" for each in ends]
-        yield Evidence(
+        yield EvidenceItem(
             place="contrary",
             project=text_in(row, "project"),
             about=str(row["id"]),

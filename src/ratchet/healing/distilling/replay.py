@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from ratchet.healing.distilling.items import Evidence
+from ratchet.healing.distilling.items import EvidenceItem
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of
 from ratchet.ports import Store
@@ -70,7 +70,7 @@ SHAPES: dict[str, type[Answer]] = {
 }
 
 
-def fault(store: Store, item: Evidence, answer: Answer) -> str:
+def fault(store: Store, item: EvidenceItem, answer: Answer) -> str:
     """Why an answer is not shown, "" where replay bears it out. Raises StoreError."""
     if isinstance(answer, WordsAnswer):
         return _fault_of_words(store, item, answer)
@@ -84,7 +84,7 @@ def fault(store: Store, item: Evidence, answer: Answer) -> str:
 # -- a person's words -----------------------------------------------------------------------------------------------
 
 
-def _fault_of_words(store: Store, item: Evidence, answer: WordsAnswer) -> str:
+def _fault_of_words(store: Store, item: EvidenceItem, answer: WordsAnswer) -> str:
     if not answer.is_rule or answer.scope == "once":
         return "it is no rule beyond its moment"
     if not answer.do.strip() or len(answer.do) > _DO_CHARS:
@@ -135,7 +135,7 @@ def _calls(store: Store, project: str) -> Iterable[ToolCall]:
 # -- hunks, steps, contrary -----------------------------------------------------------------------------------------
 
 
-def _fault_of_hunks(store: Store, item: Evidence, answer: HunksAnswer) -> str:
+def _fault_of_hunks(store: Store, item: EvidenceItem, answer: HunksAnswer) -> str:
     token = answer.token.strip()
     if len(token) < _LEAST_TOKEN or not answer.do.strip() or len(answer.do) > _DO_CHARS:
         return "it names no token, or says too much"
@@ -158,7 +158,7 @@ def _adds(row: Row, token: str) -> bool:
     return added.count(token) > removed.count(token)
 
 
-def _fault_of_steps(item: Evidence, answer: StepsAnswer) -> str:
+def _fault_of_steps(item: EvidenceItem, answer: StepsAnswer) -> str:
     if reason := forbidden(answer.working, answer.failing):
         return reason
     failing, working = _pattern(answer.failing), _pattern(answer.working)
@@ -181,7 +181,7 @@ def _pattern(template: str) -> re.Pattern[str] | None:
     return re.compile(r".+?".join(map(re.escape, parts)))
 
 
-def _fault_of_contrary(item: Evidence, answer: ContraryAnswer) -> str:
+def _fault_of_contrary(item: EvidenceItem, answer: ContraryAnswer) -> str:
     if not answer.retire:
         return "it holds"
     newest = item.held_out[0]
