@@ -24,7 +24,8 @@ class Config:
     home: Path
     """The folder that holds the store, the journal and the hook's cache."""
     withheld_share: float = 0.20
-    """Share of (session, pattern) units that get no lesson, so that the effect can be measured. 0 to 0.9."""
+    """Share of (session, pattern) units that get no lesson, so that the effect can be measured. 0 to 0.9. From the 20th
+    unit to the 250th, while no effect is proven, it is two and a half times that, at most a half."""
     proven_withheld_share: float = 0.05
     """The same once the pooled evidence has passed 20 (design: keep measuring, at a lower price)."""
     drain_interval_s: float = 30.0

@@ -298,13 +298,13 @@ class Runtime(Foundation):
 
     def settle(self, session: str, histories: Sequence[Path]) -> None:
         """Settle a session that has ended: read its transcript, mine it, settle its credit."""
-        from ratchet.lessons import credit
+        from ratchet.improving.loop import lessons as lesson_trials
 
         if histories:
             self.learn(histories)
         else:
             self.drain()
-        credit.settle(self.store, now=time.time(), ended=(session,))
+        lesson_trials.settle(self.store, now=time.time(), ended=(session,))
         self.publish()
 
     # -- see it ----------------------------------------------------------------------------------------------------
@@ -417,6 +417,7 @@ class Runtime(Foundation):
             patterns=self.patterns(drained=False),
             lessons=whole_in(active[0], "count:*") if active else 0,
             effect=report.pooled,
+            lines=report.lines,
         )
 
     def report(self) -> Report:

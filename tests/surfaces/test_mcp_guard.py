@@ -84,6 +84,7 @@ def test_no_instruction_of_an_earlier_run_is_in_the_next_request(poisoned: Path)
         ("search_memory", {"query": HARMLESS}),
         ("list_patterns", {}),
         ("get_health", {}),
+        ("get_report", {}),
     ]
     calls += [("get_lesson", {"id": each}) for each in lessons]
     for call, result in zip(calls, asked(poisoned, *calls), strict=True):

@@ -139,6 +139,7 @@ def test_command_line_api_and_tools_answer_the_same(told: tuple[Path, TestClient
     trial = from_shell(home, "trials", "list")[0]["id"]
     asked: list[tuple[list[str], str, tuple[str, dict[str, object]] | None]] = [
         (["health"], "/v1/health", ("get_health", {})),
+        (["report"], "/v1/report", ("get_report", {})),
         (["patterns", "show", pattern["id"]], f"/v1/patterns/{pattern['id']}", None),
         (["lessons", "show", lesson["id"]], f"/v1/lessons/{lesson['id']}", ("get_lesson", {"id": lesson["id"]})),
         (["trials", "show", trial], f"/v1/trials/{trial}", None),

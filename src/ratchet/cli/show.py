@@ -324,19 +324,9 @@ def doctor(checks: Sequence[Check]) -> None:
 
 def report(found: Report) -> None:
     out = console()
-    pooled = found.pooled
-    out.print(Styled(f"Do the lessons help? {pooled.verdict[:1].upper()}{pooled.verdict[1:]}.", "bold"))
-    if pooled.estimate is not None:
-        span = f"{100 * pooled.low:+.0f} to {100 * pooled.high:+.0f}"
-        row(
-            out,
-            f"difference {100 * pooled.estimate:+.0f} points; 95 % interval {span}, valid however often you look",
-            "  ",
-        )
-    out.print(
-        f"  lesson shown     {pooled.shown_ok} of {pooled.shown} got past the failure\n"
-        f"  lesson withheld  {pooled.withheld_ok} of {pooled.withheld}"
-    )
+    out.print(Styled("Do the lessons help?", "bold"))
+    for said in found.lines:
+        row(out, said, "  ")
     for each in found.lessons:
         line = Styled("")
         if each.enough:
@@ -347,6 +337,8 @@ def report(found: Report) -> None:
         out.print()
         row(out, _bold(plain(each.text, 160)))
         row(out, line, "  ")
+        if each.net is not None:
+            row(out, f"tokens: agents read {each.net.read:,} of it, its effect saved {each.net.saved:,.0f}", "  ")
     out.print()
     row(
         out,

@@ -21,13 +21,12 @@ and over universal inference on the 2 x 2 table, which assumes rates that never 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 ALPHA = 0.05
-PROVEN = 20.0  # pooled evidence from which on fewer units go without (Ville: reached by luck in 1 of 20 at most)
 # The bet that grows fastest is (difference) / (p (1 - p)): .05 fits one point, 1.6 fits 30 points at p = .75.
 _BETS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _CENTRES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -128,22 +127,28 @@ def interval(tallies: Tallies, *, alpha: float = ALPHA) -> tuple[float, float]:
     probability 1 - `alpha`. (-1, 1) where nothing is known, and where the arms contradict the shares (then no
     difference fits, and something other than the coin chose)."""
     limit = 2 / alpha  # half of alpha for each side
+    return spanned(lambda effect, better: e_value(tallies, effect=effect, better=better), limit, limit)
 
-    def low(better: bool) -> float:
+
+def spanned(evidence: Callable[[float, bool], float], helps_from: float, harms_from: float) -> tuple[float, float]:
+    """The interval of effects that `evidence` (of an effect, and a direction: `e_value`) rejects in neither direction:
+    it speaks from `helps_from` on against effects that are too low, from `harms_from` on against those too high."""
+
+    def low(better: bool, limit: float) -> float:
         """The largest effect that is still rejected as "at most this"; for the other side, of the negated effect."""
         sign = 1.0 if better else -1.0
         rejected, open_ = -1.0, 1.0
-        if e_value(tallies, effect=sign * rejected, better=better) < limit:
+        if evidence(sign * rejected, better) < limit:
             return -1.0
         for _ in range(20):  # 2 / 2**20: a thousandth of a point
             middle = (rejected + open_) / 2
-            if e_value(tallies, effect=sign * middle, better=better) >= limit:
+            if evidence(sign * middle, better) >= limit:
                 rejected = middle
             else:
                 open_ = middle
         return rejected
 
-    lowest, highest = low(True), -low(False)
+    lowest, highest = low(True, helps_from), -low(False, harms_from)
     return (lowest, highest) if lowest <= highest else (-1.0, 1.0)
 
 
@@ -181,21 +186,25 @@ class Effect:
 
 def measure(tallies: Tallies, *, alpha: float = ALPHA) -> Effect:
     """The effect with its anytime-valid interval and what may be said of it."""
-    low, high = interval(tallies, alpha=alpha)
+    return effect_of(tallies, interval(tallies, alpha=alpha), e_value(tallies))
+
+
+def effect_of(tallies: Tallies, span: tuple[float, float], evidence: float) -> Effect:
+    """The effect of these counts, whose interval and evidence are known."""
     guess = difference(tallies)
     total = LessonCounts()
     for counts in tallies.values():
         total = total.plus(counts)
     return Effect(
         estimate=None if guess is None else guess[0],
-        low=low,
-        high=high,
-        evidence=e_value(tallies),
+        low=span[0],
+        high=span[1],
+        evidence=evidence,
         shown=total.shown,
         withheld=total.withheld,
         shown_ok=total.shown_ok,
         withheld_ok=total.withheld_ok,
-        verdict=_verdict(low, high),
+        verdict=_verdict(*span),
     )
 
 
@@ -257,9 +266,3 @@ def _between_variance(observed: list[tuple[float, float]], centre: float) -> flo
     top = max(logs)
     weights = [math.exp(x - top) for x in logs]
     return sum(w * spread**2 for w, spread in zip(weights, _SPREADS, strict=True)) / sum(weights)
-
-
-def withheld_share(tallies: Tallies, *, share: float, proven_share: float) -> float:
-    """The share of new units to withhold: `share`, and `proven_share` (never more) once the pooled evidence that
-    lessons help has passed 20. The choice looks at the past only, so the interval stays valid."""
-    return min(share, proven_share) if e_value(tallies) > PROVEN else share

@@ -1,13 +1,15 @@
-"""Do the lessons help, and did the changes? The measured answer, pooled first, then one by one."""
+"""Do the lessons help, and did the changes? The measured answer, by channel first, then one by one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ratchet.gate.effects import Effect, measure
+from ratchet.gate.deadline import measured
+from ratchet.gate.effects import Effect
 from ratchet.improving.trials.trials import trials
 from ratchet.lessons import credit
 from ratchet.lessons.effect import LessonEffect, lesson_effects
+from ratchet.lessons.exposure import CURE, PREVENTION
 from ratchet.ports import Store
 from ratchet.records import Trial
 
@@ -16,11 +18,16 @@ _CHANGES = 20  # settled trials that a report names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`pooled` over all lessons; `lessons` by effect, best first. `withheld_share` is that of new sessions, `waiting`
-    counts units whose sessions still run, `not_attempted` those whose step never came up. `changes` are the settled
-    trials, newest first, each with the figures of its decision, measured against its own control."""
+    """`prevention` is the effect of being told before the step (success: the failure did not come), `cure` that of
+    being told in the failing turn (success: what had failed was achieved), `pooled` both taken together; `lines` say
+    the two in a sentence each. `lessons` stand by effect, best first. `withheld_share` is that of new sessions,
+    `waiting` counts units whose sessions still run, `not_attempted` those whose step never came up. `changes` are the
+    settled trials, newest first, each with the figures of its decision, measured against its own control."""
 
+    prevention: Effect
+    cure: Effect
     pooled: Effect
+    lines: tuple[str, ...]
     lessons: tuple[LessonEffect, ...]
     withheld_share: float
     waiting: int
@@ -30,11 +37,53 @@ class Report:
 
 def report(store: Store, *, withheld_share: float) -> Report:
     """The report on what is settled (see `credit.settle`); `withheld_share` as `deliver.publish` returned it."""
+    known = credit.known(store)
+    prevention, cure = measured(known.of(PREVENTION)), measured(known.of(CURE))
     return Report(
-        pooled=measure(credit.pooled(store)),
-        lessons=lesson_effects(store),
+        prevention=prevention,
+        cure=cure,
+        pooled=measured([unit.met for unit in known.units]),
+        lines=(_prevention(prevention), _cure(cure, known)),
+        lessons=lesson_effects(store, known),
         withheld_share=withheld_share,
         waiting=credit.open_units(store),
         not_attempted=credit.not_attempted(store),
         changes=tuple(trials(store, states=("kept", "reverted", "undecided"), limit=_CHANGES)),
     )
+
+
+def _prevention(effect: Effect) -> str:
+    if not effect.shown + effect.withheld:
+        return "Told before the step: no session has met that step yet."
+    came = f"{effect.shown - effect.shown_ok} of {effect.shown}"
+    untold = f"{effect.withheld - effect.withheld_ok} of {effect.withheld}"
+    return (
+        f"Told before the step, the failure came in {came} cases; untold, in {untold}: {_said(effect, 'fewer', 'more')}"
+    )
+
+
+def _cure(effect: Effect, known: credit.Known) -> str:
+    if not effect.shown + effect.withheld:
+        return "Told in the failing turn: no case yet."
+    shown, withheld = f"{effect.shown_ok} of {effect.shown}", f"{effect.withheld_ok} of {effect.withheld}"
+    line = (
+        f"Told in the failing turn, {shown} got past the failure; untold, {withheld}: {_said(effect, 'more', 'fewer')}"
+    )
+    apart = [unit for unit in known.of(CURE) if not 0 < unit.share < 1]
+    if apart:
+        told = [unit.ok for unit in apart if unit.shown]
+        line += (
+            f" Of these, {len(told)} had been told before the step, too ({sum(told)} got past it), and "
+            f"{len(apart) - len(told)} had been left untold then: they have no coin of their own, and are not compared."
+        )
+    return line
+
+
+def _said(effect: Effect, gained: str, lost: str) -> str:
+    """The difference in words, with its interval."""
+    if effect.estimate is None:
+        return "nothing to compare yet."
+    points = round(100 * effect.estimate)
+    span = f"95 % interval {100 * effect.low:+.0f} to {100 * effect.high:+.0f}, valid however often you look"
+    difference = f"{abs(points)} {'point' if abs(points) == 1 else 'points'} {gained if points >= 0 else lost}"
+    return f"{difference} ({span}); {effect.verdict}."

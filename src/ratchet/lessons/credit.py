@@ -1,18 +1,28 @@
 """Did the lesson help this unit? Settles exposures: the same question, asked of both arms.
 
-A unit is a (root session, pattern). It counts once the step that the pattern is about was attempted in the session. It
-succeeded if that step was achieved within `PATIENCE` tool results of its first attempt and the failure did not come
-back after the lesson could be shown. Everything else is failure, an ended session included: intention to treat.
+A unit is a (root session, pattern) in one group of channels, and each group has its question. **Prevention** (told at a
+session's start, or before the step) counts once the step that the pattern is about was attempted, or the one that its
+lesson puts in its place; it succeeded if the failure did not come. **Cure** (told in the failing turn) succeeded if
+what had failed was achieved within `PATIENCE` tool results, before the failure came back. Everything else is failure,
+an ended session included: intention to treat.
+
+A lesson told at the start changes who fails. So cures are compared among units whose prevention arm was the same: those
+that met no prevention have their coin; of the others, which obey the coin that fell before, the arm is known already,
+and they carry no evidence.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from ratchet.gate.effects import LessonCounts
+from ratchet.failures.intent import intent
+from ratchet.failures.programs import is_shell
+from ratchet.gate.deadline import Met
+from ratchet.gate.effects import LessonCounts, tally
+from ratchet.lessons.exposure import CURE, PREVENTION, group_of
 from ratchet.ports import Store, Where
 from ratchet.records import Row, number_in, text_in, whole_in
 
@@ -23,6 +33,8 @@ DEADLINE_S = 86_400.0
 
 _LESSONS: Where = {"due_at": None}
 """Exposures to lessons; those of trials have a deadline and are settled by the guard."""
+_REPLACING = frozenset(("instead", "stand_in", "program", "through", "flag"))
+"""Rules of lessons whose example is run instead of what failed."""
 _STEP_SAMPLE = 50  # recent failures that tell which step a pattern is about, where its lesson names none
 
 StepKey = tuple[str, str, str]
@@ -62,48 +74,56 @@ def settle(store: Store, *, now: float, ended: Collection[str] = (), deadline_s:
 def _settle_unit(store: Store, exposures: list[Row], results: list[Row], now: float) -> bool | None:
     """All exposures of a unit get one verdict: that of its first one, or the one that it has already."""
     known = [row for row in exposures if row.get("settled")]
+    lesson = store.get("lessons", text_in(exposures[0], "trial")) or {}
+    steps = _steps_about(store, lesson)
     if known:
         verdict = cast("bool | None", known[0].get("ok"))
     else:
-        lesson = store.get("lessons", text_in(exposures[0], "trial")) or {}
-        verdict = judged(
-            exposures[0],
-            results,
-            step=_step_about(store, lesson),
-            recurs=_recurrence(store, exposures[0], lesson),
-        )
+        verdict = judged(exposures[0], results, steps=steps, recurs=_recurrence(store, exposures[0], lesson))
     for row in exposures:
         if not row.get("settled"):
-            done: Row = {**row, "settled": True, "ok": verdict, "settled_at": now}
+            done: Row = {**row, "settled": True, "ok": verdict, "settled_at": now, **_before(steps)}
+            if row.get("arm") == "new":
+                later = sum(number_in(each, "started_at") >= number_in(row, "at") for each in results)
+                done["read"] = whole_in(row, "tokens") * (1 + later)
             store.swap("exposures", (text_in(row, "trial"), text_in(row, "unit")), whole_in(row, "revision"), done)
             if verdict is not None and row.get("arm") == "new":
                 _score(store, text_in(row, "trial"), won=verdict)
     return verdict
 
 
+def _before(steps: Sequence[StepKey]) -> Row:
+    """Say what was known of a unit before its coin fell."""
+    return {"head": " ".join(steps[0][:2])} if steps else {}
+
+
 def judged(
-    exposure: Row, results: Sequence[Row], *, step: StepKey | None, recurs: Callable[[Row], bool]
+    exposure: Row, results: Sequence[Row], *, steps: Sequence[StepKey], recurs: Callable[[Row], bool]
 ) -> bool | None:
     """Tell whether a unit succeeded; None where its step was never attempted.
 
-    `results` are the session's outcomes in order, `step` what the pattern is about (an empty target: any), `recurs`
-    tells the pattern's failures. Pure.
+    `results` are the session's outcomes in order, `steps` what the pattern is about (an empty target: any) and behind
+    it what its lesson puts in its place, `recurs` tells the pattern's failures. Pure.
     """
     calls = [row for row in results if isinstance(row.get("step"), dict)]
     at = number_in(exposure, "at")
-    trigger = _trigger(exposure, calls, recurs)
-    if trigger is not None:
-        first = trigger
-    elif step is None:
-        return None
-    else:
-        attempts = [i for i, row in enumerate(calls) if _is_about(row, step)]
-        later = [i for i in attempts if number_in(calls[i], "started_at") >= at]
-        if not later:
+    if group_of(exposure) == PREVENTION:
+        later = [row for row in calls if number_in(row, "started_at") >= at]
+        if any(recurs(row) for row in later):
+            return False
+        return True if any(_is_about(row, step) for row in later for step in steps) else None
+    first = _trigger(exposure, calls, recurs)
+    if first is None:
+        if not steps:
+            return None
+        attempts = [i for i, row in enumerate(calls) if any(_is_about(row, step) for step in steps)]
+        after = [i for i in attempts if number_in(calls[i], "started_at") >= at]
+        if not after:
             return False if attempts else None  # attempted before, and given up on
-        first = later[0]
-    came_back = any(recurs(row) for i, row in enumerate(calls) if number_in(row, "started_at") >= at and i != trigger)
-    return not came_back and _achieved(calls, first)
+        first = after[0]
+        if recurs(calls[first]):
+            return False
+    return _achieved(calls, first, steps[1:], recurs)
 
 
 def _trigger(exposure: Row, calls: Sequence[Row], recurs: Callable[[Row], bool]) -> int | None:
@@ -118,18 +138,19 @@ def _trigger(exposure: Row, calls: Sequence[Row], recurs: Callable[[Row], bool])
     return found[-1] if found else None
 
 
-def _achieved(calls: Sequence[Row], first: int) -> bool:
-    """Tell whether the step of the first attempt succeeds at it or within `PATIENCE` results of its thread after it;
-    what other subagents do meanwhile does not use that up, and they may achieve it too."""
+def _achieved(calls: Sequence[Row], first: int, instead: Sequence[StepKey], recurs: Callable[[Row], bool]) -> bool:
+    """Tell whether the step of the first attempt, or one in its place, succeeds at it or within `PATIENCE` results of
+    its thread after it, before the failure comes back; what other subagents do meanwhile does not use that up, and they
+    may achieve it too."""
     wanted, thread = _step_of(calls[first]), calls[first].get("thread") or ""
     left = PATIENCE
     for i in range(first, len(calls)):
         row = calls[i]
         if i > first and (row.get("thread") or "") == thread:
             left -= 1
-        if left < 0:
+        if left < 0 or (i > first and recurs(row)):
             return False
-        if row.get("ok") and _step_of(row) == wanted:
+        if row.get("ok") and (_step_of(row) == wanted or any(_is_about(row, step) for step in instead)):
             return True
     return False
 
@@ -146,18 +167,27 @@ def _step_of(row: Row) -> StepKey:
     return text_in(step, "tool"), text_in(step, "head"), text_in(step, "target")
 
 
-def _step_about(store: Store, lesson: Row) -> StepKey | None:
-    """The step that a lesson names, else the one that most of its signature's failures had. A placeholder is any
-    target."""
+def _steps_about(store: Store, lesson: Row) -> list[StepKey]:
+    """The step that a lesson names, else the one that most of its signature's failures had (a placeholder is any
+    target); behind it the one that the lesson puts in its place."""
     if lesson.get("tool"):
         target = text_in(lesson, "target")
-        return text_in(lesson, "tool"), text_in(lesson, "head"), "" if "<" in target else target
+        named = (text_in(lesson, "tool"), text_in(lesson, "head"), "" if "<" in target else target)
+        return [named, *_in_its_place(lesson, named)]
     signature = text_in(lesson, "signature")
     if not signature:
-        return None
+        return []
     rows = store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=_STEP_SAMPLE).rows
     steps = Counter(_step_of(row)[:2] for row in rows if row.get("step"))
-    return (*steps.most_common(1)[0][0], "") if steps else None
+    return [(*steps.most_common(1)[0][0], "")] if steps else []
+
+
+def _in_its_place(lesson: Row, named: StepKey) -> list[StepKey]:
+    """Another command that a lesson's example runs. A session that was told of it never attempts the old one."""
+    if lesson.get("rule") not in _REPLACING or not is_shell(named[0]):
+        return []
+    head, _ = intent(named[0], text_in(lesson, "example"))
+    return [(named[0], head, "")] if head not in ("", named[1]) else []
 
 
 def _recurrence(store: Store, exposure: Row, lesson: Row) -> Callable[[Row], bool]:
@@ -199,14 +229,76 @@ def _score(store: Store, lesson_id: str, *, won: bool) -> None:
 # --- counting ------------------------------------------------------------------------------------------------------
 
 
-def pooled(store: Store) -> dict[float, LessonCounts]:
-    """Counts of all settled units, each once however many lessons it met."""
-    return _tallies(store, ()).get("", {})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One settled unit that counts. `met` is what the statistics read; of a cure that met prevention before, its share
+    is 0 or 1. `lessons` are those that it met."""
+
+    group: str
+    met: Met
+    lessons: tuple[str, ...]
 
 
-def by_lesson(store: Store) -> dict[str, dict[float, LessonCounts]]:
-    """Counts of settled units per lesson id."""
-    return _tallies(store, ("trial",))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Everything that is settled. `units` stand in the order of exposure; `read` says of each lesson how many tokens
+    agents have read of it, in all sessions that it was shown to, also where its step never came up."""
+
+    units: tuple[Unit, ...]
+    read: Mapping[str, int]
+
+    def of(self, group: str) -> list[Met]:
+        return [each.met for each in self.units if each.group == group]
+
+
+def known(store: Store) -> Known:
+    """Everything that is settled, up to the first unit that is still open: were quick verdicts counted first, an arm
+    that fails fast would look worse for a while, and a look just then would be misled."""
+    where: Where = {**_LESSONS, "settled": True}
+    first_open = store.find("exposures", {**_LESSONS, "settled": False}, order=("at",), limit=1).rows
+    if first_open:
+        where = {**where, "at": ("<", first_open[0]["at"])}
+    found: dict[str, list[Row]] = {}
+    read: Counter[str] = Counter()
+    for row in store.find("exposures", where, order=("at",)).rows:
+        found.setdefault(text_in(row, "unit"), []).append(row)
+        read[text_in(row, "trial")] += whole_in(row, "read")
+    prevented: dict[tuple[str, str], Row] = {}
+    for first, *_ in found.values():
+        if group_of(first) == PREVENTION:
+            prevented[text_in(first, "session"), text_in(first, "pattern")] = first
+    units = [_unit(rows, prevented) for rows in found.values() if rows[0].get("ok") is not None]
+    return Known(units=tuple(units), read=read)
+
+
+def _unit(rows: list[Row], prevented: dict[tuple[str, str], Row]) -> Unit:
+    first, group = rows[0], group_of(rows[0])
+    share = number_in(first, "share")
+    before = prevented.get((text_in(first, "session"), text_in(first, "pattern"))) if group == CURE else None
+    if before is not None and number_in(before, "at") <= number_in(first, "at"):
+        share = 1.0 if before.get("arm") == "new" else 0.0
+    met = Met(
+        share=share,
+        shown=first.get("arm") == "new",
+        ok=bool(first.get("ok")),
+        pattern=text_in(first, "pattern"),
+        head=text_in(first, "head"),
+    )
+    return Unit(group=group, met=met, lessons=tuple(text_in(row, "trial") for row in rows))
+
+
+def pooled(units: Iterable[Unit]) -> dict[float, LessonCounts]:
+    """Counts of units, each once however many lessons it met."""
+    return tally((each.met.share, each.met.shown, each.met.ok) for each in units)
+
+
+def by_lesson(units: Iterable[Unit]) -> dict[str, dict[float, LessonCounts]]:
+    """Counts of units per lesson id."""
+    found: dict[str, list[tuple[float, bool, bool]]] = {}
+    for each in units:
+        for lesson_id in each.lessons:
+            found.setdefault(lesson_id, []).append((each.met.share, each.met.shown, each.met.ok))
+    return {lesson_id: tally(cells) for lesson_id, cells in found.items()}
 
 
 def open_units(store: Store) -> int:
@@ -217,23 +309,6 @@ def open_units(store: Store) -> int:
 def not_attempted(store: Store) -> int:
     """Settled units that do not count."""
     return _distinct_units(store, {**_LESSONS, "settled": True, "ok": None})
-
-
-def _tallies(store: Store, by: tuple[str, ...]) -> dict[str, dict[float, LessonCounts]]:
-    """Counts in order of exposure up to the first unit that is still open: were quick verdicts counted first, an arm
-    that fails fast would look worse for a while, and a look just then would be misled."""
-    where: Where = {**_LESSONS, "settled": True, "ok": ("!=", None)}
-    first_open = store.find("exposures", {**_LESSONS, "settled": False}, order=("at",), limit=1).rows
-    if first_open:
-        where = {**where, "at": ("<", first_open[0]["at"])}
-    found: dict[str, dict[float, LessonCounts]] = {}
-    for row in store.sum_by("exposures", (*by, "share", "arm", "ok"), ("distinct:unit",), where):
-        cell = (0 if row["arm"] == "new" else 2) + (0 if row["ok"] else 1)
-        tallies = found.setdefault(str(row.get("trial", "")), {})
-        counts = list(tallies.get(number_in(row, "share"), LessonCounts()))
-        counts[cell] += whole_in(row, "distinct:unit")
-        tallies[number_in(row, "share")] = LessonCounts(*counts)
-    return found
 
 
 def _distinct_units(store: Store, where: Where) -> int:

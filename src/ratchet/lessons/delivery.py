@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ratchet import files
-from ratchet.gate import effects
+from ratchet.gate import deadline, effects
 from ratchet.lessons import credit, exposure, facts, fence
 from ratchet.ports import Store
 from ratchet.records import Row, whole_in
@@ -66,11 +66,12 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
     To be called whenever lessons changed or credit was settled. Hooks survive a stale or missing file: they read the
     lessons themselves from the store. So a home that cannot be written costs a warning. Raises StoreError.
     """
-    withheld = effects.withheld_share(credit.pooled(store), share=withheld_share, proven_share=proven_withheld_share)
+    known = credit.known(store)
+    withheld = _withheld(known, withheld_share, proven_withheld_share)
     active = store.sum_by("lessons", (), ("count:*",), {"state": "active"})
-    lessons = effects.shrink(credit.by_lesson(store))
+    lessons = effects.shrink(credit.by_lesson(known.units))
     measured = {lesson_id: each.estimate for lesson_id, each in lessons.items()}
-    usual = effects.difference(credit.pooled(store))
+    usual = effects.difference(credit.pooled(known.units))
     try:
         exposure.publish(
             str(home),
@@ -81,3 +82,12 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
     except OSError as error:
         log.warning("hooks go on with what they were told before: %s cannot be written (%s)", home, error.strerror)
     return withheld
+
+
+def _withheld(known: credit.Known, share: float, proven_share: float) -> float:
+    """The share of new units to withhold: as long as one of the two questions is open, for that one."""
+    groups = [known.of(group) for group in (exposure.PREVENTION, exposure.CURE)]
+    tossed = [sum(0 < unit.share < 1 for unit in units) for units in groups]
+    # The mean of two e-values is one: both groups are looked at, and luck still passes 20 in 1 of 20 at most.
+    evidence = sum(deadline.EffectEvidence(units)() for units in groups) / len(groups)
+    return deadline.withheld_share(evidence, max(tossed), share=share, proven_share=proven_share)

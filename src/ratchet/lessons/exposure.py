@@ -1,5 +1,6 @@
 """Decide who is shown a lesson: one coin per (root session, pattern), obeyed by every channel, and what is written
-about it.
+about it. What a channel can do is of two kinds: told before the step (prevention), or in the turn that failed (cure).
+A unit is a (root session, pattern) in one of them, since each is judged by a question of its own.
 
 The coin needs no coordination: it hashes the home's salt with session and pattern. Only the share has to stick, since
 it falls once lessons are proven; so a session keeps the share of its first toss, in a file of a few bytes. Lean: hook
@@ -21,6 +22,13 @@ DEFAULT_WITHHELD = 0.20
 _STATE = "lessons.state"
 _EFFECTS = "lessons.effects"
 _SALT = "salt"
+PREVENTION = "prevention"
+"""Group of the channels that speak before the step: it is judged by whether the failure came."""
+CURE = "cure"
+"""Group of the channels that answer a failure: it is judged by whether the next steps achieved what failed."""
+_ANSWERING = ("failure", "recall")
+_FRAME_CHARS = 160  # of what stands around a lesson when it is shown
+_TOKEN_CHARS = 4  # characters of English and code that models take as one token
 
 
 class Published:
@@ -149,9 +157,15 @@ def forget_sessions(home: str, *, older_than_s: float = 30 * 86_400) -> None:
             os.unlink(path)
 
 
-def unit_of(session: str, pattern: str) -> str:
-    """The name of a unit: it meets all lessons of its pattern, in all channels, with one arm."""
-    return f"{session}/{pattern}"
+def unit_of(session: str, pattern: str, group: str = CURE) -> str:
+    """The name of a unit: it meets all lessons of its pattern in all channels of the group, with one arm."""
+    return f"{session}/{pattern}" if group == CURE else f"{session}/{pattern}/{group}"
+
+
+def group_of(exposure: Row) -> str:
+    """Tell prevention from cure, also of exposures that were written before a unit's name told it."""
+    answers = exposure.get("trigger") or exposure.get("channel") in _ANSWERING
+    return CURE if answers else PREVENTION
 
 
 def pattern_of(lesson: Row) -> str:
@@ -170,7 +184,6 @@ def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str
     pattern = pattern_of(lesson)
     row: Row = {
         "trial": str(lesson.get("id") or ""),
-        "unit": unit_of(session, pattern),
         "arm": "new" if shown else "control",
         "share": share,
         "at": at,
@@ -182,7 +195,16 @@ def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str
     }
     if trigger:
         row["trigger"] = trigger
+    if shown:
+        row["tokens"] = tokens_of(lesson)
+    row["unit"] = unit_of(session, pattern, group_of(row))
     return row
+
+
+def tokens_of(lesson: Row) -> int:
+    """Estimate the tokens that a lesson takes where it is shown."""
+    said = sum([len(str(lesson.get(name) or "")) for name in ("text", "when_text", "example")])
+    return (said + _FRAME_CHARS) // _TOKEN_CHARS
 
 
 def concerns(lesson: Row, project: str) -> bool:

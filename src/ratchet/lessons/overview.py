@@ -59,6 +59,7 @@ class Overview:
     lessons: int
     trials: int
     effect: Effect
+    lines: tuple[str, ...]
     saved: Saved | None
 
 
@@ -94,7 +95,14 @@ def saved(store: Store, effect: Effect) -> Saved | None:
 
 
 def look(
-    store: Store, *, now: float, days: float, patterns: Sequence[Pattern], lessons: int, effect: Effect
+    store: Store,
+    *,
+    now: float,
+    days: float,
+    patterns: Sequence[Pattern],
+    lessons: int,
+    effect: Effect,
+    lines: tuple[str, ...] = (),
 ) -> Overview:
     """Everything on one page. `patterns` are all, those that recur first."""
     totals = store.sum_by("activity", (), ("calls", "failures"))
@@ -112,6 +120,7 @@ def look(
         lessons=lessons,
         trials=whole_in(open_trials[0], "count:*") if open_trials else 0,
         effect=effect,
+        lines=lines,
         saved=saved(store, effect),
     )
 

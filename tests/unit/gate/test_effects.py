@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.gate import effects
-from ratchet.gate.effects import LessonCounts, difference, e_value, interval, measure, shrink, tally, withheld_share
+from ratchet.gate.effects import LessonCounts, difference, e_value, interval, measure, shrink, tally
 
 counts = st.builds(LessonCounts, *[st.integers(0, 60)] * 4)
 tallies = st.dictionaries(st.sampled_from([0.5, 0.8, 0.95]), counts, max_size=3)
@@ -148,10 +148,3 @@ def test_few_units_move_a_lesson_little() -> None:
     found = shrink({"pool": {0.5: LessonCounts(600, 400, 500, 500)}, "new": {0.5: LessonCounts(3, 0, 0, 3)}})
     assert found["new"].weight < 0.1
     assert abs(found["new"].estimate - 0.1) < 0.08
-
-
-def test_fewer_go_without_once_lessons_are_proven() -> None:
-    proven = {0.8: LessonCounts(240, 60, 25, 55)}
-    assert withheld_share(proven, share=0.2, proven_share=0.05) == 0.05
-    assert withheld_share({}, share=0.2, proven_share=0.05) == 0.2
-    assert withheld_share(proven, share=0.0, proven_share=0.05) == 0.0

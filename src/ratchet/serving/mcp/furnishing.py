@@ -50,6 +50,7 @@ def _tools(tools: Tools, tasks: TaskTools) -> list[tuple[Callable[..., Any], Too
         (tools.list_patterns, _READS),
         (tools.get_health, _READS),
         (tools.project_facts, _READS),
+        (tools.get_report, _READS),
         (tasks.run_task, _RUNS),
         (tasks.task_status, _READS),
         (tasks.checkpoints, _READS),

@@ -28,6 +28,7 @@ from ratchet.serving.shapes.failures import HealthShape
 from ratchet.serving.shapes.lessons import LessonShape, ProjectsFactsShape, RecalledShape
 from ratchet.serving.shapes.served import PatternsShape, RecordedShape
 from ratchet.serving.shapes.tasks import RanShape
+from ratchet.serving.shapes.trials import ReportShape
 
 _PROSE_CHARS = 8_000
 _PROJECTS = 3  # of which facts are told at once
@@ -127,6 +128,14 @@ class Tools:
         said = [f"{each.project}: {line}" for each in found for line in each.lines]
         shape = ProjectsFactsShape.built(None, projects=found)
         return answer(quoted("\n".join(said)) if said else "Nothing ran there.", shape)
+
+    @told
+    def get_report(
+        self,
+    ) -> Annotated[CallToolResult, RootModel[ReportShape]]:
+        """Tell whether lessons help, measured: before the step, and in the failing turn."""
+        found = self._runtime.report()
+        return answer("\n".join(found.lines), ReportShape.built(found))
 
     @told
     def run_sandboxed(

@@ -230,7 +230,7 @@ class MemoryStatsShape(Shape):
 
 
 class PooledEffectShape(Shape):
-    """The effect of all lessons together: cases that met a lesson against cases from which it was withheld by coin."""
+    """An effect of all lessons together: cases that met a lesson against cases from which it was withheld by coin."""
 
     verdict: str = said("The conclusion, in words.")
     estimate: float | None = said("Points of success (0.15: 15 more of 100); null while an arm is empty.")
@@ -238,9 +238,17 @@ class PooledEffectShape(Shape):
     high: float = said("Upper end of the 95 % interval.")
     evidence: float | None = said("The e-value; null where it is beyond all numbers.")
     shown: int = said("Cases that met a lesson.")
-    shown_ok: int = said("Of these, cases that got past the failure.")
+    shown_ok: int = said("Of these, cases that went well.")
     withheld: int = said("Cases from which it was withheld.")
-    withheld_ok: int = said("Of these, cases that got past the failure.")
+    withheld_ok: int = said("Of these, cases that went well.")
+
+
+class NetShape(Shape):
+    """The tokens that a lesson costs and saves."""
+
+    read: int = said("Tokens of it that agents have read, again at each later step of a session.")
+    saved: float = said("Tokens that its effect has saved.", digits=0)
+    most: float = said("The greatest saving that its effect is believed to allow.", digits=0)
 
 
 class LessonEffectShape(Shape):
@@ -256,3 +264,4 @@ class LessonEffectShape(Shape):
     shown_ok: int = said("Of these, cases that got past the failure.", of="counts.shown_ok")
     withheld: int = said("Cases from which it was withheld.", of="counts.withheld")
     withheld_ok: int = said("Of these, cases that got past the failure.", of="counts.withheld_ok")
+    net: NetShape | None = said("Its tokens; null where no source told of tokens.")

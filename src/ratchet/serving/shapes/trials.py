@@ -198,7 +198,12 @@ class SettledShape(Shape):
 class ReportShape(Shape):
     """True if lessons and changes pay."""
 
-    effect: PooledEffectShape = said("Of all lessons together.", of="pooled")
+    lines: list[str] = said("The effect of being told before the step, and in the failing turn, in a sentence each.")
+    prevention: PooledEffectShape = said(
+        "Of lessons told before the step: a case went well if the failure did not come."
+    )
+    cure: PooledEffectShape = said("Of lessons told in the failing turn: a case went well if it got past the failure.")
+    effect: PooledEffectShape = said("Of both together.", of="pooled")
     lessons: list[LessonEffectShape] = said("Of each lesson, best first.")
     withheld_share: float = said("The share of new cases from which lessons are withheld.")
     waiting: int = said("Cases whose session still runs.")
