@@ -35,6 +35,17 @@ def slow(options):
         return Solved(status="gave_up")
     return ScriptedSolver([waits])
 """
+JUDGE = """
+from dataclasses import replace
+
+from ratchet.healing.judges.command import CommandJudge
+
+class Never(CommandJudge):
+    name = "never"
+
+    def judge(self, *files, **more):
+        return replace(super().judge(*files, **more), passed=False, score=0.0, reason="no change is good enough")
+"""
 FIELDS = {"id", "status", "attempts", "candidates", "diff", "cost_usd", "duration_s", "lessons_used"}
 ATTEMPT_FIELDS = {"n", "status", "signature", "kind", "cause", "fix", "candidates", "cost_usd", "duration_s"}
 
@@ -50,6 +61,7 @@ class Shell:
         (self.project / "tests" / "test_calc.py").write_text(TEST)
         (folder / "plugin").mkdir()
         (folder / "plugin" / "script_solver.py").write_text(SOLVER)
+        (folder / "plugin" / "own_judge.py").write_text(JUDGE)
 
     def environ(self) -> dict[str, str]:
         return {
@@ -124,6 +136,7 @@ def test_json_is_one_object_and_its_diff_applies(shell: Shell) -> None:
 def test_json_is_one_object_on_refusal_too(shell: Shell) -> None:
     for words in (
         ("--solver", "nobody"),
+        ("--judge", "nobody"),
         ("--in", "nowhere"),
         ("--apply", "--branch", "x"),
         ("--resume", "ep0"),
@@ -142,6 +155,15 @@ def test_json_is_one_object_on_refusal_too(shell: Shell) -> None:
         assert said.keys() >= FIELDS
         assert said["status"] == "refused"
         assert said["reason"]
+
+
+def test_the_judge_that_is_named_decides(shell: Shell) -> None:
+    code, said = shell.json("run", *HEALS, "--judge", "own_judge:Never", "--attempts", "2")
+    assert code == 1
+    attempts = said["attempts"]
+    assert isinstance(attempts, list)
+    assert {each["status"] for each in attempts} == {"failed"}
+    assert "good enough" in json.dumps(said)
 
 
 def test_what_is_no_success_is_no_exit_code_of_0(shell: Shell) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -47,6 +48,9 @@ class _Answering(click.Command):
 @click.option("--check", "check", metavar="CMD", help="What fails now and is to pass; found by itself unless given.")
 @click.option("--in", "folder", type=PATH, default=Path(), help="The project (default: here).")
 @click.option("--solver", default="auto", show_default=True, help="repair, model[:NAME], command:WORDS, or a plugin.")
+@click.option(
+    "--judge", default="", metavar="NAME", help="Who says that it passes (default: pytest, or the check alone)."
+)
 @click.option("--attempts", default=5, show_default=True, type=click.IntRange(1), help="At most so many tries.")
 @click.option("--budget-usd", default=1.0, show_default=True, type=Finite(0), help="Money for all of them.")
 @click.option("--budget-s", default=1800.0, show_default=True, type=Finite(0, min_open=True), help="Seconds.")
@@ -66,6 +70,7 @@ def run(
     check: str | None,
     folder: Path,
     solver: str,
+    judge: str,
     attempts: int,
     budget_usd: float,
     budget_s: float,
@@ -107,20 +112,26 @@ def run(
                     budget=Budget(attempts=attempts, usd=budget_usd, seconds=budget_s, candidates=candidates),
                     protected=protected,
                     held_check=argv_of(held_check) if held_check else (),
+                    judge=judge,
                     seed=seed,
                 )
                 ended = book.run(asked, given, landing=landing)
     except (RatchetError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            click.get_current_context().exit(EXITS["cancelled"])
-        if not as_json:
-            raise
-        known = error if isinstance(error, RatchetError) else BackendError(explained(error))
-        show.as_json(shapes.tasks.refused(str(known), watching.episode))
-        click.get_current_context().exit(known.exit_code)
+        _stop(error, watching.episode, as_json=as_json)
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         show.as_json(shapes.tasks.EpisodeShape.built(ended)) if as_json else show_heal.ended(ended)
     click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
+
+
+def _stop(error: RatchetError | OSError, episode: Episode | None, *, as_json: bool) -> NoReturn:
+    """End the command with what stopped it: one JSON object, or the error for the command line to show."""
+    if isinstance(error, BrokenPipeError):
+        click.get_current_context().exit(EXITS["cancelled"])
+    if not as_json:
+        raise error
+    known = error if isinstance(error, RatchetError) else BackendError(explained(error))
+    show.as_json(shapes.tasks.refused(str(known), episode))
+    click.get_current_context().exit(known.exit_code)
 
 
 def _warn(folder: Path) -> None:
