@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from ratchet.errors import BackendError
 from ratchet.ports import Source
 from ratchet.recording.sources.claude_code import ClaudeCode
 from ratchet.recording.sources.codex import Codex
 from ratchet.recording.sources.document import decode_document
+from ratchet.recording.sources.event_folder import EventFolder
 from ratchet.recording.sources.jsonl import Jsonl
 from ratchet.recording.sources.lines import HEAD_BYTES, objects_in, peek
 from ratchet.recording.sources.messages import Messages
@@ -25,10 +27,13 @@ def claimed_by(head: bytes, plugins: Iterable[Source] = ()) -> Source | None:
 
 
 def source_for(path: str, plugins: Iterable[Source] = ()) -> Source:
-    """The source that reads a file. Lines of JSON that no source knows go to the generic one, which names each.
+    """The source that reads a file, or a folder whose files are the events of one conversation. Lines of JSON that no
+    source knows go to the generic one, which names each.
 
     Raises OSError, and BackendError when no source can make anything of the file.
     """
+    if Path(path).is_dir():
+        return EventFolder()
     head = peek(path)
     if not head.strip():
         raise BackendError(f"{path} is empty")

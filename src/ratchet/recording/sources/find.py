@@ -10,6 +10,7 @@ from pathlib import Path
 from ratchet.errors import BackendError, UsageError
 from ratchet.ports import Source
 from ratchet.recording.sources import claimed_by
+from ratchet.recording.sources.event_folder import events_in, is_event_folder
 from ratchet.recording.sources.lines import peek
 from ratchet.recording.sources.textlog import NAME as LOG
 from ratchet.records import Quarantined
@@ -26,7 +27,7 @@ _QUOTING = (".md", ".rst", ".adoc", ".html", ".py", ".js", ".ts", ".go", ".rs", 
 
 @dataclass(slots=True)
 class FoundFiles:
-    """Files to read, in a stable order; those left aside with the reason; those that could not be looked at."""
+    """Files and folders of events to read, in a stable order; what was left aside or could not be read, and why."""
 
     files: list[str] = field(default_factory=list)
     skipped: list[Quarantined] = field(default_factory=list)
@@ -91,11 +92,16 @@ def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], fou
         if not _is_new(folder, met, found):
             continue
         inner: list[str] = []
-        for entry in _entries(folder, found):
+        entries = list(_entries(folder, found))
+        events = events_in(entry.name for entry in entries)
+        one = is_event_folder(folder, events)
+        if one:
+            found.files.append(folder)
+        for entry in entries:
             if _is_folder(entry):
                 if entry.name not in _PASSED_BY:
                     inner.append(entry.path)
-            elif _is_new(entry.path, met, found):
+            elif not (one and entry.name in events) and _is_new(entry.path, met, found):
                 _sort_in(entry.path, plugins, found)
         folders += reversed(inner)
 

@@ -64,7 +64,7 @@ class Messages:
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. A document, or a line that holds a whole conversation, is a session of its own."""
-        conversations = _Conversations(path, carry)
+        conversations = Conversations(path, carry)
         if is_document(peek(path)):
             return read_document(path, carry, conversations.take_document, name=NAME)
         return read_records(path, offset, carry, conversations.take, name=NAME)
@@ -87,18 +87,22 @@ def _is_own(record: Row) -> bool:
         return True
     if record.get("type") == "gemini" or ("sessionId" in record and "projectHash" in record):
         return True
+    return is_event(record) or bool(_holder(record)) or _is_langchain(record)
+
+
+def is_event(record: Row) -> bool:
+    """Tell whether a record is one of OpenHands' events, of either shape."""
     if isinstance(record.get("kind"), str) and str(record["kind"]).endswith("Event") and "source" in record:
         return True
-    if record.get("source") in ("agent", "user", "environment") and ("action" in record or "observation" in record):
-        return True
-    return bool(_holder(record)) or _is_langchain(record)
+    named = record.get("source") in ("agent", "user", "environment")
+    return named and ("action" in record or "observation" in record)
 
 
 def _is_langchain(record: Row) -> bool:
     return record.get("type") in ("ai", "human") and ("content" in record or isinstance(record.get("data"), dict))
 
 
-class _Conversations:
+class Conversations:
     """Reads the conversations of one file; its whole memory is the carry."""
 
     def __init__(self, path: str, carry: Row) -> None:
@@ -114,6 +118,10 @@ class _Conversations:
         if any(isinstance(item, dict) and _holder(item) and "role" not in item for item in records):
             return [step for item in fields.rows(records) for step in self._whole(item) or ()]
         return self._steps(records, {})
+
+    def take_events(self, events: list[Json], name: str) -> list[Item] | None:
+        """The steps of a conversation of which each event has a file; `name` is where they lie."""
+        return self._steps(events, {"session": f"{name}-{_digest(events[:1])}"})
 
     def take(self, record: Row, _line: int) -> list[Item] | None:
         """Take what one line teaches: a message, a session's header, or a whole conversation."""
