@@ -89,7 +89,29 @@ def test_the_same_successful_call_three_times_is_a_loop(session: Session) -> Non
     assert failure["flagged"] is False
     assert (row["ok"], row["source"], row["task"], row["session"]) == (False, DERIVED, "Bash", "s")
     assert calls_of(row) == ["o000", "o001", "o002"]
-    assert (row["started_at"], row["duration_s"], row["tokens"]) == (120.0, 4.0, 20)
+    assert row["started_at"] == 120.0
+
+
+def test_a_loop_counts_nothing_that_its_calls_count_already(session: Session) -> None:
+    for said in ("", "", "boom", "boom"):
+        session.call("Bash", "make", None if said else "done", error=said, head="make")
+    session.call("Bash", "make", "done", head="make")
+    (row,) = loops([each for each in session.rows if each["ok"]])
+    assert not {"tokens", "duration_s", "cost_usd"} & row.keys()
+    context = row["context"]
+    assert isinstance(context, dict)
+    assert (context["tokens"], context["duration_s"]) == (20, 4.0)
+
+
+def test_what_a_loop_repeated_is_what_its_pattern_wasted(tmp_path: Path, session: Session) -> None:
+    for _ in range(4):
+        session.bash("pytest -q tests")
+    store = open_store(tmp_path)
+    ingest(store, session.rows)
+    ingest(store, loops(session.rows))
+    (found,) = patterns(store, now=1000.0)
+    store.close()
+    assert (found.wasted_s, found.wasted_tokens) == (6.0, 30)
 
 
 def test_twice_is_none(session: Session) -> None:

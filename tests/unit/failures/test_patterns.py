@@ -308,3 +308,19 @@ def test_unrelated_agents_seldom_correlate(tmp_path: Path) -> None:
 
 def test_an_empty_store_has_no_correlations(store: Store) -> None:
     assert correlations(store) == []
+
+
+@pytest.mark.parametrize("tool", ["Edit", "AskUserQuestion", "ask_followup_question", "request_user_input"])
+def test_a_failed_call_that_waited_for_a_person_wasted_none_of_that_time(store: Store, tool: str) -> None:
+    history = History()
+    history.ran(0, "File has been modified since read", duration_s=10_800.0, step={"tool": tool, "input": "{}"})
+    history.into(store)
+    assert patterns(store, now=T0 + DAY_S)[0].wasted_s <= 1.0
+
+
+def test_a_command_that_hung_for_hours_wasted_what_it_may_run_at_most(store: Store) -> None:
+    history = History()
+    history.ran(0, "boom", duration_s=10_800.0, step={"tool": "Bash", "input": "make", "head": "make"})
+    history.ran(1, "KeyError in my own function", duration_s=10_800.0)
+    history.into(store)
+    assert sorted(each.wasted_s for each in patterns(store, now=T0 + DAY_S)) == [600.0, 10_800.0]

@@ -18,8 +18,9 @@ from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.health import Ran, keep_recent
 from ratchet.failures.patterns.merging import assign
 from ratchet.failures.signature import mask, sign, template_of
+from ratchet.failures.waiting import own_s
 from ratchet.ports import Store
-from ratchet.records import Json, Row, text_in
+from ratchet.records import Json, Row, number_in, text_in, whole_in
 
 DERIVED = "ratchet-loop"
 """Source of outcomes that analysis itself adds: counted as patterns, but no calls of an agent."""
@@ -138,7 +139,7 @@ class _Counts:
         agent, at = str(row["agent"]), float(row["started_at"])  # type: ignore[arg-type]
         hour = int(at // _HOUR_S)
         tokens, duration_s, cost_usd = row.get("tokens") or 0, row.get("duration_s") or 0.0, row.get("cost_usd") or 0.0
-        kind = "" if row["ok"] else self._failed(row, agent, at, hour, (tokens, duration_s, cost_usd))
+        kind = "" if row["ok"] else self._failed(row, agent, at, hour)
         if row.get("source") == DERIVED:
             return
         session = row.get("session")
@@ -164,7 +165,7 @@ class _Counts:
                 ran = self._ran[agent] = []
             ran.append([at, row["id"], 0 if kind else 1])
 
-    def _failed(self, row: Row, agent: str, at: float, hour: int, sums: tuple[Json, Json, Json]) -> str:
+    def _failed(self, row: Row, agent: str, at: float, hour: int) -> str:
         failure = row["failure"]
         assert isinstance(failure, dict)  # `_signed` saw to it
         kind, signature = str(failure["kind"]), str(failure["signature"])
@@ -174,8 +175,8 @@ class _Counts:
         if held is None:
             held = self._tallies[key] = [0, 0, 0.0, 0.0, at, at]
         held[0] += 1
-        for place, value in enumerate(sums, 1):
-            held[place] += value  # type: ignore[operator]
+        for place, value in enumerate(_wasted(row), 1):
+            held[place] += value
         held[4], held[5] = min(held[4], at), max(held[5], at)
         if row.get("session"):
             self._sighted((signature, str(row["session"]), agent), at)
@@ -215,6 +216,17 @@ _ACTIVITY = (
     "min_at",
     "max_at",
 )
+
+
+def _wasted(row: Row) -> tuple[int, float, float]:
+    """(tokens, seconds, USD) that a failure took, without the time in which a person was waited for. What analysis
+    added counts what it says was repeated: its own sums would count each call twice."""
+    held = row.get("context") if row.get("source") == DERIVED else row
+    of = held if isinstance(held, dict) else {}
+    step, duration_s = row.get("step"), number_in(of, "duration_s")
+    if isinstance(step, dict):
+        duration_s = own_s(text_in(step, "tool"), text_in(step, "head"), duration_s)
+    return whole_in(of, "tokens"), duration_s, number_in(of, "cost_usd")
 
 
 def _rows(sums: Iterable[tuple[tuple[str | int, ...], Sums]], names: Sequence[str]) -> list[Row]:

@@ -25,7 +25,7 @@ from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.failures.programs import NOISE, SHELL_TOOLS
 from ratchet.failures.tool_call import PICTURE, result_mark
 from ratchet.ids import outcome_id
-from ratchet.records import Json, Row, text_in
+from ratchet.records import Json, Row, number_in, text_in
 
 SAME_RESULT = 3
 """Calls that make a loop when each is known to have brought the same as the one before."""
@@ -106,8 +106,9 @@ def loops(rows: Iterable[Row]) -> list[Row]:
     """Derived outcomes of kind `loop_detected`, one per loop, from the outcomes of one session (in any order).
 
     A derived row has a stable id (from the session and the loop's first call), source "ratchet-loop", no step, the
-    time of the call that made it a loop, and as duration and tokens those of all calls but the first. Subagents are
-    searched apart. `context` names the calls. A loop that goes on after it was stored keeps its first count.
+    time of the call that made it a loop. `context` names the calls, and holds duration, tokens and cost of those that
+    succeeded, but for the first: a failed one has a failure of its own. Subagents are searched apart. A loop that goes
+    on after it was stored keeps its first count.
     """
     threads: dict[str, list[Row]] = {}
     for row in sorted(rows, key=_when):
@@ -304,6 +305,11 @@ def _derived(run: _Repeat) -> Row:
     first, last = run.rows[0], run.rows[-1]
     session, tool = text_in(first, "session"), text_in(first["step"], "tool")
     shown = " ".join(text_in(first["step"], "input").split())[:_SHOWN_CHARS]
+    context: Row = {"calls": [row["id"] for row in run.rows]}
+    for name in ("duration_s", "tokens", "cost_usd"):
+        wasted = sum(number_in(row, name) for row in run.rows[1:] if row.get("ok"))
+        if wasted:
+            context[name] = wasted
     row: Row = {
         "id": outcome_id(DERIVED, session, text_in(first, "id")),
         "agent": first["agent"],
@@ -316,15 +322,11 @@ def _derived(run: _Repeat) -> Row:
             "kind": "loop_detected",
             "flagged": False,
         },
-        "context": {"calls": [row["id"] for row in run.rows]},
+        "context": context,
     }
     for name in ("session", "thread", "project", "model", "unit"):
         if first.get(name):
             row[name] = first[name]
-    for name in ("duration_s", "tokens", "cost_usd"):
-        wasted = sum(value for row in run.rows[1:] if isinstance(value := row.get(name), (int, float)))
-        if wasted:
-            row[name] = wasted
     return row
 
 

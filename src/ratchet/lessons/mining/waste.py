@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ratchet.failures.waiting import asks, own_s
 from ratchet.lessons.mining.calls import ToolCall
 
 GAP_S = 120.0  # a longer pause between two calls is a person away
-CALL_S = 600.0  # a longer call was stopped, or slept
-_ASKING_S = 1.0  # a tool that waits for a person's leave takes none of its own
-_ASKING = frozenset(
-    [
-        "read",
-        "edit",
-        "write",
-        "multiedit",
-        "notebookedit",
-        "askuserquestion",
-        "exitplanmode",
-        "enterplanmode",
-        "todowrite",
-    ]
-)
 
 
 def spent(calls: Sequence[ToolCall], at: int, end: int) -> tuple[float, int]:
@@ -33,13 +19,9 @@ def spent(calls: Sequence[ToolCall], at: int, end: int) -> tuple[float, int]:
         seconds += min(GAP_S, max(0.0, call.at - reached))
         if call is not calls[end]:
             seconds += max(0.0, _ended(call) - max(reached, call.at))
-        reached = max(reached, _ended(call), call.ended if _asks(call) else 0.0)
+        reached = max(reached, _ended(call), call.ended if asks(call.tool, call.head) else 0.0)
     return seconds, sum(call.tokens for call in calls[at + 1 : end + 1])
 
 
-def _asks(call: ToolCall) -> bool:
-    return call.head in ("read", "edit", "write") or call.tool.lower() in _ASKING
-
-
 def _ended(call: ToolCall) -> float:
-    return call.at + min(call.duration_s, _ASKING_S if _asks(call) else CALL_S)
+    return call.at + own_s(call.tool, call.head, call.duration_s)
