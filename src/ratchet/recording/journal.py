@@ -31,6 +31,7 @@ _SHARED = "hooks-"
 SEGMENT_BYTES = 64 * 1024 * 1024
 """Size from which on a process begins a new segment, so that drained ones can go."""
 _RETRY_S = 1.0  # pause before an unwritable home is tried again: a failing open costs 20 times a failing write
+_LOOK_S = 1.0  # how often it is looked whether the segment is still there: a look costs a fifth of a write
 _EBADF = 9
 _HIGH_FD = 512  # above what a host that closes and reopens low descriptors hands out by itself
 
@@ -65,6 +66,7 @@ class Journal:
         self._written = 0
         self._torn = False
         self._retry_at = 0.0
+        self._look_at = 0.0
         self._unreported_lost = 0
         self._outage = ""
         self._untold = ""
@@ -104,8 +106,11 @@ class Journal:
             _close(fd)
 
     def _write(self, lines: bytes, records: int) -> bool:
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look(now)
         if self._fd < 0 or self._written >= self._segment_bytes:
-            if time.monotonic() < self._retry_at:
+            if now < self._retry_at:
                 return self._lose(self._outage, records)
             self._open()
         try:
@@ -117,6 +122,16 @@ class Journal:
         self._fd = -1
         self._open()
         return self._put(lines, records)
+
+    def _look(self, now: float) -> None:
+        """Tell when somebody removed the home under this process: what is written there is gone, and nothing fails."""
+        self._look_at = now + _LOOK_S
+        if self._fd >= 0 and _is_gone(self._fd):
+            self.close()
+            self._untold = (
+                f"the journal in {self.folder[:200]} was removed while it was in use: it is made anew, and what was "
+                f"recorded in the last {_LOOK_S:g} s may be lost; restart this process to use the new home for all else"
+            )
 
     def _put(self, lines: bytes, records: int) -> bool:
         """One write. A short one (the disk ran full) leaves a torn line, so the next record begins a fresh one."""
@@ -168,6 +183,13 @@ class Journal:
         lost, why = self._unreported_lost, self._outage
         self._unreported_lost, self._outage = 0, ""
         self.append({"r": "lost", "count": lost, "reason": why, "at": time.time()})
+
+
+def _is_gone(fd: int) -> bool:
+    try:
+        return os.fstat(fd).st_nlink == 0
+    except OSError:  # a host closed it: the next write tells
+        return False
 
 
 def line_of(row: Row) -> bytes:

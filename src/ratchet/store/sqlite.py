@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ratchet.errors import StoreError, UsageError
+from ratchet.ids import uuid7
 from ratchet.store import rows as codec
 from ratchet.store import search, sql
 from ratchet.store.listening import Polling
@@ -42,8 +43,10 @@ _inherited: list[sqlite3.Connection] = []
 class _Held:
     """One thread's connection. Closed when the thread ends or the store is closed, whichever comes first."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
+        about = path.stat()
+        self.file = (about.st_dev, about.st_ino)
         self.pid = os.getpid()
         self.depth = 0
 
@@ -98,6 +101,7 @@ class SqliteStore:
             )
         run = held.connection.execute
         with self._translated():
+            self._need_file(held)
             if held.connection.in_transaction:  # an interrupt came between BEGIN and the line below it
                 run("ROLLBACK")
             run("BEGIN IMMEDIATE")
@@ -233,9 +237,22 @@ class SqliteStore:
         held: _Held | None = getattr(self._local, "held", None)
         if held is None or held.pid != os.getpid():
             with self._translated():
-                held = self._local.held = _Held(_connect(self.path, readonly=self.readonly))
+                held = self._local.held = _Held(_connect(self.path, readonly=self.readonly), self.path)
             self._open = [*(known for known in self._open if known() is not None), ref(held)]
         return held
+
+    def _need_file(self, held: _Held) -> None:
+        """Raise StoreError when the file is no longer the opened one: SQLite would write where nobody reads."""
+        try:
+            about = os.stat(self.path)  # noqa: PTH116  (on each transaction)
+        except FileNotFoundError:
+            about = None
+        if about is None or (about.st_dev, about.st_ino) != held.file:
+            what = "removed" if about is None else "replaced"
+            raise StoreError(
+                f"{self.path} was {what} while it was in use: nothing was written; restart this process to go on with "
+                "what is there now"
+            )
 
     def _read(self, text: str, values: Sequence[Json]) -> list[Any]:
         """All rows that a query finds. A value that SQLite refuses is looked for as it would have been stored."""
@@ -290,14 +307,45 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists() and not path.is_file():  # SQLite would wait for the other end of a pipe
         raise StoreError(f"{path} is no regular file; remove it or choose another home (--home or RATCHET_HOME)")
-    # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode. Never
-    # opened where it exists: closing it would end all locks of this process on it (POSIX), and with them the protection
-    # of its other threads' connections: the next process to close the file would take their log away.
-    with suppress(FileExistsError):
-        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    if not path.exists():
+        _make(Path(os.path.realpath(path)))
+    elif not path.stat().st_size and not _has_log(path):
+        raise StoreError(
+            f"{path} is empty, which no store ever is: something has emptied it; put a copy back in its place, or "
+            "remove it to begin anew"
+        )
     if path.stat().st_mode & 0o077:
         with suppress(PermissionError):  # another user's file, whose mode is theirs to choose
             path.chmod(0o600)
+    return _opened(path)
+
+
+def _make(path: Path) -> None:
+    """Make a store beside its place and put it there whole, so that no crash leaves an empty one; of two that are made
+    at once, one stays."""
+    fresh = path.with_name(f".{path.name}.{uuid7()}")
+    # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode.
+    os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    try:
+        _opened(fresh).close()
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            return
+        except OSError:  # a disk without links
+            if not path.exists():
+                fresh.rename(path)
+    finally:
+        for name in ("", "-wal", "-shm"):
+            fresh.with_name(fresh.name + name).unlink(missing_ok=True)
+
+
+def _has_log(path: Path) -> bool:
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
     )
@@ -339,8 +387,7 @@ def _connect_readonly(path: Path) -> sqlite3.Connection:
             check(connection, str(path))
         except sqlite3.OperationalError:
             connection.close()
-            log = path.with_name(f"{path.name}-wal")
-            if "immutable" in mode or (log.exists() and log.stat().st_size):
+            if "immutable" in mode or _has_log(path):
                 raise
         except BaseException:
             connection.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 import threading
 import time
@@ -216,6 +217,22 @@ def test_a_closed_descriptor_is_opened_again(home: Path, store: SqliteStore) -> 
     os.close(journal._fd)
     assert journal.append(outcome("2"))
     assert drained(store, home).outcomes == 2
+
+
+def test_a_home_that_was_removed_is_made_anew_and_said_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    said: list[str] = []
+    journal = Journal(str(home), report=said.append)
+    journal.append(outcome("before"))
+    shutil.rmtree(home)
+    now[0] += 2.0
+    for name in ("after", "then"):
+        assert journal.append(outcome(name))
+    (segment,) = segments(str(home))
+    assert [json.loads(line)["id"] for line in Path(segment).read_text().splitlines()] == ["after", "then"]
+    assert len(said) == 1
+    assert "removed while it was in use" in said[0]
 
 
 def test_a_value_that_is_no_json_is_lost_and_counted_but_raises_nothing(home: Path) -> None:

@@ -79,6 +79,31 @@ def test_a_damaged_file_is_named_with_a_remedy_and_left_as_it_is(path: Path) -> 
     assert path.read_bytes() == before
 
 
+def test_an_emptied_file_is_no_new_store(path: Path) -> None:
+    filled(path)
+    os.truncate(path, 0)
+    with pytest.raises(StoreError, match=r"ratchet\.db is empty.*begin anew"):
+        SqliteStore(path)
+    assert path.stat().st_size == 0
+
+
+def test_making_a_store_leaves_nothing_beside_it(path: Path) -> None:
+    SqliteStore(path).close()
+    assert [each.name for each in path.parent.iterdir()] == ["ratchet.db"]
+
+
+@pytest.mark.parametrize("put_back", [False, True])
+def test_a_store_whose_file_is_gone_or_another_writes_nothing_and_says_so(path: Path, put_back: bool) -> None:
+    store = SqliteStore(path)
+    for each in path.parent.iterdir():
+        each.unlink()
+    if put_back:
+        SqliteStore(path).close()
+    with pytest.raises(StoreError, match=rf"{'replaced' if put_back else 'removed'} while it was in use.*restart"):
+        store.insert_new("outcomes", [ROW])
+    store.close()
+
+
 def test_a_file_that_was_cut_in_half_is_an_error_and_no_empty_answer(path: Path) -> None:
     store = SqliteStore(path)
     store.insert_new("outcomes", [{**ROW, "id": f"o{n}", "context": {"text": "x" * 500}} for n in range(2000)])
