@@ -6,9 +6,10 @@ import importlib
 import io
 import zlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Protocol
 
-from ratchet.errors import BackendError
+from ratchet.errors import BackendError, UsageError
 
 _CHUNK_BYTES = 1 << 16
 
@@ -101,20 +102,49 @@ def open_plain(path: str) -> io.BufferedReader:
     return io.BufferedReader(Unpacked(path, *_zstandard(path)))
 
 
+def unpacked_zstandard(body: bytes, most: int) -> bytes:
+    """At most `most` bytes and one more of a body packed with zstandard. Raises UsageError for a broken one, and where
+    this Python cannot read it."""
+    module = _zstandard_module()
+    if module is None:
+        raise UsageError(f"Content-Encoding zstd needs the extra `zstd` here: {ZSTD_EXTRA}; or send gzip")
+    try:
+        if module.__name__ == "zstandard":
+            with module.ZstdDecompressor().stream_reader(io.BytesIO(body), read_across_frames=True) as stream:
+                found: bytes = stream.read(most + 1)
+                return found
+        packed = module.ZstdDecompressor()
+        found = packed.decompress(body, most + 1)
+    except module.ZstdError as error:
+        raise UsageError(f"the body is no zstd: {error}") from error
+    if not packed.eof and len(found) <= most:
+        raise UsageError("the body's zstd is cut short")
+    return found
+
+
+ZSTD_EXTRA = "pip install 'ratchet-ai[zstd]'"
+
+
 def _zstandard(path: str) -> tuple[Callable[[], _Decompressor], tuple[type[Exception], ...]]:
-    """Through `compression.zstd` (Python 3.14) or the `zstandard` package, whichever is there."""
+    module = _zstandard_module()
+    if module is None:
+        raise BackendError(
+            f"{path} is compressed with zstandard, which this Python cannot read: "
+            f"run `zstd -d {path}` and learn from the result, or {ZSTD_EXTRA}"
+        )
+    if module.__name__ == "zstandard":
+        return module.ZstdDecompressor().decompressobj, (module.ZstdError,)
+    return module.ZstdDecompressor, (module.ZstdError,)
+
+
+def _zstandard_module() -> ModuleType | None:
+    """`compression.zstd` (Python 3.14) or the `zstandard` package, whichever is there."""
     for name in ("compression.zstd", "zstandard"):
         try:
-            module = importlib.import_module(name)
+            return importlib.import_module(name)
         except ImportError:
             continue
-        if name == "zstandard":
-            return module.ZstdDecompressor().decompressobj, (module.ZstdError,)
-        return module.ZstdDecompressor, (module.ZstdError,)
-    raise BackendError(
-        f"{path} is compressed with zstandard, which this Python cannot read: "
-        f"run `zstd -d {path}` and learn from the result, or `pip install zstandard`"
-    )
+    return None
 
 
 def damage_of(file: io.BufferedReader) -> str:
