@@ -7,6 +7,7 @@ applies, a person is told what usually helps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -93,6 +94,19 @@ RULES: dict[str, tuple[Rule, ...]] = {
 """Kind -> rules, in the order in which they are tried."""
 
 
+_STUCK = 3  # equal refusals from which on the next turn will bring the same
+# What an API says when the messages before the last one are at fault: a call without its result, turns out of order, an
+# old message named by its place.
+_HISTORY_REFUSED = re.compile(
+    r"(?i)\bids? were found without\b|must be followed by tool messages|roles must alternate|thinking.{0,80}not be modified"
+    r"|without (?:a )?(?:preceding|corresponding|matching)|no tool (?:output|call) found|unexpected .{0,40}tool_use_id"
+    r"|function (?:call|response) (?:turn|parts)|\bmessages?(?:\.|\[)(?:<\w+>|\d+)"
+)
+NEW_SESSION = (
+    "start a new session, or go back to before the message that is refused: each turn sends the same history again"
+)
+
+
 def propose(problem: Problem) -> Iterator[Fix]:
     """The fixes that apply to this problem, the usual one first; advice at the end. See `ports.Proposer`."""
     for rule in RULES.get(problem.kind, ()):
@@ -100,7 +114,9 @@ def propose(problem: Problem) -> Iterator[Fix]:
         if new and not any(same(dict(new), dict(tried)) for tried, _ in problem.tried):
             yield Fix(title=rule.title, fix=rule.fix, new=new, trade=rule.trade)
     usual = KINDS[problem.kind][3] if problem.kind in KINDS else ()
-    if usual:
+    if problem.kind == "invalid_request" and problem.count >= _STUCK and _HISTORY_REFUSED.search(problem.template):
+        yield Fix(title=NEW_SESSION, fix="advice")
+    elif usual:
         yield Fix(title="; or ".join(usual), fix="advice")
 
 

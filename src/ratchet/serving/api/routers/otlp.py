@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1", tags=["otlp"], dependencies=[Depends(Needs("wri
 _REQUEST: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "An OTLP export request; `Content-Encoding: gzip` is understood, `zstd` with the extra so named.",
+        "description": "An OTLP export request; `Content-Encoding: gzip` is read, `zstd` with the extra so named.",
         "content": {JSON: {"schema": {"type": "object"}}, PROTOBUF: {"schema": {"type": "string", "format": "binary"}}},
     }
 }
