@@ -98,7 +98,7 @@ _STUCK = 3  # equal refusals from which on the next turn will bring the same
 # What an API says when the messages before the last one are at fault: a call without its result, turns out of order, an
 # old message named by its place.
 _HISTORY_REFUSED = re.compile(
-    r"(?i)\bids? were found without\b|must be followed by tool messages|roles must alternate|thinking.{0,80}not be modified"
+    r"(?i)\bids? were found without\b|must be followed by tool messages|thinking.{0,80}not be modified|must alternate"
     r"|without (?:a )?(?:preceding|corresponding|matching)|no tool (?:output|call) found|unexpected .{0,40}tool_use_id"
     r"|function (?:call|response) (?:turn|parts)|\bmessages?(?:\.|\[)(?:<\w+>|\d+)"
 )
