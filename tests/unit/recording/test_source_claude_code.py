@@ -361,3 +361,38 @@ def test_claims_are_decided_by_content(tmp_path: Path) -> None:
     assert SOURCE.claims(peek(str(mine)))
     assert not SOURCE.claims(b'{"task": "x", "success": true}\n')
     assert not SOURCE.claims(b"plain text")
+
+
+@pytest.mark.parametrize("place", ["{session}/subagents/agent-a1.jsonl", "agent-a1.jsonl", "other.jsonl"])
+def test_a_limit_in_a_subagents_own_file_is_the_cause_of_its_end(tmp_path: Path, place: str) -> None:
+    said = "API Error: 429 You've hit your session limit. Resets 3pm"
+    own = tmp_path / place.format(session=SESSION)
+    own.parent.mkdir(parents=True, exist_ok=True)
+    body: Json = {"role": "assistant", "content": [{"type": "text", "text": said}]}
+    lines(own, [claude("assistant", 3.0, message=body, isApiErrorMessage=True, isSidechain=True, agentId="a1")])
+    main = lines(
+        tmp_path / f"{SESSION}.jsonl",
+        [
+            use("toolu_1", "Task", {"prompt": "x"}, 1.0),
+            result("toolu_1", "Error: subagent completed without calling StructuredOutput", 4.0, is_error=True),
+            use("toolu_2", "Task", {"prompt": "y"}, 30.0),
+            result("toolu_2", "Error: subagent completed without calling StructuredOutput", 40.0, is_error=True),
+        ],
+    )
+    first, later = (outcome.failure for outcome in read(SOURCE, main).outcomes)
+    assert first is not None
+    assert later is not None
+    assert (first.kind, "session limit" in first.message) == ("quota_exhausted", True)
+    assert "session limit" not in later.message
+
+
+def test_a_limit_of_another_session_is_no_cause(tmp_path: Path) -> None:
+    body: Json = {"role": "assistant", "content": [{"type": "text", "text": "You've hit your session limit"}]}
+    lines(tmp_path / "b.jsonl", [claude("assistant", 3.0, message=body, isApiErrorMessage=True) | {"sessionId": "b"}])
+    main = lines(
+        tmp_path / "a.jsonl",
+        [use("toolu_1", "Task", {}, 1.0), result("toolu_1", "agent ended without output", 4.0, is_error=True)],
+    )
+    failure = read(SOURCE, main).only.failure
+    assert failure is not None
+    assert failure.kind != "quota_exhausted"

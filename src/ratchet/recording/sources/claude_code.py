@@ -22,6 +22,7 @@ from ratchet.ports import Read
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
+from ratchet.recording.sources.subagents import limits_beside
 from ratchet.recording.sources.voices import Spot, Voices
 from ratchet.records import Json, Outcome, Quarantined, Row
 
@@ -30,6 +31,7 @@ _EXIT_CODE = re.compile(r"\A\s*(?:Error: )?Exit code (\d{1,3})\b")
 _API_STATUS = re.compile(r"\AAPI Error: (\d{3})\b")
 _LEFT_OFF = re.compile(r"(?:Error: )*(?:sub)?agent \w{1,20} without\b", re.IGNORECASE)  # a subagent that was stopped
 _LIMIT_CHARS = 500
+_CLOCK_S = 5.0  # how far a subagent's last line may be dated outside its call
 _SUBAGENTS = ("Task", "Agent")
 _USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _WITH_SESSION = frozenset(("user", "assistant", "system", "progress", "attachment", "result", "queue-operation"))
@@ -104,6 +106,7 @@ class _History:
         self._path = path
         self._carry = carry
         self._voices = Voices(carry)
+        self._beside: list[tuple[float, str]] | None = None  # limits in subagents' files, once they are asked for
         self._fresh: dict[str, Callable[[str], Row]] = {}  # a call's key -> its call, once what it changed is known
 
     def rest(self) -> None:
@@ -255,22 +258,30 @@ class _History:
             kind="cancelled" if detail.get("interrupted") is True else "",
         )
         if call.get("tool") in _SUBAGENTS:
-            result = self._limited(result)
+            result = self._limited(result, place, fields.number(call.get("at")) or place.at)
         waiting = table(self._carry, "waiting")
         tokens = tally(waiting, place.thread)
         if tokens > 0:
             waiting[place.thread] = 0
         return calls.closed(call, result, agent=NAME, session=place.session, key=key, tokens=max(tokens, 0))
 
-    def _limited(self, result: calls.Result) -> calls.Result:
+    def _limited(self, result: calls.Result, place: _Place, began: float) -> calls.Result:
         """A subagent's end, with the limit that stopped it where the account had run into one: the limit is the cause,
-        until a subagent ends well again."""
-        limit = fields.text(self._carry.get("limit"))
-        if not limit or result.failed is not True:
+        until a subagent ends well again. It may stand in the subagent's own file alone."""
+        if result.failed is not True:
             self._carry.pop("limit", None)
-        elif _LEFT_OFF.match(result.text) or not result.text.strip():
-            return replace(result, text=f"{limit}\n{result.text}", kind="quota_exhausted")
-        return result
+            return result
+        if not _LEFT_OFF.match(result.text) and result.text.strip():
+            return result
+        limit = fields.text(self._carry.get("limit")) or self._limit_beside(place, began)
+        return replace(result, text=f"{limit}\n{result.text}", kind="quota_exhausted") if limit else result
+
+    def _limit_beside(self, place: _Place, began: float) -> str:
+        """What the file of a subagent that ran between these times says of a limit."""
+        if self._beside is None:
+            self._beside = limits_beside(self._path, place.session)
+        said = [text for at, text in self._beside if began - _CLOCK_S <= at <= place.at + _CLOCK_S]
+        return tool_call.safe(said[-1], _LIMIT_CHARS) if said else ""
 
     def _api_error(self, record: Row) -> Outcome:
         error = fields.row(record.get("error"))
