@@ -55,6 +55,7 @@ from ratchet.serving.shapes.failures import (
 from ratchet.serving.shapes.lessons import (
     CorrectionShape,
     DistilledShape,
+    DistrustedShape,
     ImportedShape,
     LearnedShape,
     LessonShape,
@@ -114,6 +115,7 @@ COMMANDS: dict[str, object] = {
     "lessons import FILE": ImportedShape,
     "lessons sync FILE": SyncedShape,
     "lessons trust": TrustedShape,
+    "lessons trust --withdraw": DistrustedShape,
     "health": HealthShape,
     "report": ReportShape,
     "trials list": list[TrialShape],

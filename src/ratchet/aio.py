@@ -270,6 +270,12 @@ class AsyncLessonBook:
         """
         return await asyncio.to_thread(lambda: self._held().trust(project, show=show))
 
+    async def withdraw_trust(self, project: Path) -> int:
+        """Trust nothing any more of what this repository's `.ratchet/` ever held; return how many lessons are
+        candidates again. Raises NotFound where nothing is trusted, UsageError, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().withdraw_trust(project))
+
 
 class AsyncRatchet:
     """`Ratchet` for asyncio: the same operations, settings and errors; iterate `outcomes` with `async for`.

@@ -11,6 +11,7 @@ from ratchet.cli import shapes, show, show_facts, show_lessons
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Finite
+from ratchet.errors import UsageError
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.items import Place
@@ -213,16 +214,27 @@ def sync(file: Path, project: str | None, with_evidence: bool, command_home: Pat
 
 @lessons.command("trust")
 @click.option("--show", "only_show", is_flag=True, help="Only say what would become active.")
+@click.option("--withdraw", is_flag=True, help="Trust nothing of it any more; its lessons are candidates again.")
 @project_option("The repository's folder that holds `.ratchet/` (default: here).")
 @home_option
 @json_option
-def trust(only_show: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def trust(only_show: bool, withdraw: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
     """Trust a repository's own `.ratchet/` as it is.
 
     Its lessons become active there; until then they are candidates. A file that changes is asked about anew.
     """
-    found = opened(command_home).lessons.trust(Path(project) if project else Path.cwd(), show=only_show)
-    show.as_json(shapes.lessons.TrustedShape.built(found)) if as_json else show_lessons.trusted(found)
+    folder, book = Path(project) if project else Path.cwd(), opened(command_home).lessons
+    if withdraw and only_show:
+        raise UsageError("--show and --withdraw exclude each other: say one")
+    if not withdraw:
+        found = book.trust(folder, show=only_show)
+        show.as_json(shapes.lessons.TrustedShape.built(found)) if as_json else show_lessons.trusted(found)
+        return
+    count = book.withdraw_trust(folder)
+    if as_json:
+        show.as_json(shapes.lessons.DistrustedShape(candidates=count))
+    else:
+        show.line(f"Not trusted any more; {show.number(count, 'lesson')} back among the candidates.")
 
 
 @lessons.command("export")

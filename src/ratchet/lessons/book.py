@@ -251,6 +251,17 @@ class LessonBook:
             self.load_reviewed(project)
         return Trusted(files=held, lessons=tuple(proposed), rejected=rejected, done=not show)
 
+    def withdraw_trust(self, project: Path) -> int:
+        """Trust nothing any more of what this repository's `.ratchet/` ever held; return how many lessons are
+        candidates again. Raises NotFound where nothing is trusted, UsageError, BackendError."""
+        from ratchet.lessons import trust
+
+        if not trust.withdraw(self._home, project):
+            raise NotFound(f"nothing of {project / trust.FOLDER} is trusted here; name its folder with --project")
+        count = trust.distrust(self._writing(), project)
+        self._changed()
+        return count
+
     def _told(self, lesson: Lesson) -> Lesson:
         self._changed()
         return lesson

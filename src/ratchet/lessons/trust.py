@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,8 @@ from typing import Literal
 from ratchet import files
 from ratchet.errors import BackendError, UsageError
 from ratchet.lessons.reviewed import TRUSTED
+from ratchet.ports import Store
+from ratchet.records import Row, text_in, whole_in
 from ratchet.sandbox import git
 
 FOLDER = ".ratchet"
@@ -53,12 +55,29 @@ def is_trusted(home: Path, project: Path, name: str, content: bytes) -> bool:
 def remember(home: Path, project: Path, contents: Mapping[str, bytes], *, by: By) -> None:
     """Trust these contents (name below `.ratchet/` -> bytes) in this repository from now on. Raises BackendError."""
     repository, held = repository_of(project), _held(home)
-    lines = ""
-    for name, content in contents.items():
-        sha256 = files.version_of(content)
-        if (repository, name, sha256) not in held:
-            row = {"repository": repository, "file": name, "sha256": sha256, "by": by, "at": time.time()}
-            lines += f"\n{json.dumps(row)}\n"  # on a line of its own, also behind one that a crash cut
+    fresh = [(name, files.version_of(content)) for name, content in contents.items()]
+    _append(
+        home,
+        [
+            {"repository": repository, "file": name, "sha256": sha256, "by": by, "at": time.time()}
+            for name, sha256 in fresh
+            if (repository, name, sha256) not in held
+        ],
+    )
+
+
+def withdraw(home: Path, project: Path) -> bool:
+    """Trust nothing any more of what this repository ever held; return whether anything was trusted. Raises
+    BackendError."""
+    repository = repository_of(project)
+    if not any(named == repository for named, _, _ in _held(home)):
+        return False
+    _append(home, [{"repository": repository, "withdrawn": True, "by": "person", "at": time.time()}])
+    return True
+
+
+def _append(home: Path, rows: Sequence[Row]) -> None:
+    lines = "".join(f"\n{json.dumps(row)}\n" for row in rows)  # on a line of its own, also behind one that a crash cut
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(home / TRUSTED, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -96,6 +115,23 @@ def is_home(home: Path, project: Path) -> bool:
     return (project / FOLDER).resolve() == home.resolve()
 
 
+def distrust(store: Store, project: Path) -> int:
+    """Make candidates of the lessons that this repository's file made active, in whichever of its worktrees; return
+    their number. What a person decided about one stays."""
+    repository, count = repository_of(project), 0
+    with store.transaction():
+        for held in store.find("lessons", {"state": "active"}).rows:
+            origin = Path(text_in(held, "origin"))
+            if held.get("trusted") is not True or held.get("decided") or origin.parts[-2:-1] != (FOLDER,):
+                continue
+            if repository_of(origin.parents[1]) == repository:
+                back: Row = {**held, "state": "candidate", "trusted": False, "approved": False}
+                count += store.swap(
+                    "lessons", str(held["id"]), whole_in(held, "revision"), {**back, "updated_at": time.time()}
+                )
+    return count
+
+
 def _held(home: Path) -> set[tuple[str, str, str]]:
     try:
         content = (home / TRUSTED).read_bytes()
@@ -107,7 +143,11 @@ def _held(home: Path) -> set[tuple[str, str, str]]:
     for line in content.splitlines():
         try:
             row = json.loads(line)
-            found.add((str(row["repository"]), str(row["file"]), str(row["sha256"])))
-        except (ValueError, TypeError, KeyError):  # cut by a crash: that content is asked about again
+            repository = str(row["repository"])
+            if row.get("withdrawn"):
+                found = {each for each in found if each[0] != repository}
+            else:
+                found.add((repository, str(row["file"]), str(row["sha256"])))
+        except (ValueError, TypeError, KeyError, AttributeError):  # cut by a crash: that content is asked about again
             continue
     return found

@@ -114,6 +114,24 @@ def test_trust_makes_them_active_and_one_changed_byte_asks_again(ratchet: Ratche
     assert hooked(tmp_path, project) == said
 
 
+@pytest.mark.parametrize("gone", [False, True])
+def test_trust_can_be_withdrawn_also_when_the_file_is_gone(ratchet: Ratchet, tmp_path: Path, gone: bool) -> None:
+    project = project_of(tmp_path, line(), line(when="error: no rule to make it", do="Run `make all`."))
+    ratchet.lessons.trust(project)
+    assert hooked(tmp_path, project)
+    kept = ratchet.lessons.approve(foreign(ratchet)[0].id)
+    if gone:
+        (project / ".ratchet" / "lessons.jsonl").unlink()
+    assert ratchet.lessons.withdraw_trust(project) == 1
+    ratchet.lessons.load_reviewed(project)
+    assert [each.id for each in ratchet.lessons.list(state="active")] == [kept.id]
+    with pytest.raises(NotFound, match="nothing of"):
+        ratchet.lessons.withdraw_trust(project)
+    if not gone:
+        assert len(ratchet.lessons.trust(project).lessons) == 2
+        assert len(ratchet.lessons.list(state="active")) == 2
+
+
 def test_trust_is_of_one_repository_and_of_all_its_worktrees(ratchet: Ratchet, tmp_path: Path) -> None:
     project = project_of(tmp_path, line())
     ratchet.lessons.trust(project)

@@ -277,7 +277,7 @@ class _History:
         return replace(result, text=f"{limit}\n{result.text}", kind="quota_exhausted") if limit else result
 
     def _limit_beside(self, place: _Place, began: float) -> str:
-        """What the file of a subagent that ran between these times says of a limit."""
+        """Find what the file of a subagent that ran between these times says of a limit."""
         if self._beside is None:
             self._beside = limits_beside(self._path, place.session)
         said = [text for at, text in self._beside if began - _CLOCK_S <= at <= place.at + _CLOCK_S]

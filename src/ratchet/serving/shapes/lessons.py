@@ -151,6 +151,12 @@ class TrustedShape(Shape):
     done: bool = said("Whether it is trusted now; false where it was only shown.")
 
 
+class DistrustedShape(Shape):
+    """The result of withdrawing the trust in a repository's `.ratchet/`."""
+
+    candidates: int = said("Lessons that were active by it, and are candidates again.")
+
+
 class CallCountsShape(Shape):
     """Ends of the calls of one tool or command of a project."""
 
