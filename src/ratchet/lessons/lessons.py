@@ -10,7 +10,7 @@ from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of
-from ratchet.records import Json, Lesson, LessonState, Row, Scope, whole_in
+from ratchet.records import Json, Lesson, LessonState, Row, Scope, text_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
@@ -58,20 +58,23 @@ def add(
     at = time.time() if now is None else now
     lesson_id = lesson_id_of("written", text, template, scope)
     kind = kind_of(when)
-    if (reason := forbidden(text)).startswith("speaks") and state == "active":
+    signature = sign(kind, template)
+    failed = _failed_step(store, signature)
+    if (reason := forbidden(text, failed)).startswith("speaks") and state == "active":
         reason = ""  # a person's own words to the agent; they reach it fenced like any other lesson
     row: Row = {
         **_UNTRIED,
         "id": lesson_id,
         "state": "quarantined" if reason else state,
         "scope": scope,
-        "signature": sign(kind, template),
+        "signature": signature,
         "kind": kind,
         "when_text": template,
         "text": text,
         "created_at": at,
         "updated_at": at,
         "example": text,
+        "failed": failed,
         "names": [*quoted_names(clean(when))],
         "projects": [project] if project else [],
         "reason": reason,
@@ -87,6 +90,12 @@ def add(
         put(store, row, held)
         noted(store, lesson_id, "added", reason, at)
     return show(store, lesson_id)
+
+
+def _failed_step(store: Store, signature: str) -> str:
+    """Return the command that last failed so, "" where none is known: what it had already, advice does not add."""
+    met = store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=1).rows
+    return text_in(met[0].get("step"), "input") if met else ""
 
 
 def _joined(held: Row, row: Row) -> Row:
@@ -154,7 +163,8 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
     from ratchet.lessons.mining.advice import forbidden
 
     held = _held(store, lesson_id)
-    reason = forbidden(str(held.get("text") or "")) or forbidden(str(held.get("example") or ""))
+    failed = text_in(held, "failed") or _failed_step(store, text_in(held, "signature"))
+    reason = forbidden(text_in(held, "text"), failed) or forbidden(text_in(held, "example"), failed)
     if reason and held.get("state") == "quarantined":
         raise Refused(
             f"lesson {lesson_id} stays quarantined ({reason}): such a step is never advice. "
@@ -162,7 +172,7 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
         )
     change: Row = {"state": "active", "decided": "active", "approved": True, "reason": ""}
     if do.strip():
-        if refusal := forbidden(clean(do)):
+        if refusal := forbidden(clean(do), failed):
             raise Refused(f"lesson {lesson_id} is not changed ({refusal}): such a step is never advice")
         change["text"] = clean(do.strip("\n"))
     if globally:

@@ -190,3 +190,24 @@ def test_other_files_are_no_such_list(path: str) -> None:
 def test_any_text_gets_an_answer(text: str) -> None:
     assert isinstance(switches_off(text), str)
     assert isinstance(is_ignore_list(text), bool)
+
+
+@pytest.mark.parametrize(
+    ("failed", "remedy", "is_blamed"),
+    [
+        ("mypy --ignore-missing-imports srcc", "mypy --ignore-missing-imports src", False),
+        ("pytest --no-cov tets", "pytest --no-cov tests", False),
+        ("git commit --no-verify -m x", "git add -A && git commit --no-verify -m x", False),
+        ("npm test || true", "npm run test || true", False),
+        ("pytest --no-cov tets", "pytest --no-cov --ignore=tests/slow tests", True),
+        ("pytest tets", "pytest --no-cov tests", True),
+        ("git commit --no-verify -m x", "git commit --no-verify -m x || true", True),
+        ("git push --force orgin main", "git push --force origin main", True),
+        ("rm -rf srcs", "rm -rf src", True),
+        ("curl -k https://h/a", "curl -k https://h/b", True),
+    ],
+)
+def test_a_flag_that_the_failed_step_had_is_not_blamed_but_for_what_takes_away_or_forces(
+    failed: str, remedy: str, is_blamed: bool
+) -> None:
+    assert bool(switches_off(remedy, failed)) is is_blamed

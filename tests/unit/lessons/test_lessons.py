@@ -288,3 +288,15 @@ def test_the_failed_step_is_kept_for_prevention_and_credit_is_not_lost(store: St
     held = store.get("lessons", only(store).id)
     assert held is not None
     assert (held["uses"], held["wins"]) == (5, 3)
+
+
+def test_what_the_failed_step_had_is_known_to_who_adds_and_approves(store: Store) -> None:
+    error = "srcc: error: can't read file 'srcc': No such file or directory"
+    advice = "Run `mypy --ignore-missing-imports src`."
+    assert lessons.add(store, when=error, do=advice, project="/w/blog").state == "quarantined"
+    ingest(store, session([shell("mypy --ignore-missing-imports srcc", error)], "a"))
+    found = lessons.add(store, when=error, do=f"{advice} It stands below src.", project="/w/shop")
+    assert (found.state, found.reason) == ("candidate", "")
+    assert lessons.approve(store, found.id, do="Run `mypy --ignore-missing-imports src/app`.").state == "active"
+    with pytest.raises(Refused, match="not changed"):
+        lessons.approve(store, found.id, do="Run `mypy --ignore-missing-imports src || true`.")

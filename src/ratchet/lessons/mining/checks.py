@@ -16,23 +16,29 @@ _QUOTED = re.compile(r"`([^`\n]{2,1000})`")
 def switches_off(remedy: str, failed: str = "") -> str:
     """Why `remedy` (a command, a code change or a sentence with commands in it) must not be advice, or "".
 
-    `failed` is the command that failed: hiding of error output that stood there already is not held against the
-    remedy. Everything else counts wherever it stands, since advice that repeats it spreads it.
+    `failed` is the command that failed: what stood there already is not held against the remedy, but for what takes
+    something away, forces it, or speaks to the agent, since advice that repeats it spreads it.
     """
-    text = remedy[:_LIMIT]
+    text, had = remedy[:_LIMIT], failed[:_LIMIT].lower()
     for reason, pattern in refused.TEXTS:
-        found = pattern.search(text)
-        if found:
-            return _named(reason, found.group())
+        for found in pattern.finditer(text):
+            if reason.startswith(_ALWAYS) or found.group().lower() not in had:
+                return _named(reason, found.group())
     hidden = refused.HIDES_OUTPUT.search(text)
     if hidden and not refused.HIDES_OUTPUT.search(failed):
         return _named("hides the error output", hidden.group())
+    options = {word for words, _ in commands(failed[:_LIMIT]) for word in words if word[:1] == "-"}
     for span in (text, *_QUOTED.findall(text)):
         for words, _piped in commands(span):
             reason = _command_reason(words)
+            if reason and not reason.startswith(_ALWAYS):
+                reason = _command_reason([word for word in words if word not in options])
             if reason:
                 return _named(reason, " ".join(words))
     return ""
+
+
+_ALWAYS = ("speaks", "forces", "destroys", "deletes", "opens", "ends", "disables", "runs", "touches")
 
 
 def drops_check(failed: str, remedy: str) -> str:
