@@ -440,14 +440,16 @@ class Runtime(Foundation):
         session: str | None = None,
         drained: bool = True,
     ) -> Recalled:
-        """Look up what is known to fix this error. With a session, that session's arm is obeyed and its Exposure
-        recorded.
+        """Look up what is known to fix this error; of what others wrote, only its commands, flags and paths. With a
+        session, that session's arm is obeyed and its Exposure recorded.
 
         Raises NotFound when nothing was ever recorded here: that is not the same as knowing nothing.
         """
+        from dataclasses import replace
         from pathlib import Path
 
         from ratchet.lessons.recall import recall
+        from ratchet.lessons.rows import for_agents
 
         if not self.exists:
             raise NotFound(f"there is no store in {self.home}: run `ratchet learn`, or name another --home")
@@ -455,6 +457,8 @@ class Runtime(Foundation):
         if project is not None:
             self.lessons.load_reviewed(Path(project))
         found = recall(store, text, limit=limit, project=project)
+        seen = [replace(each, lesson=for_agents(each.lesson)) for each in found.lessons]
+        found = replace(found, lessons=tuple(each for each in seen if each.text))
         return found if session is None else self._obeying(found, session)
 
     def _obeying(self, found: Recalled, session: str) -> Recalled:
@@ -463,13 +467,9 @@ class Runtime(Foundation):
 
         from ratchet.failures.redaction.text import label
         from ratchet.lessons import delivery as deliver
-        from ratchet.lessons.rows import for_agents
 
         session = label(session)  # as its outcomes name it
-        active = [
-            replace(each, lesson=for_agents(each.lesson)) for each in found.lessons if each.lesson.state == "active"
-        ]
-        active = [each for each in active if each.text]
+        active = [each for each in found.lessons if each.lesson.state == "active"]
         shown = deliver.obeyed(
             self.store,
             self.home,

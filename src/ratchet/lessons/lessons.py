@@ -51,10 +51,7 @@ def add(
     from ratchet.lessons.recall import quoted_names
 
     text, template = clean(do.strip("\n")), template_of(clean(when))
-    if not text.strip() or not template.strip():
-        raise UsageError("a lesson needs both: `when`, the error text, and `do`, what to do then")
-    if state not in ("candidate", "active") or scope not in ("project", "global"):
-        raise UsageError(f"a lesson starts as candidate or active, in scope project or global, not {state}/{scope}")
+    _need_whole(text, template, state, scope)
     at = time.time() if now is None else now
     lesson_id = lesson_id_of("written", text, template, scope)
     kind = kind_of(when)
@@ -90,6 +87,13 @@ def add(
         put(store, row, held)
         noted(store, lesson_id, "added", reason, at)
     return show(store, lesson_id)
+
+
+def _need_whole(text: str, template: str, state: str, scope: str) -> None:
+    if not text.strip() or not template.strip():
+        raise UsageError("a lesson needs both: `when`, the error text, and `do`, what to do then")
+    if state not in ("candidate", "active") or scope not in ("project", "global"):
+        raise UsageError(f"a lesson starts as candidate or active, in scope project or global, not {state}/{scope}")
 
 
 def _failed_step(store: Store, signature: str) -> str:

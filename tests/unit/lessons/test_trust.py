@@ -114,6 +114,18 @@ def test_trust_makes_them_active_and_one_changed_byte_asks_again(ratchet: Ratche
     assert hooked(tmp_path, project) == said
 
 
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_search_tells_the_commands_of_others_and_no_word(ratchet: Ratchet, tmp_path: Path, trusted: bool) -> None:
+    project = project_of(tmp_path, line(**CLAIMS), line(when="error: the widget is torn", do=PROSE[0]))
+    ratchet.lessons.load_reviewed(project)
+    if trusted:
+        ratchet.lessons.trust(project)
+    (found,) = ratchet.recall(WHEN, project=str(project)).lessons
+    assert (found.text, found.lesson.foreign) == ("git push -u origin <branch>", True)
+    assert found.lesson.example == ""
+    assert ratchet.recall("error: the widget is torn", project=str(project)).abstained
+
+
 @pytest.mark.parametrize("gone", [False, True])
 def test_trust_can_be_withdrawn_also_when_the_file_is_gone(ratchet: Ratchet, tmp_path: Path, gone: bool) -> None:
     project = project_of(tmp_path, line(), line(when="error: no rule to make it", do="Run `make all`."))

@@ -58,7 +58,7 @@ class Tools:
             return answer(
                 f"Nothing known is similar enough ({found.searched} lessons searched).", RecalledShape.built(found)
             )
-        seen = tuple(replace(each, lesson=self._leaving(for_agents(each.lesson))) for each in found.lessons)
+        seen = tuple(replace(each, lesson=self._leaving(each.lesson)) for each in found.lessons)
         shape = RecalledShape.built(replace(found, lessons=seen))
         return answer(fenced([self._leaving(each.lesson) for each in found.lessons]), shape)
 
