@@ -29,7 +29,7 @@ import json, sys
 from pathlib import Path
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
-from ratchet.integrations import hooks as install
+from ratchet.integrations import hook_entries as install
 from ratchet.lessons import exposure
 from ratchet.store.sqlite import SqliteStore
 

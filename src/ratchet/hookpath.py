@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ratchet.integrations.clients.client import Client, ClientCall, ClientEvent, Role
+    from ratchet.integrations.detached import Task
     from ratchet.records import Row
 
 TIME_LIMIT_S = 2.0  # after this the host goes on without us
@@ -26,7 +28,8 @@ GRACE_S = 0.3  # what Python code gets on top to end by itself, with a line in t
 STDIN_LIMIT_BYTES = 64_000_000  # a larger event is read to its end and not answered
 REVIEWED_WAIT_S = 1.0  # how long a session start waits for lessons that came with the repository
 LOG_LIMIT_BYTES = 256_000
-AGENT = "claude-code"
+SWEEP_EVERY_S = 60.0  # how often the histories of one project are looked at
+CLAUDE_CODE = "ratchet.integrations.clients.claude_code:ClaudeCodeClient"
 
 
 def run() -> None:
@@ -37,33 +40,53 @@ def run() -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Handle one event: `EVENT [--home PATH]`, its JSON on standard input.
+    """Handle one event: `EVENT [--home PATH] [--client package.module:Class]`, its JSON on standard input.
 
     Never raises and never prints half an answer.
     """
     event, home = "", ""
     try:
-        event, home = _parsed(arguments)
+        event, home, named = _told(arguments)
         _end_in_time(event, home)
-        answer = _EVENTS.get(event, _unknown)(home)
-        if answer:
-            _say(event, answer)
+        client = _client(named)
+        role = client.events.get(event)
+        if role is None:
+            _drain_stdin()
+            raise ValueError(f"no such event of {client.name}; known: {', '.join(client.events)}")
+        said, afterwards = _ROLES[role](home, client, role)
+        if said:
+            _say(client.answer(event, said))
+        if afterwards is not None:
+            afterwards()
     except BaseException as fault:  # noqa: BLE001  (the edge of the process: nothing may pass, not even an interrupt)
         log_fault(home, event, fault)
     finally:
         _no_limit()
 
 
-def _parsed(arguments: Sequence[str]) -> tuple[str, str]:
-    """(event, home): the home given, else RATCHET_HOME, else ~/.ratchet."""
+def _told(arguments: Sequence[str]) -> tuple[str, str, str]:
+    """(event, home, client): the home given, else RATCHET_HOME, else ~/.ratchet; the client given, else Claude Code."""
     words = list(arguments)
-    home = ""
-    if "--home" in words[:-1]:
-        at = words.index("--home")
-        home = words[at + 1]
-        del words[at : at + 2]
-    home = home or os.environ.get("RATCHET_HOME") or os.path.join(os.path.expanduser("~"), ".ratchet")
-    return (words[0] if words else ""), os.path.abspath(os.path.expanduser(home))
+    given = {"--home": "", "--client": ""}
+    for option in given:
+        if option in words[:-1]:
+            at = words.index(option)
+            given[option] = words[at + 1]
+            del words[at : at + 2]
+    home = given["--home"] or os.environ.get("RATCHET_HOME") or os.path.join(os.path.expanduser("~"), ".ratchet")
+    event = words[0] if words else ""
+    return event, os.path.abspath(os.path.expanduser(home)), given["--client"] or CLAUDE_CODE
+
+
+def _client(named: str) -> Client:
+    """The client at `package.module:Class`. Its code is imported here: by a name that is not known before."""
+    module, _, attribute = named.partition(":")
+    client: Client = getattr(__import__(module, fromlist=[attribute]), attribute)()
+    return client
+
+
+def _named(client: Client) -> str:
+    return f"{type(client).__module__}:{type(client).__qualname__}"
 
 
 def _end_in_time(event: str, home: str) -> None:
@@ -114,137 +137,191 @@ def _no_limit() -> None:
 
 # --- events --------------------------------------------------------------------------------------------------------
 
+Said = tuple[str, "Callable[[], object] | None"]
+"""The answer ("" for none), and what is left to do once it is given."""
 
-def _session_start(home: str) -> str:
-    """The project's facts, and its top active lessons for those units that the coin shows them to."""
-    _read_reviewed(home)
-    silent = exposure.published(home).active == 0 or not exposure.has_store(home)
-    if silent and not exposure.has_facts(home):
+
+def _start(home: str, client: Client, role: Role) -> Said:
+    """Give the project's facts, and its top active lessons for those units that the coin shows them to; after a
+    compaction what the session itself knew. Then have the project's histories that grew be read."""
+    from ratchet.integrations.clients.client import string_in
+
+    project = _here()
+    _read_reviewed(home, client, project)
+    silent = _is_silent(home) and not exposure.has_facts(home)
+    if silent and not _is_sweep_due(home, project):
         _drain_stdin()
-        return ""
-    event = _event()
+        return "", None
+    data = _read_stdin()
+    said = ""
+    if not silent:
+        event = client.event(role, _parsed(data))
+        from ratchet.lessons import reply
+
+        _end_in_time_in_c()
+        tell = reply.after_compaction if event.begun == "compact" else reply.at_start
+        said = tell(home, _session(event), project=event.project, append=_appending(home))
+    return said, lambda: _sweep(home, client, string_in(data, b"transcript_path"), project)
+
+
+def _is_silent(home: str) -> bool:
+    """Tell whether no lesson can be told."""
+    return exposure.published(home).active == 0 or not exposure.has_store(home)
+
+
+def _subagent(home: str, client: Client, role: Role) -> Said:
+    """Give the same to a subagent, which does not see what its session was told."""
+    if _is_silent(home) and not exposure.has_facts(home):
+        _drain_stdin()
+        return "", None
+    event = client.event(role, _parsed(_read_stdin()))
     from ratchet.lessons import reply
 
     _end_in_time_in_c()
-    return reply.at_start(home, _session(event), project=_text(event, "cwd"), append=_appending(home))
+    return reply.at_start(home, _session(event), project=event.project, append=_appending(home)), None
 
 
-def _read_reviewed(home: str) -> None:
-    """Take in the repository's own lessons when they changed (a first clone, a pull), so that this session has them.
-    The host calls in the project's folder; the event is not read yet."""
+def _finished(home: str, client: Client, role: Role) -> Said:
+    """Journal the calls that failed; answer each once with its lesson, if an active one is known and the coin shows
+    it."""
+    data = _read_stdin()
+    if not client.is_worth_reading(role, data):
+        return "", None
+    event = client.event(role, _parsed(data))
+    session = _session(event)
+    rows = [row for call in event.calls if (row := _failed_row(client, event, call, session)) is not None]
+    if not rows:
+        return "", None
+    from ratchet.lessons import reply, told
+
+    append = _appending(home)
+    kept = [row for row in rows if told.claimed(home, session, str(row["id"])) and append({"r": "outcome", **row})]
+    _end_in_time_in_c()
+    return reply.to_failures(home, kept, append), None
+
+
+def _before(home: str, client: Client, role: Role) -> Said:
+    """The lesson for a step that literally repeats one that failed. Never a decision about permission."""
+    if _is_silent(home):
+        _drain_stdin()
+        return "", None
+    event = client.event(role, _parsed(_read_stdin()))
+    from ratchet.lessons import reply
+
+    _end_in_time_in_c()
+    append, session = _appending(home), _session(event)
+    said = [
+        reply.before_step(home, session, call.tool, call.input, project=event.project, append=append)
+        for call in event.calls
+    ]
+    return "\n".join(each for each in said if each), None
+
+
+def _ended(home: str, client: Client, role: Role) -> Said:
+    """A turn or a session is over: leave reading it to a process of its own, since little time is given here."""
+    event = client.event(role, _parsed(_read_stdin()))
+    from ratchet.integrations import detached
+
+    task: Task = "end" if role == "end" else "turn"
+    detached.start(
+        home, task, client=_named(client), project=event.project, session=_session(event), transcript=event.transcript
+    )
+    return "", None
+
+
+_ROLES: dict[str, Callable[[str, Client, Role], Said]] = {
+    "start": _start,
+    "subagent": _subagent,
+    "prompt": _finished,
+    "before": _before,
+    "failed": _finished,
+    "finished": _finished,
+    "turn": _ended,
+    "compacting": _ended,
+    "end": _ended,
+}
+
+
+def _failed_row(client: Client, event: ClientEvent, call: ClientCall, session: str) -> Row | None:
+    """The Outcome of a call that failed; None of one that did not."""
+    from ratchet.recording.live import failed_row
+
+    return failed_row(
+        client.name,
+        call.tool,
+        call.input,
+        call.said,
+        session=session,
+        key=call.id,
+        flag=call.flag,
+        exit_code=call.exit_code,
+        kind=call.kind,
+        thread=event.thread,
+        project=event.project,
+    )
+
+
+# --- histories -----------------------------------------------------------------------------------------------------
+
+
+def _here() -> str:
+    """The project's folder: hosts call in it, and their event is not read yet."""
     try:
-        project = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+        return os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
     except OSError:  # a folder that is gone
-        return
-    if not os.path.exists(os.path.join(project, ".ratchet")):
+        return ""
+
+
+def _read_reviewed(home: str, client: Client, project: str) -> None:
+    """Take in the repository's own lessons when they changed (a first clone, a pull), so that this session has them."""
+    if not project or not os.path.exists(os.path.join(project, ".ratchet")):
         return
     from ratchet.integrations import detached
     from ratchet.lessons import reviewed
 
     if reviewed.changed(home, project):
         reviewed.note(home, project)
-        detached.wait_for(detached.start(home, project=project), REVIEWED_WAIT_S)
+        detached.wait_for(detached.start(home, "reviewed", client=_named(client), project=project), REVIEWED_WAIT_S)
 
 
-def _after_failure(home: str) -> str:
-    """Journal the failure; answer with the lesson for it, if an active one is known and the coin shows it."""
-    event = _event()
-    row = failed_row(event)
-    if not _appending(home)({"r": "outcome", **row}):
-        return ""
-    from ratchet.lessons import reply
-
-    _end_in_time_in_c()
-    return reply.to_failure(home, row, _appending(home))
-
-
-def _before_step(home: str) -> str:
-    """The lesson for a step that literally repeats one that failed. Never a decision about permission."""
-    if exposure.published(home).active == 0 or not os.path.exists(exposure.store_path(home)):
-        _drain_stdin()
-        return ""
-    event = _event()
-    from ratchet.lessons import reply
-
-    _end_in_time_in_c()
-    tool, project = _text(event, "tool_name"), _text(event, "cwd")
-    return reply.before_step(
-        home, _session(event), tool, event.get("tool_input"), project=project, append=_appending(home)
-    )
-
-
-def _session_end(home: str) -> str:
-    """Leave the rest to a process of its own: little time is given here."""
-    event = _event()
-    from ratchet.integrations import detached
-
-    session, transcript = _session(event), _text(event, "transcript_path")
-    detached.start(home, project=_text(event, "cwd"), session=session, transcript=transcript)
-    return ""
-
-
-def _unknown(home: str) -> str:
-    del home
-    _drain_stdin()
-    raise ValueError("no such event; known: " + ", ".join(_EVENTS))
-
-
-_EVENTS = {
-    "SessionStart": _session_start,
-    "PostToolUseFailure": _after_failure,
-    "PreToolUse": _before_step,
-    "SessionEnd": _session_end,
-}
-
-
-def failed_row(event: Row) -> Row:
-    """The Outcome of a failed tool call, as the reader of histories would give it, under the same id."""
+def _is_sweep_due(home: str, project: str) -> bool:
+    """Tell whether the project's histories were not looked at in the last minute."""
     import time
 
-    from ratchet import ids
-    from ratchet.failures import tool_call as toolcall
-    from ratchet.failures.redaction.text import FOLDER, label
+    try:
+        return time.time() - os.stat(_sweep_mark(home, project)).st_mtime >= SWEEP_EVERY_S
+    except OSError:
+        return True
 
-    tool, tool_input = _text(event, "tool_name") or "unknown", event.get("tool_input")
-    session = _text(event, "session_id")
-    step = toolcall.step_row(tool, tool_input)
-    error = toolcall.untagged(_text(event, "error"))
-    kind = "cancelled" if event.get("is_interrupt") is True else toolcall.certain_kind(error)
-    if not kind and "ratchet" in f"{step.get('head', '')} {tool}":
-        from ratchet.failures.ours import is_ours, own_words
 
-        ours = is_ours(tool, _text(step, "input"), _text(step, "head"))
-        error = own_words(error) if ours else error
-    failure: Row = {
-        "message": toolcall.message_text(error),
-        "kind": kind,
-        "exit_code": toolcall.exit_code_of(error) or "",
-        "flagged": True,
-    }
-    row: Row = {
-        "id": ids.outcome_id(AGENT, session, _text(event, "tool_use_id") or ids.uuid7()),
-        "agent": AGENT,
-        "task": label(tool),
-        "ok": False,
-        "started_at": time.time(),
-        "source": AGENT,
-        "session": _session(event),
-        "thread": label(_text(event, "agent_id")),
-        "project": label(_text(event, "cwd"), FOLDER),
-        "failure": {name: value for name, value in failure.items() if value != ""},
-        "step": step,
-    }
-    return {name: value for name, value in row.items() if value != ""}
+def _sweep(home: str, client: Client, transcript: str, project: str) -> None:
+    """Have what earlier sessions of the project left unread be read: one that was killed told nobody of its end."""
+    if not transcript or not _is_sweep_due(home, project):
+        return
+    mark = _sweep_mark(home, project)
+    exposure.hook_folder(home)
+    os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
+    os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    os.utime(mark)
+    from ratchet.integrations import detached
+
+    detached.start(home, "sweep", client=_named(client), project=project, transcript=transcript)
+
+
+def _sweep_mark(home: str, project: str) -> str:
+    from ratchet.ids import hex_of
+
+    return os.path.join(home, "hook", "swept", hex_of(project)[:24])
 
 
 # --- edges ---------------------------------------------------------------------------------------------------------
 
 
-def _event() -> Row:
-    """The event on standard input. Raises ValueError when it is no JSON object."""
+def _parsed(data: bytes) -> Row:
+    """The event. Raises ValueError when it is no JSON object."""
     from ratchet.recording import wire
 
-    found = wire.read(_read_stdin().decode("utf-8", "replace"))
+    found = wire.read(data.decode("utf-8", "replace"))
     if not isinstance(found, dict):
         raise ValueError("the event is no JSON object")
     return found
@@ -270,12 +347,11 @@ def _drain_stdin() -> None:
         return  # no standard input at all
 
 
-def _say(event: str, context: str) -> None:
+def _say(answer: Row) -> None:
     """Print the answer: one document, in one go."""
     from ratchet.recording import wire
 
-    output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
-    data = memoryview(wire.written_in_ascii(output).encode("ascii") + b"\n")
+    data = memoryview(wire.written_in_ascii(answer).encode("ascii") + b"\n")
     while data:
         data = data[os.write(1, data) :]
 
@@ -307,9 +383,9 @@ def log_fault(home: str, event: str, fault: BaseException) -> None:
         return
 
 
-def _session(event: Row) -> str:
+def _session(event: ClientEvent) -> str:
     """The session's name as it may be kept. Nearly all are UUIDs, for which nothing needs to be loaded."""
-    session = _text(event, "session_id")
+    session = event.session
     if len(session) == _UUID_CHARS and session.count("-") == 4 and not set(session).difference(_UUID_OF):
         return session
     from ratchet.failures.redaction.text import label
@@ -319,8 +395,3 @@ def _session(event: Row) -> str:
 
 _UUID_CHARS = 36
 _UUID_OF = frozenset("0123456789abcdef-")
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.get(name)
-    return value if isinstance(value, str) else ""

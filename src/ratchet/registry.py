@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ratchet.errors import UsageError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from ratchet.evolving.job import AgentProposer, ProposerOptions
     from ratchet.healing.job import Judge, Solver, SolverOptions
+    from ratchet.integrations.clients.client import Client
     from ratchet.ports import Proposer, Sandbox, Source
 
 SOURCES = "ratchet.sources"
@@ -22,8 +24,14 @@ SOLVERS = "ratchet.solvers"
 JUDGES = "ratchet.judges"
 AGENT_PROPOSERS = "ratchet.agent_proposers"
 SANDBOXES = "ratchet.sandboxes"
+CLIENTS = "ratchet.clients"
 
 _BUILT_IN: Mapping[str, Mapping[str, str]] = {
+    CLIENTS: {
+        "claude-code": "ratchet.integrations.clients.claude_code:ClaudeCodeClient",
+        "codex": "ratchet.integrations.clients.codex:CodexClient",
+        "cursor": "ratchet.integrations.clients.cursor:CursorClient",
+    },
     JUDGES: {
         "command": "ratchet.healing.judges.command:CommandJudge",
         "pytest": "ratchet.healing.judges.pytest:PytestJudge",
@@ -147,6 +155,21 @@ def _with_argument(group: str, name: str) -> tuple[object, str]:
     head, _, argument = name.partition(":")
     known = head in _BUILT_IN[group] or any(point.name == head for point in entry_points(group=group))
     return (named(group, head), argument) if known else (named(group, name), "")
+
+
+def client(name: str) -> Client:
+    """The coding agent of a name: a built-in, a plugin's, or a class at `package.module:Class`. Raises UsageError."""
+    made = named(CLIENTS, name)
+    if not callable(made):
+        raise UsageError(f"client {name!r} cannot be called; name a class that is called without arguments")
+    return cast("Client", made())
+
+
+def history_homes(environ: Mapping[str, str]) -> list[str]:
+    """List where the clients that are known keep their histories, as far as such a folder exists."""
+    user = environ.get("HOME") or str(Path("~").expanduser())
+    places = [place for name in names(CLIENTS) for place in client(name).homes(user, environ)]
+    return [place for place in dict.fromkeys(places) if Path(place).is_dir()]
 
 
 def judge(name: str) -> Judge:

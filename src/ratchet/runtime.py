@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400.0
 MIRRORED_EVERY_S = 2.0
+_GROWN = 0.1
 
 
 def unwatched(done: int, total: int, what: str) -> None:
@@ -188,16 +189,17 @@ class Runtime(Foundation):
 
         return Timeline(lambda: self.store)
 
-    def drain(self) -> Drained:
-        """Move what was journalled into the store, and mine the sessions that grew. Every reading operation does this
-        first, so that one reads one's own writes; where `patience_s` is set, it reads what is there after so long."""
+    def drain(self, *, grown: float = 0.0) -> Drained:
+        """Move what was journalled into the store, and mine the sessions that grew, by this share at least. Every
+        reading operation does this first, so that one reads one's own writes; where `patience_s` is set, it reads what
+        is there after so long."""
         from ratchet.improving.trials.publishing import publish
         from ratchet.recording.drain import drain
 
         until = inf if self.patience_s is None else time.monotonic() + self.patience_s
         with self._draining:
             drained = drain(self.store, str(self.home), _take, time.time(), until=until)
-        self._mine(unwatched)
+        self._mine(unwatched, grown=grown)
         publish(self.store, str(self.home))  # what another machine opened, or a lost file
         self.mirror.refresh(self.store, every_s=MIRRORED_EVERY_S)  # what another machine learnt
         return drained
@@ -209,14 +211,14 @@ class Runtime(Foundation):
         self.drain()
         return relocate(self.config, self.store, place, progress)
 
-    def _mine(self, progress: Progress) -> Gained | None:
+    def _mine(self, progress: Progress, *, grown: float = 0.0) -> Gained | None:
         """Mine the sessions that grew; None where none did."""
         if not self.store.find("sessions", {"pending": True}, limit=1).rows:
             return None
         from ratchet.lessons.delivery import publish_facts
         from ratchet.lessons.learning import mine_pending
 
-        gained = mine_pending(self.store, progress)
+        gained = mine_pending(self.store, progress, grown=grown)
         publish_facts(self.store, self.home, gained.projects)
         if gained.lessons:
             self.publish()
@@ -255,8 +257,16 @@ class Runtime(Foundation):
         return [str(row["id"]) for row in rows] if kept else None
 
     def learn(self, paths: Iterable[str | PathLike[str]] = (), *, progress: Progress = unwatched) -> Learned:
-        """Read histories: files and folders, or the usual homes of Claude Code and Codex. Raises UsageError for a path
+        """Read histories: files and folders, or the homes of the clients that are known. Raises UsageError for a path
         that does not exist, NotFound when no history is anywhere."""
+        from ratchet import registry
+
+        wanted = [os.fspath(path) for path in paths] or registry.history_homes(os.environ)
+        if not wanted:
+            raise NotFound("no history of an agent that is known is on this machine; name one: ratchet learn PATH")
+        return self._learn_files(wanted, progress)
+
+    def _learn_files(self, wanted: Sequence[str], progress: Progress, *, grown: float = 0.0) -> Learned:
         from dataclasses import replace
 
         from ratchet import registry
@@ -264,16 +274,13 @@ class Runtime(Foundation):
         from ratchet.lessons.learning import Gained, learn_files
         from ratchet.lessons.words.rules import KIND, RULE
         from ratchet.recording.sources import source_for
-        from ratchet.recording.sources.find import find, usual_homes
+        from ratchet.recording.sources.find import find
 
         plugins = tuple(registry.plugin_sources())
-        wanted = [os.fspath(path) for path in paths] or usual_homes(os.environ)
-        if not wanted:
-            raise NotFound("no Claude Code or Codex history on this machine; name one: ratchet learn PATH")
         found = find(wanted, plugins)
-        self.drain()
+        self.drain(grown=grown)
         tally = learn_files(self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress)
-        gained = self._mine(progress) or Gained()
+        gained = self._mine(progress, grown=grown) or Gained()
         if not gained.lessons:
             self.publish()  # of a shared store another home may have taught it all; hooks here need the share, too
         learned = tally.learned(files=len(found.files), lessons=gained.lessons, loops=gained.loops)
@@ -295,6 +302,17 @@ class Runtime(Foundation):
         if polled.outcomes:
             self._mine(unwatched)
         return polled
+
+    def read_on(self, histories: Sequence[Path]) -> None:
+        """Read what a session that goes on has written since. It is mined once it grew by a tenth, so that a long one
+        costs no more than its new lines."""
+        self._learn_files([os.fspath(path) for path in histories], unwatched, grown=_GROWN)
+
+    def sweep(self, folder: str) -> None:
+        """Read the histories below a folder that grew since they were last read, and mine their sessions."""
+        from ratchet.recording.sources.find import grown
+
+        self._learn_files(grown(self.store, folder), unwatched)
 
     def settle(self, session: str, histories: Sequence[Path]) -> None:
         """Settle a session that has ended: read its transcript, mine it, settle its credit."""

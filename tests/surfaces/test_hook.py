@@ -19,7 +19,7 @@ import ratchet
 from ratchet import ids
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
-from ratchet.integrations import hooks as install
+from ratchet.integrations import hook_entries as install
 from ratchet.lessons import exposure, trust
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore

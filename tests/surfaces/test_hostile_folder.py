@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.integrations import hooks
+from ratchet.integrations import hook_entries
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.probe import probe
 
@@ -100,7 +100,7 @@ def test_the_workers_of_a_benchmark(folder: Path, environ: dict[str, str], tmp_p
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_the_hooks_that_are_installed(folder: Path, environ: dict[str, str], tmp_path: Path, event: str) -> None:
-    command = hooks.command(event, home=tmp_path / "home", environ=environ)
+    command = hook_entries.command(event, home=tmp_path / "home", environ=environ)
     said = {
         "hook_event_name": event,
         "session_id": "s",
@@ -114,15 +114,15 @@ def test_the_hooks_that_are_installed(folder: Path, environ: dict[str, str], tmp
 def test_what_a_sessions_end_leaves_to_a_process_of_its_own(
     folder: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    asked = "from ratchet.integrations import detached as d; d.wait_for(d.start({!r}, project={!r}, session='s'), 60)"
+    asked = "from ratchet.integrations import detached as d; "
+    asked += "d.wait_for(d.start({!r}, 'end', client='claude-code', project={!r}, session='s'), 60)"
     run(script(tmp_path, asked.format(str(tmp_path / "home"), str(folder))), folder, environ)
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "cursor", "codex"])
-def test_the_server_for_agents_as_it_is_registered(folder: Path, environ: dict[str, str], agent: str) -> None:
-    asked = "import json, sys; from pathlib import Path; from ratchet.integrations import mcp_entry as m; "
-    asked += "print(json.dumps(m._entry(sys.argv[1], Path(sys.argv[2]), None)))"
-    entry = json.loads(run([*script(folder.parent, asked), agent, environ["RATCHET_HOME"]], folder, environ))
+def test_the_server_for_agents_as_it_is_registered(folder: Path, environ: dict[str, str]) -> None:
+    asked = "import json, sys; from pathlib import Path; from ratchet.integrations import server_entries as m; "
+    asked += "print(json.dumps(m.entry(home=Path(sys.argv[1]), extra={})))"
+    entry = json.loads(run([*script(folder.parent, asked), environ["RATCHET_HOME"]], folder, environ))
     run([entry["command"], *entry["args"]], folder, environ)
 
 

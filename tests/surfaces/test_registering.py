@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ratchet import registry
 from ratchet.cli.app import cli
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import json_text
 from ratchet.integrations import install as installing
-from ratchet.integrations import mcp_entry as registering
+from ratchet.integrations.clients.client import InstallPlace as Where
 from ratchet.integrations.settings_file import Installed
 from ratchet.runtime import Runtime
 
@@ -44,19 +45,19 @@ class Place:
     def __init__(self, folder: Path, agent: str) -> None:
         self.agent = agent
         self.home, self.project = folder / "user" / "ratchet-home", folder / "project"
-        self.environ = {"HOME": str(folder / "user")}
-        self.path = registering.server_path(agent, scope="user", project=self.project, environ=self.environ)
+        self.client = registry.client(agent)
+        where = Where(user=str(folder / "user"), project=None, environ={})
+        self.entries = [entry for entry in self.client.entries(where) if entry.part == "mcp"]
+        self.path = Path(self.entries[0].path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
 
     def register(self) -> Installed:
-        return registering.register(
-            self.agent, scope="user", home=self.home, project=self.project, environ=self.environ
-        )
+        (done,) = installing.changed(self.client, self.entries, home=self.home)
+        return done
 
     def unregister(self) -> Installed:
-        return registering.unregister(
-            self.agent, scope="user", home=self.home, project=self.project, environ=self.environ
-        )
+        (done,) = installing.removed(self.entries, self.entries, home=self.home)
+        return done
 
     def servers(self) -> dict[str, dict[str, object]]:
         text = self.path.read_text(encoding="utf-8-sig")
@@ -173,7 +174,7 @@ def test_leaving_out_both_parts_is_told_as_a_mistake(command: str, tmp_path: Pat
 
 def test_an_agent_without_hooks_says_so(home: Path) -> None:
     with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="has no hooks"):
-        installing.install(runtime, "codex", scope="user", parts="hooks")
+        installing.install(runtime, "cursor", scope="user", parts="hooks")
 
 
 def test_without_the_extra_only_hooks_are_installed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,5 +189,5 @@ def test_without_the_extra_only_hooks_are_installed(home: Path, monkeypatch: pyt
 
 def test_codex_has_no_settings_of_a_project(home: Path) -> None:
     pytest.importorskip("mcp")
-    with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="leave --project out"):
-        installing.install(runtime, "codex", scope="project")
+    with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="no MCP servers there"):
+        installing.install(runtime, "codex", scope="project", parts="mcp")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ratchet import registry
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
@@ -13,9 +14,16 @@ from ratchet.integrations import install as installing
 from ratchet.integrations.install import Parts
 from ratchet.integrations.settings_file import InstallScope
 
-AGENTS = ("claude-code", "cursor", "codex")
 
-agent_argument = click.argument("agent", type=click.Choice(AGENTS), metavar="AGENT")
+def _known(ctx: click.Context, param: click.Parameter, agent: str | None) -> str:
+    """The name of a coding agent. The names are looked up here, since finding plugins takes a tenth of a second."""
+    del ctx, param
+    if not agent:
+        raise UsageError(f"name the agent: {', '.join(registry.names(registry.CLIENTS))}")
+    return agent
+
+
+agent_argument = click.argument("agent", metavar="AGENT", required=False, callback=_known)
 user_option = click.option("--user", "scope", flag_value="user", default="user", help="For every project (default).")
 project_option = click.option("--project", "scope", flag_value="project", help="For the project in this folder only.")
 hooks_option = click.option("--hooks-only", is_flag=True, help="Leave the MCP server out.")
@@ -50,8 +58,8 @@ def install(
 ) -> None:
     """Hand a coding agent the fix in the failing turn.
 
-    Adds hooks to the settings of AGENT (claude-code) and names the MCP server there (claude-code, cursor, codex; needs
-    the extra `mcp`); nothing else in them is touched, and a backup is kept.
+    Adds hooks to the settings of AGENT (claude-code, codex) and names the MCP server there (also cursor; needs the
+    extra `mcp`); nothing else in them is touched, and a backup is kept.
     """
     parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
     done = installing.install(opened(command_home), agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)

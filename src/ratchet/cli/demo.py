@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ratchet.cli import demo_heal, shapes, show, show_learned
 from ratchet.cli.terminal import Console, Styled
-from ratchet.integrations.hooks import run_hook
+from ratchet.integrations.hook_entries import run_hook
 from ratchet.runtime import Runtime
 
 HISTORY = Path(__file__).parent.parent / "demo" / "history"

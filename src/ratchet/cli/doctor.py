@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
+from ratchet import registry
 from ratchet.config import FILE_NAME, Config, unknown_environment
-from ratchet.errors import RatchetError
+from ratchet.errors import RatchetError, UsageError
 from ratchet.healing.models import choice as modelchoice
 from ratchet.healing.models import local
-from ratchet.integrations import hooks as install
+from ratchet.integrations import install
+from ratchet.integrations.settings_file import InstallScope
 from ratchet.lessons import exposure
 from ratchet.recording import journal
-from ratchet.recording.sources.find import usual_homes
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
 from ratchet.store import opening as stores
 from ratchet.store.sqlite import remedy_of
@@ -126,13 +128,20 @@ def _journal(home: Path) -> Check:
 
 def _hooks(environ: Mapping[str, str], project: Path) -> Check:
     found: list[str] = []
-    for scope in ("user", "project"):
-        try:
-            events = install.installed_events("claude-code", scope=scope, project=project, environ=environ)
-        except RatchetError as error:
-            return Check(name="hooks", ok=False, found=str(error), remedy="mend the settings file, then install again")
-        if events:
-            found.append(f"{scope}: {', '.join(events)}")
+    skipped: list[str] = []
+    for agent in registry.names(registry.CLIENTS):
+        for scope in get_args(InstallScope):
+            try:
+                hooks = install.installed_hooks(agent, scope=scope, project=project, environ=environ)
+            except UsageError:  # a place that it does not have
+                continue
+            except RatchetError as error:
+                return Check(name="hooks", ok=False, found=str(error), remedy="mend the file, then install again")
+            found += [f"{agent} ({scope}): {', '.join(each.events)}" for each in hooks]
+            skipped += [f"{agent} ({scope})" for each in hooks if each.untrusted]
+    if skipped:
+        told = f"{'; '.join(found)}; not trusted yet, so they do not run: {', '.join(skipped)}"
+        return Check(name="hooks", ok=False, found=told, remedy="start the agent, type /hooks, and trust Ratchet's")
     if not found:
         return Check(
             name="hooks", ok=True, found="not installed", remedy="`ratchet install claude-code` (--dry-run shows it)"
@@ -165,11 +174,11 @@ def _hook_log(home: Path) -> Check:
 
 
 def _histories(environ: Mapping[str, str]) -> Check:
-    homes = usual_homes(environ)
+    homes = registry.history_homes(environ)
     if homes:
         return Check(name="histories", ok=True, found=", ".join(homes))
     return Check(
-        name="histories", ok=True, found="no Claude Code or Codex history here", remedy="name one: `ratchet learn PATH`"
+        name="histories", ok=True, found="no history of an agent that is known", remedy="name one: `ratchet learn PATH`"
     )
 
 

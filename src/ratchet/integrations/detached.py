@@ -11,20 +11,24 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Literal, NoReturn
+
+    Task = Literal["reviewed", "turn", "sweep", "end"]
+    """A repository's lessons, the new lines of a session, those of all that grew beside it, the end of a session."""
 
 _NICE = 10  # the person's next command comes first
 _LOOK_S = 0.01
 _MAIN = "import sys;sys.path.insert(0,sys.argv.pop(1));from ratchet.integrations.settle import main;main(sys.argv[1:])"
 
 
-def start(home: str, *, project: str, session: str = "", transcript: str = "") -> int:
+def start(home: str, task: Task, *, client: str, project: str = "", session: str = "", transcript: str = "") -> int:
     """Start what `integrations.settle` does with these, in a process of its own; its id (0: it cannot be waited for).
 
     Returns at once. Raises OSError when no process can be started.
     """
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    arguments = ["--home", home, "--session", session, "--transcript", transcript, "--project", project]
+    arguments = [task, "--home", home, "--client", client]
+    arguments += ["--session", session, "--transcript", transcript, "--project", project]
     command = [sys.executable, "-I", "-S", "-c", _MAIN, source, *arguments]
     if not hasattr(os, "fork"):
         import subprocess

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from ratchet import registry
 from ratchet.errors import Refused, UsageError
-from ratchet.integrations import hooks
-from ratchet.integrations import mcp_entry as registering
-from ratchet.integrations.settings_file import Installed, InstallScope
+from ratchet.improving.targets import json_text
+from ratchet.integrations import entries, hook_entries, server_entries
+from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
+from ratchet.integrations.settings_file import Installed, InstallScope, read
+from ratchet.records import Json
 from ratchet.runtime import Runtime
 
 Parts = Literal["all", "hooks", "mcp"]
+EXTRA = "the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'"
 
 
 def install(
@@ -29,53 +36,123 @@ def install(
     Every settings file is changed, or none where one is refused. Without the extra `mcp` there is no server to start,
     so none is named.
 
-    Raises UsageError for an unknown agent, or hooks of one that has none; Refused for the server without the extra, and
-    as `install.install` and `registering.register` do.
+    Raises UsageError for an unknown agent, or a part or a place that it does not have; Refused for the server without
+    the extra, and as `entries.install` does.
     """
-    wanted = _parts(agent, parts)
-    home, project = runtime.home, Path.cwd()
-    if "mcp" in wanted and find_spec("mcp") is None:
-        if "hooks" not in wanted:
-            raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'")
-        wanted = ("hooks",)
-
-    def done(*, dry_run: bool) -> list[Installed]:
-        found = []
-        if "hooks" in wanted:
-            found.append(
-                hooks.install(agent, scope=scope, home=home, project=project, prevent=prevent, dry_run=dry_run)
-            )
-        if "mcp" in wanted:
-            found.append(registering.register(agent, scope=scope, home=home, project=project, dry_run=dry_run))
-        return found
-
-    shown = done(dry_run=True)
+    client = registry.client(agent)
+    wanted = _of_part(client, client.entries(_place(scope, os.environ)), parts)
+    if find_spec("mcp") is None:
+        wanted = [entry for entry in wanted if entry.part != "mcp"]
+        if not wanted:
+            raise Refused(EXTRA)
+    shown = changed(client, wanted, home=runtime.home, prevent=prevent, dry_run=True)
     if dry_run:
         return shown
-    changed = done(dry_run=False)
+    done = changed(client, wanted, home=runtime.home, prevent=prevent)
     runtime.publish()
-    return changed
+    return done
+
+
+def changed(
+    client: Client,
+    wanted: Sequence[SettingsEntry],
+    *,
+    home: Path,
+    prevent: bool = False,
+    dry_run: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> list[Installed]:
+    """Bring these entries of a client into their files; return each file's change."""
+
+    def content(entry: SettingsEntry) -> Json:
+        if entry.part == "hooks":
+            return hook_entries.entry(client, home=home, prevent=prevent, environ=environ)
+        return server_entries.entry(home=home, extra=entry.extra, environ=environ)
+
+    return [
+        entries.install(
+            path,
+            [entries.WantedEntry(form=_form(entry), entry=content(entry)) for entry in ours],
+            home=home,
+            dry_run=dry_run,
+        )
+        for path, ours in _by_file(wanted).items()
+    ]
 
 
 def uninstall(
     runtime: Runtime, agent: str, *, scope: InstallScope, dry_run: bool = False, parts: Parts = "all"
 ) -> list[Installed]:
     """Take both out again; return each change. Raises as `install`, but needs no extra."""
-    home, project = runtime.home, Path.cwd()
-    done = []
-    wanted = _parts(agent, parts)
-    if "hooks" in wanted:
-        done.append(hooks.uninstall(agent, scope=scope, home=home, project=project, dry_run=dry_run))
-    if "mcp" in wanted:
-        done.append(registering.unregister(agent, scope=scope, home=home, project=project, dry_run=dry_run))
-    return done
+    client = registry.client(agent)
+    all_ = client.entries(_place(scope, os.environ))
+    return removed(_of_part(client, all_, parts), all_, home=runtime.home, dry_run=dry_run)
 
 
-def _parts(agent: str, parts: Parts) -> tuple[str, ...]:
-    if agent not in registering.AGENTS:
-        raise UsageError(f"cannot install into {agent!r}; known: {', '.join(registering.AGENTS)}")
-    if agent not in hooks.AGENTS:
-        if parts == "hooks":
-            raise UsageError(f"{agent} has no hooks that tell of a failure; leave --hooks-only out")
-        return ("mcp",)
-    return ("hooks", "mcp") if parts == "all" else (parts,)
+def removed(
+    ours: Sequence[SettingsEntry], all_: Sequence[SettingsEntry], *, home: Path, dry_run: bool = False
+) -> list[Installed]:
+    """Take these entries out of their files, of which `all_` of the client may stand there; return each change."""
+    return [
+        entries.uninstall(
+            path,
+            [_form(entry) for entry in some],
+            [_form(entry) for entry in _by_file(all_)[path] if entry not in some],
+            home=home,
+            dry_run=dry_run,
+        )
+        for path, some in _by_file(ours).items()
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundHooks:
+    """Hooks of ours in a settings file, by their events; those that the client skips until the person trusts them."""
+
+    path: str
+    events: tuple[str, ...]
+    untrusted: tuple[str, ...] = ()
+
+
+def installed_hooks(agent: str, *, scope: InstallScope, project: Path, environ: Mapping[str, str]) -> list[FoundHooks]:
+    """Find the hooks that are ours now. Raises as `entries.install`, UsageError for a place that the agent does not
+    have."""
+    client = registry.client(agent)
+    place = _place(scope, environ, project)
+    found = []
+    for entry in client.entries(place):
+        path = Path(entry.path)
+        text = read(path) if entry.part == "hooks" else None
+        if text is not None and (events := hook_entries.events_in(_form(entry).held(path, text))):
+            skipped = client.untrusted(entry.path, json_text.parsed(text), place)
+            found.append(FoundHooks(path=entry.path, events=tuple(events), untrusted=skipped))
+    return found
+
+
+def _place(scope: InstallScope, environ: Mapping[str, str], project: Path | None = None) -> InstallPlace:
+    user = str(Path(environ.get("HOME") or Path.home()).absolute())
+    here = str((project or Path.cwd()).absolute()) if scope == "project" else None
+    return InstallPlace(user=user, project=here, environ=environ)
+
+
+def _of_part(client: Client, entries_: Sequence[SettingsEntry], parts: Parts) -> list[SettingsEntry]:
+    wanted = [entry for entry in entries_ if parts in ("all", entry.part)]
+    if not wanted:
+        lacks = "hooks that tell of a failure" if parts == "hooks" else "MCP servers"
+        raise UsageError(f"{client.name} has no {lacks} there; leave --{parts}-only out")
+    return wanted
+
+
+def _by_file(entries_: Sequence[SettingsEntry]) -> dict[Path, list[SettingsEntry]]:
+    files: dict[Path, list[SettingsEntry]] = {}
+    for entry in entries_:
+        files.setdefault(Path(entry.path).expanduser().absolute(), []).append(entry)
+    return files
+
+
+def _form(entry: SettingsEntry) -> entries.Form:
+    if entry.form == "hooks":
+        return hook_entries.HookForm()
+    if entry.form == "server":
+        return server_entries.ServerForm(entry.key)
+    raise UsageError(f"no form {entry.form!r} of an entry; known: hooks, server")

@@ -1,4 +1,5 @@
-"""Settle a session that has ended, in a process of its own: read the transcript, drain, mine, settle credit.
+"""Read what sessions left behind, in a process of its own: the new lines of a turn, a session's end, the histories of
+a project that grew.
 
 Started by `detached`, with nobody watching: faults go to the hook's log, and a time cap ends it (what is then left is
 done by the next one, or by any reading command).
@@ -12,40 +13,65 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ratchet import hookpath
+from ratchet import hookpath, registry
+from ratchet.errors import Conflict
+from ratchet.files import Locked
 from ratchet.lessons import exposure, reviewed
 from ratchet.runtime import Runtime
 
 TIME_CAP_S = 120.0
 EVENT = "settle"
+TASKS = ("reviewed", "turn", "sweep", "end")
+"""See `detached.Task`."""
+_WAIT_S = 30.0  # for another reader of the same session: what it has not seen is read then
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Settle an ended session: `--home PATH --session ID [--transcript PATH] [--project PATH]`; without a session only
-    read the project's reviewed lessons. Never raises."""
+    """Do one task: `TASK --home PATH --client package.module:Class [--session ID] [--transcript PATH]
+    [--project PATH]`. Never raises."""
     parser = argparse.ArgumentParser()
-    for name in ("home", "session", "transcript", "project"):
+    parser.add_argument("task", choices=TASKS)
+    for name in ("home", "client", "session", "transcript", "project"):
         parser.add_argument(f"--{name}", default="")
     given = parser.parse_args(arguments)
     _end_in_time(given.home)
     try:
         with Runtime.open(home=given.home) as runtime:
-            if given.project and (Path(given.project) / reviewed.FILE).is_file():
-                reviewed.note(given.home, given.project)
-                runtime.lessons.load_reviewed(Path(given.project))
-            if given.session:
-                runtime.settle(given.session, histories_of(given.transcript))
+            _do(runtime, given)
         exposure.forget_sessions(given.home)
     except Exception as fault:  # noqa: BLE001  (the edge of a process that nobody watches)
         hookpath.log_fault(given.home, EVENT, fault)
 
 
-def histories_of(transcript: str) -> list[Path]:
-    """A session's own file, and the folder beside it that holds its subagents' files; those that exist."""
-    if not transcript:
-        return []
-    path = Path(transcript).expanduser()
-    return [each for each in (path, path.with_suffix("")) if each.exists()]
+def _do(runtime: Runtime, given: argparse.Namespace) -> None:
+    client = registry.client(given.client)
+    if given.project and (Path(given.project) / reviewed.FILE).is_file():
+        reviewed.note(given.home, given.project)
+        runtime.lessons.load_reviewed(Path(given.project))
+    histories = [path for each in client.histories(given.transcript) if (path := Path(each).expanduser()).exists()]
+    if given.task == "end" and given.session:
+        with _alone(given.home, given.session, _WAIT_S):
+            runtime.settle(given.session, histories)
+    elif given.task == "turn" and histories:
+        try:
+            with _alone(given.home, given.transcript, 0.0):
+                runtime.read_on(histories)
+        except Conflict:
+            return  # the one before is at it: the next one, or the session's end, reads the rest
+    elif given.task == "sweep":
+        try:
+            with _alone(given.home, "sweep", 0.0):
+                runtime.sweep(client.beside(given.transcript))
+        except Conflict:
+            return
+
+
+def _alone(home: str, what: str, wait_s: float) -> Locked:
+    """One process at a time on one matter."""
+    from ratchet.ids import hex_of
+
+    busy = Conflict(f"another process reads {what}")
+    return Locked(Path(home) / "hook" / "reading" / hex_of(what)[:24], busy, wait_s=wait_s)
 
 
 def _end_in_time(home: str) -> None:

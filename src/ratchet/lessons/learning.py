@@ -196,11 +196,11 @@ def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
         found = ingest(store, [_told_apart(row) for row in rows])
         settle(store, found.new)
         store.add("facts", _uncounted(found.new))
-        grown = {str(row["session"]) for row in found.new if row.get("session") and row.get("step")}
-        for session in sorted(grown):
+        grown = Counter(str(row["session"]) for row in found.new if row.get("session") and row.get("step"))
+        for session, count in sorted(grown.items()):
             held = store.get("sessions", session) or {}
-            revision = whole_in(held, "revision")
-            store.swap("sessions", session, revision, {"pending": True, "at": time.time()})
+            more: Row = {"new": whole_in(held, "new") + count, "mined": whole_in(held, "mined")}
+            store.swap("sessions", session, whole_in(held, "revision"), {"pending": True, "at": time.time(), **more})
     return found
 
 
@@ -252,20 +252,27 @@ class Gained:
     projects: frozenset[str] = frozenset()
 
 
-def mine_pending(store: Store, progress: Progress) -> Gained:
-    """Search grown sessions for loops and for what fixed what failed.
+def mine_pending(store: Store, progress: Progress, *, grown: float = 0.0) -> Gained:
+    """Search grown sessions for loops and for what fixed what failed. Those that grew by less than the share `grown`
+    since they were last searched wait.
 
     Sessions stay pending until the lessons that they touch are counted anew: a crash between repeats work.
     """
-    waiting = store.find("sessions", {"pending": True}, order=("at",)).rows
+    waiting = [
+        row
+        for row in store.find("sessions", {"pending": True}, order=("at",)).rows
+        if whole_in(row, "new") >= grown * whole_in(row, "mined")
+    ]
     touched: set[str] = set()
     projects: set[str] = set()
     circles: list[str] = []
+    mined: dict[str, int] = {}
     for done, held in enumerate(waiting):
         session = str(held["session"])
         progress(done, len(waiting), "mining " + session)
         with store.transaction():
             rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
+            mined[session] = len(rows)
             circles += [
                 f"{text_in(loop.get('failure'), 'message')} (session {session})"
                 for loop in ingest(store, loops(rows)).new
@@ -277,7 +284,6 @@ def mine_pending(store: Store, progress: Progress) -> Gained:
         changed = recount(store, touched)
         for held in waiting:
             # Fails when the session grew meanwhile: then it stays pending, and mining is idempotent.
-            store.swap(
-                "sessions", str(held["session"]), whole_in(held, "revision"), {"pending": False, "at": held["at"]}
-            )
+            done_with: Row = {"pending": False, "at": held["at"], "new": 0, "mined": mined[str(held["session"])]}
+            store.swap("sessions", str(held["session"]), whole_in(held, "revision"), done_with)
     return Gained(lessons=Counter(changed.values()), loops=tuple(circles), projects=frozenset(projects))

@@ -52,6 +52,9 @@ SELECT lesson_id FROM answers WHERE key IN (SELECT value FROM json_each(?1)))"""
 _BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
 ORDER BY w.rank LIMIT ?"""
 _HOW_MANY = "SELECT count(*) FROM (SELECT 1 FROM lessons_words WHERE lessons_words MATCH ? LIMIT ?)"
+_BY_ID = "WHERE +l.state = 'active' AND l.id IN (SELECT value FROM json_each(?1))"
+_WORKED = "SELECT body FROM resolutions WHERE session = ? ORDER BY at DESC LIMIT 50"
+_PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
 _BY_STEP = "WHERE +l.state = 'active' AND l.tool = ? AND l.head = ?"
 
 
@@ -173,6 +176,39 @@ def top(home: str, project: str) -> list[Row]:
     usual = effects.get("", 0.0)
     lessons.sort(key=lambda lesson: -effects.get(str(lesson["id"]), usual))
     return lessons
+
+
+def named(home: str, lesson_ids: list[str], project: str) -> list[Row]:
+    """The lessons of these ids, in their order."""
+    if not lesson_ids or not os.path.exists(exposure.store_path(home)):
+        return []
+    found = _select(home, _BY_ID, (wire.written(lesson_ids),), project)
+    return sorted(found, key=lambda row: lesson_ids.index(str(row["id"])))
+
+
+def worked_in(home: str, session: str) -> list[tuple[str, str]]:
+    """(failed, worked) commands of this session as far as it was read, the latest first: those of one line, each fix
+    once."""
+    if not session:
+        return []
+    store = _opened(os.path.join(home, "ratchet.db"))
+    try:
+        bodies = store.execute(_WORKED, (session,)).fetchall()
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):  # a copy of a shared store's lessons
+            return []
+        raise
+    finally:
+        store.close()
+    pairs: dict[str, str] = {}
+    for (body,) in bodies:
+        row = wire.read(body)
+        row = row if isinstance(row, dict) and row.get("worked") is True else {}
+        failed, did = row.get("failed_input"), row.get("do")
+        fits = isinstance(failed, str) and isinstance(did, str) and failed and did and failed != did
+        if fits and "\n" not in f"{failed}{did}" and len(f"{failed}{did}") <= _PAIR_CHARS:
+            pairs.setdefault(str(did), str(failed))
+    return [(failed, did) for did, failed in pairs.items()][:_PAIRS]
 
 
 def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -> list[Row]:

@@ -11,7 +11,7 @@ from ratchet.lessons import exposure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ratchet.records import Json, Row
 
@@ -21,15 +21,30 @@ EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 """Kinds that are nobody's mistake: nothing is said about them."""
 
 
-def to_failure(home: str, row: Row, append: Append) -> str:
-    """The lessons for a call that failed: `row` is its Outcome as it was journalled. Raises sqlite3.Error, OSError."""
+def to_failures(home: str, rows: Sequence[Row], append: Append) -> str:
+    """`to_failure` for calls that ended together: a lesson that answers several is said once."""
+    met: set[str] = set()
+    said = [to_failure(home, row, append, met) for row in rows]
+    return "\n".join(each for each in said if each)
+
+
+def to_failure(home: str, row: Row, append: Append, met: set[str] | None = None) -> str:
+    """The lessons for a call that failed: `row` is its Outcome as it was journalled. Nothing is said that the session
+    was told in vain before, nor what is in `met`, to which it is added. Raises sqlite3.Error, OSError."""
     failure = row.get("failure")
     if not isinstance(failure, dict) or failure.get("kind") in EXCUSED or exposure.published(home).active == 0:
         return ""
-    from ratchet.lessons import lookup
+    from ratchet.lessons import lookup, told
 
-    lessons = lookup.matching(home, failure, project=_text(row, "project"), asked=_text(row.get("step"), "input"))
-    return _fenced(home, _text(row, "session"), lessons, "failure", append, trigger=str(row["id"]))
+    session, thread = _text(row, "session"), _text(row, "thread")
+    found = lookup.matching(home, failure, project=_text(row, "project"), asked=_text(row.get("step"), "input"))
+    known = told.in_vain(home, session, thread) | (met or set()) if found else frozenset()
+    lessons = [each for each in found if str(each["id"]) not in known]
+    said, shown = _fenced(home, session, lessons, "failure", append, trigger=str(row["id"]))
+    told.note(home, session, thread, shown)
+    if met is not None:
+        met.update(shown)
+    return said
 
 
 def before_step(home: str, session: str, tool: str, tool_input: Json, *, project: str, append: Append) -> str:
@@ -39,7 +54,7 @@ def before_step(home: str, session: str, tool: str, tool_input: Json, *, project
 
     asked = toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS)  # as the failed one was kept
     lessons = lookup.repeated(home, tool, tool_input, asked, project=project)
-    return _fenced(home, session, lessons, "prevent", append)
+    return _fenced(home, session, lessons, "prevent", append)[0]
 
 
 def at_start(home: str, session: str, *, project: str, append: Append) -> str:
@@ -56,18 +71,43 @@ def at_start(home: str, session: str, *, project: str, append: Append) -> str:
     return "\n".join(filter(None, (facts, lessons)))
 
 
-def _fenced(home: str, session: str, lessons: list[Row], channel: str, append: Append, *, trigger: str = "") -> str:
-    """The lessons of the best one's pattern and of the output's other findings, where the coin shows them; an Exposure
-    is journalled either way."""
+def after_compaction(home: str, session: str, *, project: str, append: Append) -> str:
+    """Say again what a session knew before its past was summed up: the lessons that it was shown (else the top ones),
+    and the commands that worked in it after others had failed. Raises sqlite3.Error, OSError."""
+    if not exposure.has_store(home):
+        return at_start(home, session, project=project, append=append)
+    from ratchet.lessons import lookup, told
+    from ratchet.lessons.fence import FAILURE_LIMIT, enclosed, fitted
+
+    own = lookup.named(home, told.lessons(home, session), project)
+    if not own:
+        said = at_start(home, session, project=project, append=append)
+    else:
+        _, offered = fitted(own, FAILURE_LIMIT)
+        said = fitted(_obeyed(home, session, offered, "session_start", append), FAILURE_LIMIT)[0]
+        said = "\n".join(filter(None, (exposure.facts_told(home, project), said)))
+    worked = lookup.worked_in(home, session)
+    if worked:
+        told_of = "\n".join(f"- worked: {did}   (failed before: {failed})" for failed, did in worked)
+        said = f"{said}\n{enclosed('What worked in this session:' + chr(10) + told_of)}".strip()
+    return said
+
+
+def _fenced(
+    home: str, session: str, lessons: list[Row], channel: str, append: Append, *, trigger: str = ""
+) -> tuple[str, list[str]]:
+    """The lessons of the best one's pattern and of the output's other findings, where the coin shows them, and their
+    ids; an Exposure is journalled either way."""
     if not lessons:
-        return ""
+        return "", []
     from ratchet.lessons.fence import FAILURE_LIMIT, fitted
 
     pattern = exposure.pattern_of(lessons[0])
     # Each finding of an output has a lesson of its own, with a coin of its own.
     same = [each for each in lessons if exposure.pattern_of(each) == pattern or each.get("rule") == "edit"]
     _, offered = fitted(same, FAILURE_LIMIT)
-    return fitted(_obeyed(home, session, offered, channel, append, trigger=trigger), FAILURE_LIMIT)[0]
+    said, shown = fitted(_obeyed(home, session, offered, channel, append, trigger=trigger), FAILURE_LIMIT)
+    return said, [str(each["id"]) for each in shown]
 
 
 def _obeyed(

@@ -10,8 +10,8 @@ import pytest
 from ratchet.failures import ours
 from ratchet.failures.intent import intent
 from ratchet.failures.unflagged import says_failure
-from ratchet.hookpath import failed_row
 from ratchet.lessons.fence import fence
+from ratchet.recording.live import failed_row
 from ratchet.recording.sources.calls import Result, closed, opened
 from ratchet.runtime import Runtime
 
@@ -115,7 +115,8 @@ def test_of_our_failed_command_the_failures_that_it_shows_are_not_learnt() -> No
     error = f"Exit code 1\n{SHOWN}"
     found = outcome("ratchet episodes show x", error, failed=True, exit_code=1)
     assert found.failure.message == "Exit code 1"  # type: ignore[attr-defined]
-    row = failed_row({"tool_name": "Bash", "tool_input": {"command": "uvx ratchet-ai patterns"}, "error": error})
+    row = failed_row("claude-code", "Bash", {"command": "uvx ratchet-ai patterns"}, error, session="s", flag=True)
+    assert row is not None
     assert row["failure"]["message"] == "Exit code 1"  # type: ignore[index, call-overload]
     other = outcome("ratchet patterns && pytest -q", f"Exit code 1\n{SHOWN}", failed=True, exit_code=1)
     assert "FAILED tests/test_a.py" in other.failure.message  # type: ignore[attr-defined]

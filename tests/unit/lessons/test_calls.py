@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import ratchet
-from ratchet import hookpath, ids
+from ratchet import ids
 from ratchet.lessons import exposure, reply
-from ratchet.records import Outcome, Row
+from ratchet.recording.live import failed_row
+from ratchet.records import Json, Outcome, Row
 
 ERROR = "fatal: The current branch main has no upstream branch."
 ADVICE = "git push --set-upstream origin <branch>"
@@ -47,9 +48,10 @@ def test_a_failure_is_recorded_and_answered_as_a_hook_does(home: Path, r: ratche
     assert kept.step is not None
     assert kept.failure is not None
     assert (kept.agent, kept.ok, kept.session, kept.step.head) == ("shop", False, name, "git push")
-    event: Row = {"session_id": name, "tool_name": "Bash", "error": ERROR, "cwd": str(Path.cwd())}
-    event["tool_input"] = dict(PUSH)
-    assert reply.to_failure(str(home), hookpath.failed_row(event), lambda row: True) == said
+    given: Json = dict(PUSH)
+    live = failed_row("shop", "Bash", given, ERROR, session=name, flag=True, project=str(Path.cwd()))
+    assert live is not None
+    assert reply.to_failure(str(home), live, lambda row: True) == said
 
 
 def test_the_coin_withholds_it_from_some_sessions(home: Path, r: ratchet.Ratchet) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from ratchet.errors import BackendError, UsageError
 from ratchet.recording.sources import SOURCES, source_for
-from ratchet.recording.sources.find import find, usual_homes
+from ratchet.recording.sources.find import find
 from ratchet.recording.sources.lines import peek
+from ratchet.registry import history_homes
 from support.histories import claude, codex, lines
 
 TALK = claude("user", 1, message={"role": "user", "content": "hi"})
@@ -92,7 +93,7 @@ def test_the_usual_homes_follow_the_settings_of_each_agent(tmp_path: Path) -> No
         "cx/sessions",
     ):
         (tmp_path / place).mkdir(parents=True)
-    assert usual_homes({"HOME": str(tmp_path)}) == [
+    assert history_homes({"HOME": str(tmp_path)}) == [
         str(tmp_path / place) for place in (".claude/projects", ".codex/sessions", ".codex/archived_sessions")
     ]
     moved = {
@@ -100,7 +101,7 @@ def test_the_usual_homes_follow_the_settings_of_each_agent(tmp_path: Path) -> No
         "CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere"),
         "CODEX_HOME": str(tmp_path / "cx"),
     }
-    assert usual_homes(moved) == [
+    assert history_homes(moved) == [
         str(tmp_path / place) for place in ("elsewhere/projects", ".claude/projects", "cx/sessions")
     ]
 

@@ -6,31 +6,18 @@ are redacted when it opens: the carry is stored too.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from ratchet import ids
-from ratchet.failures import intent, ours, programs
+from ratchet.failures import intent, verdict
 from ratchet.failures import tool_call as toolcall
-from ratchet.failures.unflagged import says_failure
 from ratchet.recording.sources import fields
 from ratchet.records import Failure, Json, Outcome, Row, Step
-
-# These exit with 1 to say "nothing found" or "they differ": an answer, not a failure (their manual pages).
-_ANSWERS_BY_EXIT = frozenset(
-    ("grep", "egrep", "fgrep", "rg", "ag", "ack", "git grep", "diff", "git diff", "cmp", "test", "[")
-)
 
 UNRETURNED = "unreturned"
 """In an Outcome's context: its result was in none of what was read so far. Another file of the session may have it."""
 HUNG_S = 600.0
 """From here a call that never returned had hung: the longest time that agents' shell tools give a command."""
-# A line of its own, in which a client tells how a command ended, at the start or the end of what the command printed.
-_EXIT_LINE = re.compile(
-    r"\A[\[(]?(?:(?:the )?(?:command|process|shell|script) )?(?:finished with |exited with |returned )?"
-    r"(?:exit(?:ed with)? ?)?(?:code|status)[:=]? {0,2}(\d{1,3})\.?[\])]?\s*\Z",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,35 +148,26 @@ def model_failure(
     )
 
 
-def _exit_told(text: str) -> int | None:
-    """The exit code that a client wrote into the text of a shell's result, on a line of its own."""
-    lines = [
-        line for line in text[:400].split("\n")[:2] + text[-400:].split("\n")[-5:] if "xit" in line or "XIT" in line
-    ]
-    return next((int(found[1]) for line in lines if (found := _EXIT_LINE.match(line.strip()))), None)
-
-
 def failure_of(result: Result, *, tool: str = "", head: str = "", given: str = "") -> Failure | None:
     """Find what went wrong, by the source's flag, by an exit code, or by what the text says; None when nothing did."""
-    text = toolcall.untagged(result.text)
-    kind = result.kind or toolcall.certain_kind(text)
-    failed = result.failed
-    if failed is None and result.exit_code is None and programs.is_shell(tool):
-        result = replace(result, exit_code=_exit_told(text))
-    if failed is None and result.exit_code and not (result.exit_code == 1 and head in _ANSWERS_BY_EXIT):
-        failed = True
-    flagged = bool(failed)
-    if not flagged and not kind and not result.says_failed and text is result.text:
-        judged = toolcall.ends(text, toolcall.JUDGED_CHARS)
-        if not result.judged or not says_failure(judged, tool=tool, head=head, given=given):
-            return None
-    if ours.is_ours(tool, given, head) and not kind:
-        text = ours.own_words(text)
+    found = verdict.failure_row(
+        result.text,
+        flag=result.failed,
+        tool=tool,
+        head=head,
+        given=given,
+        exit_code=result.exit_code,
+        kind=result.kind,
+        judged=result.judged,
+        is_error_wording=result.says_failed,
+    )
+    if found is None:
+        return None
     return Failure(
-        message=toolcall.message_text(text),
-        kind=kind,
+        message=fields.text(found["message"]),
+        kind=fields.text(found["kind"]),
         type=result.type,
         status=result.status,
-        exit_code=result.exit_code or None,
-        flagged=flagged,
+        exit_code=fields.whole(found["exit_code"]),
+        flagged=found["flagged"] is True,
     )

@@ -1,19 +1,19 @@
-"""Finds the histories below the paths that a person names, and in the usual homes when they name none."""
+"""Finds the histories below the paths that a person names, and those that grew since they were read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratchet.errors import BackendError, UsageError
-from ratchet.ports import Source
+from ratchet.ports import Source, Store
 from ratchet.recording.sources import claimed_by
 from ratchet.recording.sources.event_folder import events_in, is_event_folder
 from ratchet.recording.sources.lines import peek
 from ratchet.recording.sources.textlog import NAME as LOG
-from ratchet.records import Quarantined
+from ratchet.records import Quarantined, whole_in
 
 # Trees of other people's files: nobody keeps a history there, and they are large.
 _PASSED_BY = frozenset(
@@ -34,20 +34,15 @@ class FoundFiles:
     quarantined: list[Quarantined] = field(default_factory=list)
 
 
-def usual_homes(environ: Mapping[str, str]) -> list[str]:
-    """List where Claude Code and Codex keep their histories, those of them that exist."""
-    user = environ.get("HOME") or str(Path("~").expanduser())
-    claude = environ.get("CLAUDE_CONFIG_DIR")
-    codex = environ.get("CODEX_HOME") or f"{user}/.codex"
-    places = [
-        f"{user}/.claude/projects",
-        f"{user}/.config/claude/projects",
-        f"{codex}/sessions",
-        f"{codex}/archived_sessions",
-    ]
-    if claude:
-        places.insert(0, f"{claude}/projects")
-    return [place for place in dict.fromkeys(places) if Path(place).is_dir()]
+def grown(store: Store, folder: str) -> list[str]:
+    """The histories below a folder whose size is another than what was read of them, the latest first."""
+    if not folder or not Path(folder).is_dir():
+        return []
+    found = find([folder]).files
+    stood = {str(row["path"]): whole_in(row, "offset") for row in store.find("cursors").rows}
+    sizes = {path: Path(path).stat() for path in found}
+    waiting = [path for path, about in sizes.items() if stood.get(path) != about.st_size]
+    return sorted(waiting, key=lambda path: -sizes[path].st_mtime)
 
 
 def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> FoundFiles:

@@ -1,4 +1,4 @@
-"""Puts Ratchet's hooks into a coding agent's settings, touching nothing else, and takes them out again.
+"""Our hooks in a coding agent's settings, in Claude Code's shape, which most take.
 
 The hook's command must be harmless when Python, its environment or this package is gone: a shell answers 127 for a
 missing program, Python 2 for a missing script, and 2 blocks every tool. Hence `-c` (a missing package exits with 1),
@@ -7,133 +7,88 @@ nothing on stderr, and `|| true`. `-I -S` keeps the person's environment out and
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from ratchet.errors import Refused, UsageError
+from ratchet.errors import Refused
 from ratchet.improving.targets import json_text
-from ratchet.integrations.settings_file import Installed, InstallScope, KeptOriginal, diff, read, replace
+from ratchet.integrations.clients.claude_code import ClaudeCodeClient
+from ratchet.integrations.clients.client import Client
 from ratchet.records import Json, Row
 
-AGENTS = ("claude-code",)
 _MARK = "ratchet.hookpath"  # what every command of ours, of any version, holds
-_CODE = "import sys;sys.path.insert(0,{source});from ratchet.hookpath import run;run()"
+_CODE = "import sys;sys.path[:0]={source};from ratchet.hookpath import run;run()"
 _TIMEOUT_S = 5  # the host's limit; the hook's own is 2 s
-_TOOL_EVENTS = frozenset(("PostToolUseFailure", "PreToolUse"))
 
 
-def install(
-    agent: str,
-    *,
-    scope: InstallScope = "user",
-    home: Path,
-    project: Path,
-    prevent: bool = False,
-    dry_run: bool = False,
-    environ: Mapping[str, str] | None = None,
-) -> Installed:
-    """Merge the hooks into the agent's settings. Again with other options: only our own entries change. An empty file,
-    as some editors leave it, holds no settings.
+@dataclass(frozen=True, slots=True)
+class HookForm:
+    """Groups of hooks under "hooks", by event. The entry is a list of [event, group]."""
 
-    Raises UsageError for an unknown agent, Refused when the file does not parse or its hooks have an unexpected shape
-    (it is left untouched), BackendError when it cannot be read or written, Conflict when it changed meanwhile.
-    """
-    path = settings_path(agent, scope=scope, project=project, environ=environ)
-    before = read(path)
-    wanted = {event: _group(event, home, environ) for event in _events(prevent=prevent)}
-    if before is not None and sorted(_ours(_parsed(path, before)), key=_event) == sorted(wanted.items(), key=_event):
-        return Installed(path=str(path), changed=False, diff="", backup="")
-    kept = KeptOriginal.of(home, path)
-    if before is None or _is_blank(before):
-        original, base = before, "{\n}\n"
-    else:
-        base = _without_ours(path, before, _own_events(path, kept.original))
-        original = kept.original if kept.is_as_left(before) else base
-    after = _with_hooks(path, base, wanted)
-    if not dry_run:
-        kept.remember(original, after)
-        replace(path, before, after)
-    return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
+    def held(self, path: Path, text: str) -> Json:
+        """Our groups in order of their events."""
+        found = [] if _is_blank(text) else _ours(_parsed(path, text))
+        return _as_entry(found) if found else None
+
+    def with_ours(self, path: Path, text: str, wanted: Json) -> str:
+        """The text with one more group for each event, each at the end of its list."""
+        groups = {str(event): group for event, group in cast("list[tuple[str, Row]]", wanted)}
+        return _with_hooks(path, "{\n}\n" if _is_blank(text) else text, groups)
+
+    def without_ours(self, path: Path, text: str, original: str | None) -> str:
+        """The text without our handlers."""
+        return text if _is_blank(text) else _without_ours(path, text, _own_events(path, original))
 
 
-def uninstall(
-    agent: str,
-    *,
-    scope: InstallScope = "user",
-    home: Path,
-    project: Path,
-    dry_run: bool = False,
-    environ: Mapping[str, str] | None = None,
-) -> Installed:
-    """Take our hooks out: byte for byte what was there before when nobody else changed the file since, else only our
-    entries, keeping the person's later edits. Raises as `install`."""
-    path = settings_path(agent, scope=scope, project=project, environ=environ)
-    before = read(path)
-    kept = KeptOriginal.of(home, path)
-    if before is None or not _ours(_parsed(path, before)):
-        return Installed(path=str(path), changed=False, diff="", backup="")
-    after: str | None
-    if kept.is_as_left(before):
-        after = kept.original
-    else:
-        after = _without_ours(path, before, _own_events(path, kept.original))
-        if kept.is_known and (kept.original is None or _is_blank(kept.original)) and not _parsed(path, after):
-            after = kept.original  # it was not there or empty before us, and nothing but us was ever in it
-    if not dry_run:
-        replace(path, before, after)
-        kept.forget()
-    return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
+def entry(client: Client, *, home: Path, prevent: bool = False, environ: Mapping[str, str] | None = None) -> Json:
+    """The hooks of a client as a `HookForm` keeps them."""
+    events = [event for event in client.events if prevent or event not in client.prevents]
+    return _as_entry([(event, _group(client, event, home, environ)) for event in events])
 
 
-def installed_events(
-    agent: str, *, scope: InstallScope, project: Path, environ: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Event -> command of the hooks that are ours now; raises as `install`."""
-    path = settings_path(agent, scope=scope, project=project, environ=environ)
-    before = read(path)
-    found = _ours(_parsed(path, before)) if before is not None else []
-    return {event: command for event, group in found for command in _commands(group)}
+def events_in(held: Json) -> list[str]:
+    """The events of an entry."""
+    return [str(event) for event, _ in cast("list[tuple[str, Row]]", held or [])]
 
 
-def settings_path(agent: str, *, scope: InstallScope, project: Path, environ: Mapping[str, str] | None = None) -> Path:
-    """The settings file that the agent reads (CLAUDE_CONFIG_DIR is honoured)."""
-    if agent not in AGENTS:
-        raise UsageError(f"cannot install into {agent!r}; known: {', '.join(AGENTS)}")
-    environ = os.environ if environ is None else environ
-    if scope == "project":
-        return project.absolute() / ".claude" / "settings.json"
-    folder = environ.get("CLAUDE_CONFIG_DIR")
-    return (Path(folder).expanduser().absolute() if folder else _user_home(environ) / ".claude") / "settings.json"
-
-
-def command(event: str, *, home: Path, environ: Mapping[str, str] | None = None) -> str:
+def command(event: str, *, home: Path, environ: Mapping[str, str] | None = None, client: Client | None = None) -> str:
     """The shell command of one event. Whatever is broken, it exits with 0 and prints nothing."""
     environ = os.environ if environ is None else environ
-    source = str(Path(__file__).resolve().parent.parent.parent)
-    words = [sys.executable, "-I", "-S", "-c", _CODE.format(source=json.dumps(source, ensure_ascii=False)), event]
-    if home.absolute() != _user_home(environ) / ".ratchet":
+    client = client or ClaudeCodeClient()
+    words = [sys.executable, "-I", "-S", "-c", _CODE.format(source=_sources(client)), event]
+    if home.absolute() != Path(environ.get("HOME") or Path.home()).absolute() / ".ratchet":
         words += ["--home", str(home.absolute())]
+    if not isinstance(client, ClaudeCodeClient):
+        words += ["--client", f"{type(client).__module__}:{type(client).__qualname__}"]
     return f"{shlex.join(words)} 2>/dev/null || true"
 
 
-def _user_home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("HOME") or Path.home()).absolute()
+def _sources(client: Client) -> str:
+    """The folders from which we and the client are imported: without `site` no others are known."""
+    folders = [str(Path(__file__).resolve().parent.parent.parent)]
+    depth = type(client).__module__.count(".") + 1
+    own = str(Path(inspect.getfile(type(client))).resolve().parents[depth - 1])
+    if own not in folders:
+        folders.append(own)
+    return json.dumps(folders, ensure_ascii=False, separators=(",", ":"))
 
 
-def _events(*, prevent: bool) -> tuple[str, ...]:
-    before_step = ("PreToolUse",) if prevent else ()
-    return ("SessionStart", *before_step, "PostToolUseFailure", "SessionEnd")
+def _group(client: Client, event: str, home: Path, environ: Mapping[str, str] | None) -> Row:
+    said = command(event, home=home, environ=environ, client=client)
+    hook: Row = {"type": "command", "command": said, "timeout": _TIMEOUT_S}
+    return {"matcher": "*", "hooks": [hook]} if event in client.matched else {"hooks": [hook]}
 
 
-def _group(event: str, home: Path, environ: Mapping[str, str] | None) -> Row:
-    hook: Row = {"type": "command", "command": command(event, home=home, environ=environ), "timeout": _TIMEOUT_S}
-    return {"matcher": "*", "hooks": [hook]} if event in _TOOL_EVENTS else {"hooks": [hook]}
+def _as_entry(found: list[tuple[str, Row]]) -> Json:
+    return [[event, group] for event, group in sorted(found, key=_event)]
 
 
 # --- the settings as JSON ------------------------------------------------------------------------------------------

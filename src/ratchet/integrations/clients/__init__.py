@@ -1,0 +1,1 @@
+"""The coding agents that Ratchet knows: one small module each, behind the port in `client`."""

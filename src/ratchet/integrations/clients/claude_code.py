@@ -1,0 +1,191 @@
+"""Claude Code: 2.1.197 and 2.1.332 seen.
+
+PostToolUseFailure tells of a command that exits with an error, a file that is not there, an error of an MCP server.
+It does not tell of calls that were refused before they ran (an edit of a file that was not read, wrong parameters) nor
+of a failure behind a pipe: PostToolBatch does, once for all calls of a turn, also for those that were told already. A
+background command that fails is told as if a person had said so, between <task-notification> tags.
+"""
+
+from __future__ import annotations
+
+from ratchet.integrations.clients.client import Client, ClientCall, InstallPlace, SettingsEntry, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ratchet.integrations.clients.client import Role
+    from ratchet.records import Json, Row
+
+TOLD = "<task-notification>"
+ENDED = "ended"
+"""Behind the id of a call that went on in the background: names its end, which is another outcome than its start."""
+_OUTPUT_BYTES = 200_000  # of a background command's output, of which the end tells how it ended
+_CHUNK_BYTES, _LOOKED_AT_BYTES = 1 << 20, 16 << 20  # of a transcript, from its end
+_EVENTS: Mapping[str, Role] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreToolUse": "before",
+    "PostToolUseFailure": "failed",
+    "PostToolBatch": "finished",
+    "SubagentStart": "subagent",
+    "PreCompact": "compacting",
+    "Stop": "turn",
+    "StopFailure": "turn",
+    "SessionEnd": "end",
+}
+
+
+class ClaudeCodeClient(Client):
+    """Claude Code."""
+
+    name = "claude-code"
+    title = "Claude Code"
+    events = _EVENTS
+    prevents = frozenset(("PreToolUse",))
+    matched = frozenset(("PreToolUse", "PostToolUseFailure"))
+
+    def entries(self, place: InstallPlace) -> tuple[SettingsEntry, ...]:
+        """The settings, and the file that names MCP servers (CLAUDE_CONFIG_DIR is honoured)."""
+        if place.project is not None:
+            settings, servers = f"{place.project}/.claude/settings.json", f"{place.project}/.mcp.json"
+        else:
+            settings = f"{place.folder('CLAUDE_CONFIG_DIR', '.claude')}/settings.json"
+            servers = f"{place.folder('CLAUDE_CONFIG_DIR', '')}/.claude.json"
+        server = SettingsEntry("mcp", servers, "server", key="mcpServers", extra={"type": "stdio"})
+        return SettingsEntry("hooks", settings, "hooks"), server
+
+    def homes(self, user: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """The folders of its projects."""
+        own = environ.get("CLAUDE_CONFIG_DIR")
+        usual = (f"{user}/.claude/projects", f"{user}/.config/claude/projects")
+        return (f"{own}/projects", *usual) if own else usual
+
+    def histories(self, transcript: str) -> tuple[str, ...]:
+        """The transcript, and the folder beside it with those of the subagents."""
+        return (transcript, transcript.removesuffix(".jsonl")) if transcript else ()
+
+    def is_worth_reading(self, role: Role, data: bytes) -> bool:
+        """A prompt is read only where it is a notice of the client's own about a command that failed."""
+        if role == "prompt":
+            return TOLD.encode() in data and b"<status>failed" in data
+        return super().is_worth_reading(role, data)
+
+    def calls(self, role: Role, data: Row) -> tuple[ClientCall, ...]:
+        """The calls of a batch, too, and those that failed in the background."""
+        if role == "prompt":
+            return tuple(_ended_in_background(data))
+        if role == "finished":
+            listed = data.get("tool_calls")
+            held = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+            return tuple(_flagged(call) for each in held for call in super(ClaudeCodeClient, self).calls(role, each))
+        calls = super().calls(role, data)
+        for call in calls:
+            if role == "failed":
+                call.kind = "cancelled" if data.get("is_interrupt") is True else ""
+                _flagged(call)
+        return calls
+
+
+def _flagged(call: ClientCall) -> ClientCall:
+    """The call with what the client's own wording says: an error in its tags, an exit code before a shell's output."""
+    from ratchet.failures import programs, tool_call
+
+    code = tool_call.exit_code_of(call.said)
+    if call.said.lstrip().startswith("<tool_use_error>") or (code and programs.is_shell(call.tool)):
+        call.flag = True
+    if call.flag:
+        call.exit_code = code
+    return call
+
+
+def _ended_in_background(data: Row) -> list[ClientCall]:
+    """The commands that a prompt says failed: what each was is looked up in the transcript, what it printed in the file
+    that is named."""
+    found = []
+    for part in text(data, "prompt").split(TOLD)[1:]:
+        notice = part.partition("</task-notification>")[0]
+        key, status = between(notice, "tool-use-id"), between(notice, "status")
+        tool, given = asked(text(data, "transcript_path"), key) if key and status == "failed" else ("", None)
+        if tool:
+            summary = between(notice, "summary")
+            printed = _tail(between(notice, "output-file"), _OUTPUT_BYTES).decode("utf-8", "replace").strip()
+            found.append(ClientCall(tool, given, ended_text(summary, printed), id=key + ENDED, flag=True))
+            found[-1].exit_code = code_of(summary)
+    return found
+
+
+def ended_text(summary: str, printed: str) -> str:
+    """Word the end of a background command as the same command words it in the foreground."""
+    code = code_of(summary)
+    return f"Exit code {code}\n{printed}" if code and printed else printed or summary
+
+
+def code_of(summary: str) -> int | None:
+    """The exit code in "Background command "x" failed with exit code 3"."""
+    digits = summary.rpartition("exit code ")[2].strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= 3 else None
+
+
+def between(notice: str, tag: str) -> str:
+    """The text of one element of a notice."""
+    return notice.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
+
+
+def asked(transcript: str, key: str) -> tuple[str, Json]:
+    """(tool, input) of a call of this session by its id, from the end of the transcript; ("", None) where it is not
+    found."""
+    from ratchet.recording import wire
+
+    mark = f'"id":"{key}"'.encode()
+    line = _line_with(transcript, mark)
+    try:
+        record = wire.read(line.decode("utf-8", "replace")) if line else None
+    except ValueError:
+        return "", None
+    message = record.get("message") if isinstance(record, dict) else None
+    blocks = message.get("content") if isinstance(message, dict) else None
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict) and block.get("id") == key:
+            return text(block, "name"), block.get("input")
+    return "", None
+
+
+def _line_with(path: str, mark: bytes) -> bytes:
+    """The last line of a file that holds a mark, sought from its end."""
+    import os
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return b""
+    try:
+        end = os.fstat(descriptor).st_size
+        held = b""
+        while end > 0 and len(held) < _LOOKED_AT_BYTES:
+            start = max(0, end - _CHUNK_BYTES)
+            held = os.pread(descriptor, end - start, start) + held
+            end = start
+            at = held.rfind(mark)
+            if at >= 0 and (end == 0 or b"\n" in held[:at]):
+                return held[held.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0]
+    finally:
+        os.close(descriptor)
+    return b""
+
+
+def _tail(path: str, limit_bytes: int) -> bytes:
+    """The end of a file; nothing where it cannot be read."""
+    import os
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return b""
+    try:
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, limit_bytes, max(0, size - limit_bytes))
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

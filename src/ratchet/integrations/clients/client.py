@@ -1,0 +1,226 @@
+"""The port of clients, the coding agents that run tools for a model: what their hooks tell, how they take an answer,
+which files name us, where their histories are.
+
+A client is one class. What `Client` does by itself is Claude Code's dialect, which most others speak, too; a client
+says what differs. The hook's process imports it, a process per event: nothing but these modules may be loaded when it
+is imported or asked about an event. It registers in the entry-point group `ratchet.clients`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from ratchet.records import Json, Row
+
+    Role = Literal["start", "subagent", "prompt", "before", "failed", "finished", "turn", "compacting", "end"]
+
+MARK = b'"tool_response":'
+_NAMED = b'"tool_name":"'
+_PLAIN_BYTES = 320  # a result that is only shown is judged whole up to here, by its beginning beyond
+_START_BYTES = 48
+# Tools whose result is somebody else's text: only how it begins can be the tool's own error.
+_SHOWS = (
+    *(b"read", b"view", b"grep", b"glob", b"search", b"list", b"ls", b"find", b"fetch", b"web", b"todo", b"open"),
+    *(b"cat", b"show", b"task", b"agent", b"edit", b"write", b"create", b"insert", b"multiedit", b"notebook", b"skill"),
+)
+# One of these stands in every result that `failures.unflagged` calls a failure: all 98 of our 7,900 real calls, and in
+# 7 % of the successes. Lower case; the last one is "file:12:5:" once its digits are gone.
+_ALARMS = (
+    *(b"error", b"fail", b"fatal: ", b"exit code", b"exit status", b"exited with", b"traceback", b"exception"),
+    *(b"panic", b"not found", b"no such", b"denied", b"refused", b"timed out", b"not exist", b"usage:", b"unknown"),
+    *(b"invalid", b"killed", b"conflict (", b"rejected", b"unable", b"cannot", b"could not", b"sh: ", b"sh : "),
+    *(b"not been read", b"modified since", b"unreachable", b"forbidden", b"not available", b"found "),
+)
+_PLACE = b":::"
+
+
+class ClientCall:
+    """A tool call that its client tells of. `said` is its result as text; `flag` whether the client says that it failed
+    (None: it does not say); `kind` the kind of failure where the client itself names it."""
+
+    __slots__ = ("exit_code", "flag", "id", "input", "kind", "said", "tool")
+
+    def __init__(
+        self,
+        tool: str,
+        given: Json,
+        said: str = "",
+        *,
+        id: str = "",  # noqa: A002  (as everywhere)
+        flag: bool | None = None,
+        exit_code: int | None = None,
+        kind: str = "",
+    ) -> None:
+        self.tool, self.input, self.said, self.id = tool or "unknown", given, said, id
+        self.flag, self.exit_code, self.kind = flag, exit_code, kind
+
+
+class ClientEvent:
+    """An event of a client in our words. `thread` names a subagent, `begun` says how a session starts ("compact": it
+    goes on after a compaction), `calls` are the tool calls that it tells of."""
+
+    __slots__ = ("begun", "calls", "project", "session", "thread", "transcript")
+
+    def __init__(
+        self,
+        *,
+        session: str,
+        project: str = "",
+        thread: str = "",
+        transcript: str = "",
+        begun: str = "",
+        calls: Sequence[ClientCall] = (),
+    ) -> None:
+        self.session, self.project, self.thread = session, project, thread
+        self.transcript, self.begun, self.calls = transcript, begun, tuple(calls)
+
+
+class InstallPlace:
+    """InstallPlace of an installation: the user's home, the project or None for all of them, and the environment."""
+
+    __slots__ = ("environ", "project", "user")
+
+    def __init__(self, *, user: str, project: str | None, environ: Mapping[str, str]) -> None:
+        self.user, self.project, self.environ = user, project, environ
+
+    def folder(self, variable: str, otherwise: str) -> str:
+        """The folder that an environment variable names, else the one below the user's home."""
+        return self.environ.get(variable) or f"{self.user}/{otherwise}".rstrip("/")
+
+
+class SettingsEntry:
+    """Addition of ours to one of a client's files. `part` is "hooks" or "mcp"; `form` how it is written:
+
+    - "hooks": JSON, `{"hooks": {EVENT: [{"matcher": "*", "hooks": [{"type": "command", ...}]}]}}`
+    - "server": an MCP server under `key`, in JSON or (a file `.toml`) in TOML; `extra` goes into it
+    """
+
+    __slots__ = ("extra", "form", "key", "part", "path")
+
+    def __init__(self, part: str, path: str, form: str, *, key: str = "hooks", extra: Row | None = None) -> None:
+        self.part, self.path, self.form, self.key, self.extra = part, path, form, key, dict(extra or {})
+
+
+class Client:
+    """A coding agent; see the module. Subclasses are created without arguments."""
+
+    name = ""
+    """As `ratchet install` and the outcomes of its calls name it."""
+    title = ""
+    """As people call it."""
+    events: Mapping[str, Role] = {}
+    """The client's name of an event -> what it is to us: what is not named is not hooked."""
+    prevents: frozenset[str] = frozenset()
+    """Events that are hooked only when the person asks for `--prevent`."""
+    matched: frozenset[str] = frozenset()
+    """Events whose hooks take a matcher of tools."""
+    notes: tuple[str, ...] = ()
+    """What a person has to know, or do, after the installation: a sentence each."""
+
+    def untrusted(self, path: str, settings: Row, place: InstallPlace) -> tuple[str, ...]:
+        """The events in a settings file whose hook of ours the client does not run until the person trusts it."""
+        del path, settings, place
+        return ()
+
+    def entries(self, place: InstallPlace) -> tuple[SettingsEntry, ...]:
+        """The files that name us. Raises UsageError for a place that the client does not have."""
+        raise NotImplementedError
+
+    def homes(self, user: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """The folders in which it keeps its histories, whether they exist or not."""
+        raise NotImplementedError
+
+    def histories(self, transcript: str) -> tuple[str, ...]:
+        """A session's own files, given its transcript: also those of its subagents, whether they exist or not."""
+        return (transcript,) if transcript else ()
+
+    def beside(self, transcript: str) -> str:
+        """The folder in which the histories of the same project are, as far down as it goes; "" where that cannot be
+        told from a transcript."""
+        return transcript.rpartition("/")[0]
+
+    # --- in the hook's process ---
+
+    def is_worth_reading(self, role: Role, data: bytes) -> bool:
+        """Tell from the bytes of an event whether it may tell of a failure: JSON costs a success too much. Never says
+        no to one that does."""
+        if role == "prompt":
+            return False
+        return role != "finished" or alarming(data)
+
+    def event(self, role: Role, data: Row) -> ClientEvent:
+        """The event in our words."""
+        return ClientEvent(
+            session=text(data, "session_id"),
+            project=text(data, "cwd"),
+            thread=text(data, "agent_id"),
+            transcript=text(data, "transcript_path"),
+            begun=text(data, "source"),
+            calls=self.calls(role, data),
+        )
+
+    def calls(self, role: Role, data: Row) -> tuple[ClientCall, ...]:
+        """The tool calls that an event tells of."""
+        if role not in ("before", "failed", "finished"):
+            return ()
+        call = ClientCall(
+            text(data, "tool_name"),
+            data.get("tool_input"),
+            said(data.get("tool_response")),
+            id=text(data, "tool_use_id"),
+        )
+        if role == "failed":
+            call.flag, call.said = True, text(data, "error") or call.said
+        return (call,)
+
+    def answer(self, event: str, context: str) -> Row:
+        """A text for the model, as the client takes it."""
+        return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
+
+
+def alarming(data: bytes) -> bool:
+    """Tell whether a result in the bytes of an event may be a failure that no flag tells of."""
+    pieces = data.lower().split(MARK)
+    if len(pieces) == 1:
+        return True  # written in another way than is known here
+    for at in range(1, len(pieces)):
+        before, result = pieces[at - 1], pieces[at]
+        name = before[before.rfind(_NAMED) + len(_NAMED) :][:40]
+        shows = name.startswith(_SHOWS)
+        if shows and len(result) > _PLAIN_BYTES:
+            result = result[:_START_BYTES]
+        for alarm in _ALARMS:
+            if alarm in result:
+                return True
+        if not shows and _PLACE in result.translate(None, b"0123456789"):
+            return True
+    return False
+
+
+def string_in(data: bytes, name: bytes) -> str:
+    """A string of an event that is not parsed; "" where it is not there, a part of it where it holds escapes."""
+    return data.partition(b'"' + name + b'":"')[2].partition(b'"')[0].decode("utf-8", "replace")
+
+
+def text(row: Row, name: str) -> str:
+    """A string of an event; "" where it is none."""
+    value = row.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def said(result: Json) -> str:
+    """A tool's result as text: a string, blocks of text, or an object that holds what was printed."""
+    if isinstance(result, str):
+        return result
+    if isinstance(result, list):
+        blocks = [said(block) if not isinstance(block, dict) else text(block, "text") for block in result]
+        return "\n".join(block for block in blocks if block)
+    if isinstance(result, dict):
+        for name in ("output", "content", "text"):
+            if result.get(name):
+                return said(result[name])
+        return "\n".join(part for part in (text(result, "stdout"), text(result, "stderr")) if part)
+    return ""

@@ -1,0 +1,88 @@
+"""Remembers what a session was told by hooks: which calls were answered, and which lessons it was shown in vain.
+
+A file of a few bytes for each session that had a failure, in HOME/hook/sessions; lines are appended whole, so hooks of
+one session that run side by side agree without a lock. Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ratchet.ids import hex_of
+from ratchet.lessons import exposure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+IN_VAIN = 2
+"""How often a session is shown one lesson: a third time would tell it nothing new."""
+_LIMIT_BYTES = 1_000_000
+_CALL, _LESSON = "call", "lesson"
+
+
+def claimed(home: str, session: str, key: str) -> bool:
+    """Take a call of a session to answer; False where another hook has it already. Raises OSError."""
+    if not session or not key:
+        return True
+    mine = f"{_CALL} {hex_of(key)[:24]} "
+    token = os.urandom(6).hex()
+    text = _appended(home, session, f"{mine}{token}\n")
+    first = text.partition(mine)[2][: len(token)]
+    return first == token
+
+
+def note(home: str, session: str, thread: str, lesson_ids: Iterable[str]) -> None:
+    """Remember that lessons were shown in a failing turn. Raises OSError."""
+    lines = "".join(f"{_LESSON} {_thread(thread)} {lesson_id}\n" for lesson_id in lesson_ids)
+    if session and lines:
+        _appended(home, session, lines)
+
+
+def in_vain(home: str, session: str, thread: str) -> frozenset[str]:
+    """The ids of the lessons that this session, or this subagent of it, was shown as often as it may be. Raises
+    OSError."""
+    if not session:
+        return frozenset()
+    mark = _thread(thread)
+    lines = [line.split(" ") for line in _text(home, session).split("\n")]
+    shown = [words[2] for words in lines if len(words) == 3 and words[:2] == [_LESSON, mark]]
+    return frozenset(each for each in shown if shown.count(each) >= IN_VAIN)
+
+
+def lessons(home: str, session: str) -> list[str]:
+    """The ids of the lessons that a session was shown in failing turns, the latest first. Raises OSError."""
+    lines = [line.split(" ") for line in _text(home, session).split("\n")] if session else []
+    shown = [words[2] for words in reversed(lines) if len(words) == 3 and words[0] == _LESSON]
+    return list(dict.fromkeys(shown))
+
+
+def _thread(thread: str) -> str:
+    return hex_of(thread)[:8]
+
+
+def _path(home: str, session: str) -> str:
+    return os.path.join(exposure.hook_folder(home), "sessions", hex_of(session)[:24] + ".told")
+
+
+def _text(home: str, session: str) -> str:
+    try:
+        descriptor = os.open(_path(home, session), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return ""
+    try:
+        return os.read(descriptor, _LIMIT_BYTES).decode("ascii", "replace")
+    finally:
+        os.close(descriptor)
+
+
+def _appended(home: str, session: str, lines: str) -> str:
+    """Add lines to the file; return all that it holds then."""
+    path = _path(home, session)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, lines.encode("ascii", "replace"))
+        return os.pread(descriptor, _LIMIT_BYTES, 0).decode("ascii", "replace")
+    finally:
+        os.close(descriptor)
