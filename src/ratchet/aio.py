@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ratchet.improving.report import Report
     from ratchet.improving.settings.agent_settings import AgentSettings
     from ratchet.improving.settings.knob import Knob
+    from ratchet.lessons.backtest.backtest import Backtest
     from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
     from ratchet.lessons.calls import FailedCall, SucceededCall
     from ratchet.lessons.effect import LessonEffect
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.recall import Recalled
     from ratchet.lessons.words.rules import Correction
-    from ratchet.ports import Proposer, Target
+    from ratchet.ports import Progress, Proposer, Target
     from ratchet.recording.watch import Judge, Watch
     from ratchet.records import (
         Fields,
@@ -176,6 +177,17 @@ class AsyncLessonBook:
 
     def __init__(self, held: Callable[[], LessonBook]) -> None:
         self._held = held
+
+    async def backtest(self, *, since: float = 0.0, progress: Progress | None = None) -> Backtest:
+        """Replay the sessions of this home in time order: at each failure, what was known before that session, and
+        whether it would have helped. `since` (Unix seconds) counts later sessions alone; a replay of all is kept for
+        `replayed` and the lessons. Raises StoreError.
+        """
+        return await asyncio.to_thread(lambda: self._held().backtest(since=since, progress=progress))
+
+    async def replayed(self) -> Backtest | None:
+        """The newest replay of all sessions, None where there was none."""
+        return await asyncio.to_thread(lambda: self._held().replayed())
 
     async def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
         """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""

@@ -115,6 +115,7 @@ def _next(out: Console, found: Learned) -> None:
     out.print("next  ratchet install claude-code     tell the agent; first with --dry-run")
     out.print("      ratchet lessons list            everything that was learnt")
     out.print("      ratchet patterns                what keeps failing, and what it cost")
+    out.print("      ratchet backtest                what lessons would have saved, offer by offer")
     if found.corrections:
         waiting = show.number(found.corrections, "correction")
         out.print(f"      ratchet lessons words           {waiting} by people, kept as quotes")

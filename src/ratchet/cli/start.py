@@ -14,6 +14,7 @@ from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, StoreError, UsageError
+from ratchet.lessons.backtest.telling import said as told
 from ratchet.records import Fields
 
 
@@ -52,8 +53,16 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
     if as_json:
         show.as_json(shapes.lessons.LearnedShape.built(learned))
     else:
+        with show.progress(quiet=not learned.outcomes) as progress:
+            replay = runtime.lessons.backtest(progress=progress) if learned.outcomes else runtime.lessons.replayed()
         facts = [each for each in runtime.lessons.facts() if each.project in learned.projects]
-        show_learned.learned(learned, facts, runtime.lessons.list(), following=bool(learned.outcomes))
+        show_learned.learned(
+            learned,
+            facts,
+            runtime.lessons.list(),
+            prevented=told(replay) if replay is not None and replay.failures else "",
+            following=bool(learned.outcomes),
+        )
     silent = {each.path for each in learned.notes} | {each.path for each in learned.quarantined if not each.line}
     named = sorted(silent & {str(path) for path in paths if path.is_file()})
     if learned.files and learned.unread == learned.files:

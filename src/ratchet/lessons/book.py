@@ -16,12 +16,13 @@ from ratchet.lessons import lessons
 from ratchet.records import whole_in
 
 if TYPE_CHECKING:
+    from ratchet.lessons.backtest.backtest import Backtest
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.trust import TrustedFile
     from ratchet.lessons.words.rules import Correction
-    from ratchet.ports import Store
+    from ratchet.ports import Progress, Store
     from ratchet.records import Lesson, LessonState, Quarantined, Scope
 
 
@@ -73,6 +74,23 @@ class LessonBook:
         self._reading = reading
         self._writing = writing
         self._changed = changed
+
+    def backtest(self, *, since: float = 0.0, progress: Progress | None = None) -> Backtest:
+        """Replay the sessions of this home in time order: at each failure, what was known before that session, and
+        whether it would have helped. `since` (Unix seconds) counts later sessions alone; a replay of all is kept for
+        `replayed` and the lessons. Raises StoreError."""
+        from ratchet.lessons.backtest import backtest
+
+        found, by_lesson = backtest.backtest(self._reading(), progress, since=since)
+        if not since:
+            backtest.keep(self._writing(), found, by_lesson)
+        return found
+
+    def replayed(self) -> Backtest | None:
+        """The newest replay of all sessions, None where there was none."""
+        from ratchet.lessons.backtest import backtest
+
+        return backtest.kept(self._reading())
 
     def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
         """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""

@@ -17,7 +17,7 @@ from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.calls import calls_of
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.facts import HOUR_S, facts, row_of
-from ratchet.lessons.mining.habits import HeadRun, Vouched, runs, vouched
+from ratchet.lessons.mining.habits import HeadRun, ProjectRuns, runs
 from ratchet.lessons.mining.mining import Resolution, resolved
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.words.kept import keep_moves
@@ -112,7 +112,8 @@ def _row_of(each: Resolution, project: str) -> Row:
     return row
 
 
-def _resolution_of(row: Row) -> Resolution:
+def resolution_of(row: Row) -> Resolution:
+    """The resolution that a row of the store holds."""
     told: dict[str, object] = {}
     for name in _NAMES:
         value = row.get(name)
@@ -130,7 +131,8 @@ def _run_row(each: HeadRun, session: str, project: str, at: float) -> Row:
     return {**{name: getattr(each, name) for name in _RUN_NAMES}, "session": session, "project": project, "at": at}
 
 
-def _run_of(row: Row) -> HeadRun:
+def run_of(row: Row) -> HeadRun:
+    """The runs of one command in one session that a row of the store holds."""
     return HeadRun(**{name: row[name] for name in _RUN_NAMES})  # type: ignore[arg-type]
 
 
@@ -192,27 +194,29 @@ class _Ran:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._held: dict[str, tuple[dict[str, list[HeadRun]], Vouched]] = {}
+        self._held: dict[str, ProjectRuns] = {}
 
-    def of(self, project: str) -> tuple[dict[str, list[HeadRun]], Vouched]:
-        if project not in self._held:
+    def of(self, project: str) -> ProjectRuns:
+        found = self._held.get(project)
+        if found is None:
             rows = self._store.find("habits", {"project": project}, order=("-at",), limit=_RUNS).rows
             by_session: dict[str, list[HeadRun]] = {}
             for row in rows:
-                by_session.setdefault(str(row["session"]), []).append(_run_of(row))
-            self._held[project] = by_session, vouched(by_session.values())
-        return self._held[project]
+                by_session.setdefault(str(row["session"]), []).append(run_of(row))
+            found = self._held[project] = ProjectRuns()
+            for session, each in by_session.items():
+                found.add(session, each)
+        return found
 
 
 def _draft(store: Store, rows: Sequence[Row], ran: _Ran) -> Draft | None:
-    own = [_resolution_of(row) for row in rows]
+    own = [resolution_of(row) for row in rows]
     group, project = str(rows[0]["group"]), str(rows[0]["project"])
     if group.startswith("edit "):
-        return draft(group, own, (), ran={}, vouched=Vouched())
+        return draft(group, own, (), ProjectRuns())
     keys: list[Json] = [*sorted({key for each in own for key in each.keys})]
     asked = store.find("resolutions", {"key": ("in", keys), "project": project}, order=("-at",), limit=_RIVALS)
-    by_session, known = ran.of(project)
-    return draft(group, own, map(_resolution_of, asked.rows), ran=by_session, vouched=known)
+    return draft(group, own, map(resolution_of, asked.rows), ran.of(project))
 
 
 def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequence[Row], now: float) -> Row:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.lessons.mining.advice import held_back
-from ratchet.lessons.mining.habits import HeadRun, Vouched, vouched
+from ratchet.lessons.mining.habits import HeadRun, ProjectRuns, Vouched
 
 FAILED = "Exit code 1\nError: it did not work"
 
@@ -64,14 +64,21 @@ def test_honest_steps_pass() -> None:
 
 
 def used(*commands: str) -> Vouched:
-    return vouched([[HeadRun(command.split()[0], command, ok=1) for command in commands] for _ in range(3)])
+    return ran([HeadRun(command.split()[0], command, ok=1) for command in commands], sessions=3)
+
+
+def ran(runs: list[HeadRun], *, sessions: int) -> Vouched:
+    project = ProjectRuns()
+    for number in range(sessions):
+        project.add(str(number), runs)
+    return project.vouched
 
 
 def test_what_three_sessions_of_the_project_use_is_vouched_for() -> None:
     assert "`--json`" in held_back("shop list --json", failed="shop list", said=FAILED)
-    known = vouched([[HeadRun("shop list", "shop list --json", ok=1)] for _ in range(3)])
+    known = ran([HeadRun("shop list", "shop list --json", ok=1)], sessions=3)
     assert held_back("shop list --json", failed="shop list", said=FAILED, vouched=known) == ""
-    twice = vouched([[HeadRun("shop list", "shop list --json", ok=1)] for _ in range(2)])
+    twice = ran([HeadRun("shop list", "shop list --json", ok=1)], sessions=2)
     assert held_back("shop list --json", failed="shop list", said=FAILED, vouched=twice) != ""
 
 

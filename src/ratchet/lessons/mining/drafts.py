@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ratchet.failures.diagnostics import masked
 from ratchet.lessons.mining.advice import held_back
 from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
-from ratchet.lessons.mining.habits import HeadRun, Vouched
+from ratchet.lessons.mining.habits import ProjectRuns, Vouched
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.step_evidence import PlainStep, StepSeen, judged_step
 from ratchet.lessons.mining.triggers import tells
@@ -47,12 +47,10 @@ def draft(
     group: str,
     own: Sequence[Resolution],
     others: Iterable[Resolution],
-    *,
-    ran: Mapping[str, Sequence[HeadRun]],
-    vouched: Vouched,
+    ran: ProjectRuns,
 ) -> Draft | None:
-    """The lesson of one group. `own` are its resolutions, `others` those of the same keys; `ran` says by session what
-    ran there."""
+    """The lesson of one group. `own` are its resolutions, `others` those of the same keys, `ran` is what the project's
+    sessions ran."""
     if not own:
         return None
     seen = sorted(own, key=lambda each: (each.at, each.id))
@@ -65,7 +63,7 @@ def draft(
         keys = _keys(seen)
         rivals = [each for each in others if each.id not in {one.id for one in own}]
         verdict = judged_step(
-            form, map(_step_seen, [*seen, *rivals]), _plain(seen, ran), held_back=_held_back(seen, vouched)
+            form, map(_step_seen, [*seen, *rivals]), _plain(seen, ran), held_back=_held_back(seen, ran.vouched)
         )
     if verdict is None:
         return None
@@ -112,18 +110,11 @@ def _step_seen(each: Resolution) -> StepSeen:
     )
 
 
-def _plain(seen: Sequence[Resolution], ran: Mapping[str, Sequence[HeadRun]]) -> PlainStep:
+def _plain(seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep:
     """In which sessions the failed step worked as it stood, and in which a person refused what the lesson says."""
     head = seen[-1].head
     forms = {each.plain for each in seen if each.plain and each.head == head}
-    worked, refused = [], []
-    for session, runs in ran.items():
-        for run in runs:
-            if run.ok and run.form in forms:
-                worked.append((run.last_ok, session))
-            if run.refused and run.head == head:
-                refused.append((run.last_refused, session))
-    return PlainStep(worked=worked, refused=refused)
+    return PlainStep(worked=ran.worked(sorted(forms)), refused=ran.refused(head))
 
 
 def _held_back(seen: Sequence[Resolution], vouched: Vouched) -> str:

@@ -6,8 +6,10 @@ It vouches for what a project's own successful runs use, and it speaks against a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.generalise import without_prose
@@ -68,33 +70,53 @@ def _count(held: dict[tuple[str, str], HeadRun], head: str, form: str, call: Too
 class Vouched:
     """Forms that a project's successful runs use in at least `USED_SESSIONS` sessions."""
 
-    options: frozenset[tuple[str, str]] = frozenset()  # (head, option)
-    programs: frozenset[str] = frozenset()  # first words
-    commands: frozenset[str] = frozenset()  # whole forms
-    heads: frozenset[str] = frozenset()
-    words: frozenset[str] = field(default_factory=frozenset)
+    options: AbstractSet[tuple[str, str]] = frozenset()  # (head, option)
+    programs: AbstractSet[str] = frozenset()  # first words
+    commands: AbstractSet[str] = frozenset()  # whole forms
+    heads: AbstractSet[str] = frozenset()
+    words: AbstractSet[str] = frozenset()
 
 
-def vouched(sessions: Iterable[Sequence[HeadRun]]) -> Vouched:
-    """Collect what the runs of a project's sessions vouch for."""
-    counts: dict[tuple[str, str, str], int] = {}
-    for each in sessions:
+class ProjectRuns:
+    """All that a project's sessions ran, by form and by head; grows a session at a time."""
+
+    def __init__(self) -> None:
+        self._worked: dict[str, list[tuple[float, str]]] = {}
+        self._refused: dict[str, list[tuple[float, str]]] = {}
+        self._sessions: Counter[tuple[str, str, str]] = Counter()
+        self._options: set[tuple[str, str]] = set()
+        self._named: dict[str, set[str]] = {"program": set(), "form": set(), "head": set(), "word": set()}
+        self.vouched = Vouched(self._options, *self._named.values())
+        """Forms that the runs of `USED_SESSIONS` sessions vouch for; grows as sessions are added."""
+
+    def add(self, session: str, ran: Iterable[HeadRun]) -> None:
+        """Count one session, once."""
         met: set[tuple[str, str, str]] = set()
-        for run in each:
-            if run.ok:
-                words = run.form.split()
-                met.add(("form", run.form, ""))
-                met.add(("head", run.head, ""))
-                if words:
-                    met.add(("program", words[0], ""))
-                met |= {("option", run.head, word.partition("=")[0]) for word in words if word[:1] == "-"}
-                met |= {("word", word, "") for word in words[1:] if word[:1] != "-"}
+        for run in ran:
+            if run.refused:
+                self._refused.setdefault(run.head, []).append((run.last_refused, session))
+            if not run.ok:
+                continue
+            self._worked.setdefault(run.form, []).append((run.last_ok, session))
+            words = run.form.split()
+            met |= {("form", run.form, ""), ("head", run.head, "")}
+            if words:
+                met.add(("program", words[0], ""))
+            met |= {("option", run.head, word.partition("=")[0]) for word in words if word[:1] == "-"}
+            met |= {("word", word, "") for word in words[1:] if word[:1] != "-"}
         for key in met:
-            counts[key] = counts.get(key, 0) + 1
-    used = [key for key, count in counts.items() if count >= USED_SESSIONS]
+            self._sessions[key] += 1
+            if self._sessions[key] == USED_SESSIONS:
+                what, name, option = key
+                if what == "option":
+                    self._options.add((name, option))
+                else:
+                    self._named[what].add(name)
 
-    def named(kind: str) -> frozenset[str]:
-        return frozenset(name for what, name, _ in used if what == kind)
+    def worked(self, forms: Iterable[str]) -> list[tuple[float, str]]:
+        """(time, session) of the sessions in which one of these forms worked."""
+        return [when for form in forms for when in self._worked.get(form, ())]
 
-    options = frozenset((head, option) for what, head, option in used if what == "option")
-    return Vouched(options, named("program"), named("form"), named("head"), named("word"))
+    def refused(self, head: str) -> list[tuple[float, str]]:
+        """(time, session) of those in which a person refused such a command and said why."""
+        return self._refused.get(head, [])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ratchet.failures.waiting import asks, own_s
-from ratchet.lessons.mining.calls import ToolCall
+from ratchet.lessons.mining.calls import ToolCall, calls_of
+from ratchet.records import Row
 
 GAP_S = 120.0  # a longer pause between two calls is a person away
 
@@ -21,6 +22,19 @@ def spent(calls: Sequence[ToolCall], at: int, end: int) -> tuple[float, int]:
             seconds += max(0.0, _ended(call) - max(reached, call.at))
         reached = max(reached, _ended(call), call.ended if asks(call.tool, call.head) else 0.0)
     return seconds, sum(call.tokens for call in calls[at + 1 : end + 1])
+
+
+def seconds(rows: Iterable[Row]) -> dict[str, float]:
+    """Seconds of each call among a session's outcomes, by its id: the thinking before it and the call itself. What ran
+    side by side counts once; each thread of a session has its own clock."""
+    found: dict[str, float] = {}
+    reached: dict[str, float] = {}
+    for call in calls_of(rows):
+        before = reached.get(call.thread, call.at)
+        took = min(GAP_S, max(0.0, call.at - before)) + max(0.0, _ended(call) - max(before, call.at))
+        found[call.id] = took
+        reached[call.thread] = max(before, _ended(call), call.ended if asks(call.tool, call.head) else 0.0)
+    return found
 
 
 def _ended(call: ToolCall) -> float:

@@ -18,6 +18,7 @@ from pydantic import Field, RootModel
 from ratchet.errors import UsageError
 from ratchet.failures.redaction.text import clean
 from ratchet.healing.models.quoting import quoted
+from ratchet.lessons.backtest.telling import said
 from ratchet.lessons.fence import fence
 from ratchet.lessons.rows import for_agents, without_evidence
 from ratchet.records import Lesson, Row
@@ -25,7 +26,7 @@ from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
 from ratchet.serving.mcp.answers import answer, told
 from ratchet.serving.shapes.failures import HealthShape
-from ratchet.serving.shapes.lessons import LessonShape, ProjectsFactsShape, RecalledShape
+from ratchet.serving.shapes.lessons import BacktestShape, LessonShape, ProjectsFactsShape, RecalledShape
 from ratchet.serving.shapes.served import PatternsShape, RecordedShape
 from ratchet.serving.shapes.tasks import RanShape
 from ratchet.serving.shapes.trials import ReportShape
@@ -125,9 +126,9 @@ class Tools:
     ) -> Annotated[CallToolResult, RootModel[ProjectsFactsShape]]:
         """Count what happens in a project: what its commands end in, what people refuse there, what never works."""
         found = self._runtime.lessons.facts(project=project or None)[:_PROJECTS]
-        said = [f"{each.project}: {line}" for each in found for line in each.lines]
+        lines = [f"{each.project}: {line}" for each in found for line in each.lines]
         shape = ProjectsFactsShape.built(None, projects=found)
-        return answer(quoted("\n".join(said)) if said else "Nothing ran there.", shape)
+        return answer(quoted("\n".join(lines)) if lines else "Nothing ran there.", shape)
 
     @told
     def get_report(
@@ -136,6 +137,14 @@ class Tools:
         """Tell whether lessons help, measured: before the step, and in the failing turn."""
         found = self._runtime.report()
         return answer("\n".join(found.lines), ReportShape.built(found))
+
+    @told
+    def get_backtest(
+        self,
+    ) -> Annotated[CallToolResult, RootModel[BacktestShape]]:
+        """Tell from past sessions how often lessons would have been right and wrong, and what they would have saved."""
+        found = self._runtime.lessons.replayed() or self._runtime.lessons.backtest()
+        return answer(said(found), BacktestShape.built(found))
 
     @told
     def run_sandboxed(

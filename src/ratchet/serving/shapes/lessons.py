@@ -274,3 +274,59 @@ class LessonEffectShape(Shape):
     withheld: int = said("Cases from which it was withheld.", of="counts.withheld")
     withheld_ok: int = said("Of these, cases that got past the failure.", of="counts.withheld_ok")
     net: NetShape | None = said("Its tokens; null where no source told of tokens.")
+
+
+class SavingShape(Shape):
+    """Failing turns that lessons would have spared."""
+
+    turns: int = said("Failing calls.")
+    duration_s: float = said("Seconds that they took, the thinking before each included.", digits=1)
+    tokens: int = said("Tokens that they took.")
+    cost_usd: float | None = said("At least so much money; null where no price is known.")
+
+
+class BacktestOfferShape(Shape):
+    """A lesson that a session would have been handed."""
+
+    lesson: str = said("Names the lesson.")
+    session: str = said("Names the session.")
+    outcome: str = said("Names the failing call.")
+    at: float = said("When it failed.")
+    step: str = said("The failing step.", foreign="output")
+    key: str = said("The finding that asked for it.", foreign="words")
+    text: str = said("The advice as it stood then.", foreign="words")
+    verdict: str = said("right, wrong or unknown.")
+    turns: int = said("Failing calls whose finding it ends.")
+
+
+class TrustedAfterShape(Shape):
+    """The same replay, had lessons been trusted later."""
+
+    sessions: int = said("Sessions in which a lesson had to work first.")
+    right: int = said("Offers that were right.")
+    wrong: int = said("Offers that were wrong.")
+    unknown: int = said("Offers of which nobody can say.")
+    turns: int = said("Failing calls whose finding the right ones end.")
+
+
+class BacktestShape(Shape):
+    """Proof on past sessions: what lessons would have saved, had they been handed out when they were learnt."""
+
+    since: float = said("When the first session that counts began.")
+    until: float = said("When the last one began.")
+    sessions: int = said("Sessions with a failure.")
+    failures: int = said("Failing calls that were the agents' own.")
+    recurring: int = said("Of these, failures that an earlier session had met.")
+    offered: int = said("Of these, failures at which a lesson is told.")
+    silent: int = said("Failures at which none is.")
+    right: int = said("Lessons, once a session, whose fix ended the failure.")
+    wrong: int = said("Lessons, once a session, where another fix ended it.")
+    unknown: int = said("Lessons, once a session, where nobody can say.")
+    repeats_right: int = said("Known failing steps that were run again and failed, with a right lesson.")
+    repeats_wrong: int = said("Known failing steps that were run again and worked.")
+    saved: SavingShape = said("Spared by right lessons that are told at the failure.")
+    saved_before: SavingShape = said("Spared by right lessons that are told before it.")
+    best: list[BacktestOfferShape] = said("The best offers, at most five.")
+    worst: list[BacktestOfferShape] = said("The worst ones, at most five.")
+    trusted_after: list[TrustedAfterShape] = said("The same, had lessons been trusted later.")
+    assumed: list[str] = said("Assumptions behind the figures.")

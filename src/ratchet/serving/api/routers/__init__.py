@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from ratchet.serving.api.routers import (
+    backtest,
     bench,
     events,
     evolve,
@@ -33,6 +34,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     patterns.router,
     lessons.router,
     facts.router,
+    backtest.router,
     memories.router,
     trials.router,
     proposals.router,

@@ -7,6 +7,7 @@ from typing import cast, get_args
 from fastapi import Request
 from starlette.responses import Response
 
+from ratchet.lessons.backtest.telling import figures, said
 from ratchet.records import LessonState
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
@@ -35,6 +36,21 @@ def lessons(request: Request, runtime: Operations, q: str = "", state: str = "",
         states=STATES,
         asked={"q": q, "state": state},
     )
+
+
+@router.get("/ui/backtest", dependencies=[READS])
+def backtest(request: Request, runtime: Operations) -> Response:
+    """The newest replay of all sessions: what lessons would have saved."""
+    found = runtime.lessons.replayed()
+    told, rows = (said(found), figures(found)) if found is not None else ("", [])
+    return drawn(request, "backtest.html", found=found, said=told, figures=rows)
+
+
+@router.post("/ui/backtest", dependencies=[WRITES])
+def replay(runtime: Operations) -> Response:
+    """Replay all sessions now."""
+    runtime.lessons.backtest()
+    return back("/ui/backtest")
 
 
 @router.get("/ui/lessons/{lesson_id}", dependencies=[READS])

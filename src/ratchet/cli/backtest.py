@@ -1,0 +1,56 @@
+"""The command that replays one's own sessions: backtest."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from ratchet.cli import shapes, show, show_backtest
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import PATH
+from ratchet.errors import BackendError, NotFound, UsageError
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=PATH)
+@click.option("--since", metavar="DATE", help="Count sessions from this day on, as 2026-03-01.")
+@click.option("--html", "page", type=PATH, metavar="FILE", help="Write a page as well.")
+@home_option
+@json_option
+def backtest(
+    paths: tuple[Path, ...], since: str | None, page: Path | None, command_home: Path | None, as_json: bool
+) -> None:
+    """Replay your own sessions: what would lessons have saved?
+
+    Asks at each failure what was known before that session, and looks whether it is what ended the failure. Without
+    PATHS what `ratchet learn` has read is replayed; with them those histories alone, and nothing is kept.
+    """
+    start = _moment(since) if since else 0.0
+    runtime = opened(command_home)
+    if not paths and not runtime.exists:
+        raise NotFound(f"nothing was learnt in {runtime.home} yet: run `ratchet learn`, or name a history")
+    with show.progress(quiet=as_json) as progress:
+        found = runtime.backtest(paths, since=start, progress=progress)
+    if page is not None:
+        from ratchet.lessons.backtest.telling import page as drawn
+
+        try:
+            page.write_text(drawn(found), encoding="utf-8")
+        except OSError as error:
+            raise BackendError(f"{page} cannot be written ({error.strerror}); name another file") from error
+    if as_json:
+        show.as_json(shapes.lessons.BacktestShape.built(found))
+        return
+    show_backtest.backtest(found)
+    if page is not None:
+        show.line(f"written: {page}")
+
+
+def _moment(day: str) -> float:
+    try:
+        found = datetime.fromisoformat(day)
+    except ValueError:
+        raise UsageError(f"--since {day!r} is no date: write it as 2026-03-01") from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,44 @@
+"""A replay as a terminal shows it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ratchet.cli import show
+from ratchet.cli.terminal import Console, Styled
+from ratchet.lessons.backtest.telling import figures, said
+
+if TYPE_CHECKING:
+    from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer
+
+
+def backtest(found: Backtest) -> None:
+    """Show the line that sums it up, the figures, the best and the worst offers, and what is assumed."""
+    out = show.console()
+    show.row(out, Styled(said(found), "bold"))
+    if not found.failures:
+        out.print("next  ratchet learn                   read your histories")
+        return
+    for name, value in figures(found):
+        show.row(out, value, f"  {name:<32}")
+    _offers(out, "Best offers", found.best)
+    _offers(out, "Worst offers", found.worst)
+    out.print(Styled("\nHad a lesson been trusted later", "bold"))
+    for each in found.trusted_after:
+        told = f"{each.right} right, {each.wrong} wrong, of {each.unknown} nobody can say"
+        show.row(out, told, f"  after {each.sessions} sessions  ")
+    out.print(Styled("\nAssumed", "bold"))
+    for assumed in found.assumed:
+        show.row(out, assumed, "  ")
+
+
+def _offers(out: Console, title: str, offers: Sequence[BacktestOffer]) -> None:
+    if not offers:
+        return
+    out.print(Styled(f"\n{title}", "bold"))
+    for each in offers:
+        day = time.strftime("%Y-%m-%d", time.gmtime(each.at))
+        show.row(out, show.plain(f"{day} session {each.session}, {each.key}, at {each.step}", 200), "  ")
+        show.advice(out, each.text, Styled("  -> "))

@@ -1,0 +1,104 @@
+"""Puts a replay into a line, and into a page of its own that needs nothing but itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer, Saving
+
+_MINUTE_S = 60.0
+_TEXT_CHARS = 400
+
+
+def said(found: Backtest) -> str:
+    """Put a replay into one line."""
+    if not found.failures:
+        return "Nothing to replay: no session with a failure is known."
+    since = time.strftime("%B %Y", time.gmtime(found.since))
+    if not found.right + found.wrong + found.unknown:
+        return f"Had Ratchet been here since {since}: no lesson told yet at any of {found.failures:,} failing turns."
+    saved = found.saved_before
+    return (
+        f"Had Ratchet been here since {since}: {saved.turns:,} of {found.failures:,} failing turns prevented"
+        f"{_cost(saved)}; {_offers(found.right, 'right')}, {_offers(found.wrong, 'wrong')}."
+    )
+
+
+def _offers(count: int, verdict: str) -> str:
+    return f"{count:,} {verdict} {'offer' if count == 1 else 'offers'}"
+
+
+def saving(saved: Saving) -> str:
+    """Put into words what was saved."""
+    return f"{saved.turns:,} failing {'turn' if saved.turns == 1 else 'turns'}{_cost(saved)}"
+
+
+def _cost(saved: Saving) -> str:
+    if not saved.turns:
+        return ""
+    minutes = saved.duration_s / _MINUTE_S
+    told = [f"{minutes:,.0f} min" if minutes >= 1 else f"{saved.duration_s:.0f} s"]
+    if saved.tokens:
+        told.append(f"{saved.tokens:,} tokens")
+    if saved.cost_usd is not None:
+        told.append(f"at least {saved.cost_usd:,.2f} USD")
+    return f" ({', '.join(told)})"
+
+
+def figures(found: Backtest) -> list[tuple[str, str]]:
+    """The figures of a replay with their names, in the order in which they are read."""
+    return [
+        ("sessions with a failure", f"{found.sessions:,}"),
+        ("failing turns", f"{found.failures:,}"),
+        ("met in an earlier session", f"{found.recurring:,}"),
+        ("a lesson is told", f"{found.offered:,}"),
+        ("nothing is told", f"{found.silent:,}"),
+        ("offers right", f"{found.right:,}"),
+        ("offers wrong", f"{found.wrong:,}"),
+        ("nobody can say", f"{found.unknown:,}"),
+        ("known failing steps run again", f"{found.repeats_right:,} failed, {found.repeats_wrong:,} worked"),
+        ("saved when told at the failure", saving(found.saved)),
+        ("saved when told before it", saving(found.saved_before)),
+    ]
+
+
+def page(found: Backtest) -> str:
+    """The replay as an HTML document."""
+    return "\n".join(_page(found)) + "\n"
+
+
+def _page(found: Backtest) -> Iterator[str]:
+    yield "<!doctype html>"
+    yield '<html lang="en"><head><meta charset="utf-8"><title>Backtest</title>'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield "<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
+    yield "color-scheme:light dark}th{text-align:left;font-weight:normal;padding-right:2rem}"
+    yield "pre{white-space:pre-wrap;overflow-wrap:anywhere}</style></head><body><main>"
+    yield f"<h1>Backtest</h1><p>{escape(said(found))}</p><table>"
+    for name, value in figures(found):
+        yield f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td></tr>"
+    yield "</table>"
+    for title, offers in (("Best offers", found.best), ("Worst offers", found.worst)):
+        yield f"<h2>{title}</h2>"
+        yield "<ol>" if offers else "<p>None.</p>"
+        yield from map(_item, offers)
+        yield "</ol>" if offers else ""
+    yield "<h2>Had a lesson been trusted later</h2><table><tr><th>sessions in which it worked first</th>"
+    yield "<th>right</th><th>wrong</th><th>nobody can say</th></tr>"
+    for each in found.trusted_after:
+        yield f"<tr><td>{each.sessions}</td><td>{each.right}</td><td>{each.wrong}</td><td>{each.unknown}</td></tr>"
+    yield "</table><h2>Assumed</h2><ul>"
+    yield from (f"<li>{escape(each)}</li>" for each in found.assumed)
+    yield "</ul></main></body></html>"
+
+
+def _item(offer: BacktestOffer) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(offer.at))
+    return (
+        f"<li><p>{when}, session {escape(offer.session)}, <code>{escape(offer.key)}</code>, at "
+        f"<code>{escape(offer.step[:_TEXT_CHARS])}</code></p><pre>{escape(offer.text[:_TEXT_CHARS])}</pre></li>"
+    )
