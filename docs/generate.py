@@ -53,10 +53,10 @@ from ratchet.serving.shapes.failures import (
     SplitShape,
 )
 from ratchet.serving.shapes.lessons import (
+    BacktestShape,
     CorrectionShape,
     DistilledShape,
     DistrustedShape,
-    BacktestShape,
     ImportedShape,
     LearnedShape,
     LessonShape,

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ratchet.improving.loop.improve import Ticked
     from ratchet.improving.report import Report
     from ratchet.improving.trials.guard import Guard
-    from ratchet.lessons.backtest.backtest import Backtest
     from ratchet.lessons.book import LessonBook
     from ratchet.lessons.learning import Gained, Learned
     from ratchet.lessons.overview import Overview
@@ -289,24 +288,6 @@ class Runtime(Foundation):
         waiting = self.store.find("lessons", {"state": "candidate", "kind": KIND}).rows
         said = sum(row.get("rule") == RULE for row in waiting)
         return replace(learned, quarantined=(*learned.quarantined, *found.quarantined), corrections=said)
-
-    def backtest(
-        self, paths: Iterable[str | PathLike[str]] = (), *, since: float = 0.0, progress: Progress = unwatched
-    ) -> Backtest:
-        """Replay what this home has learnt, or the histories at `paths`, which leave the home untouched. Raises
-        UsageError for a path that does not exist."""
-        import tempfile
-        from dataclasses import replace
-        from pathlib import Path
-
-        wanted = list(paths)
-        if not wanted:
-            return self.lessons.backtest(since=since, progress=progress)
-        with tempfile.TemporaryDirectory(prefix="ratchet-backtest-") as folder:
-            config = replace(self.config, home=Path(folder), database_url="", retention_days=0.0)
-            with Runtime(config) as scratch:
-                scratch.learn(wanted, progress=progress)
-                return scratch.lessons.backtest(since=since, progress=progress)
 
     def poll_folder(self, folder: Path) -> Polled:
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""

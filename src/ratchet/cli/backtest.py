@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +15,11 @@ from ratchet.cli import shapes, show, show_backtest
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.errors import BackendError, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from ratchet.lessons.backtest.backtest import Backtest
+    from ratchet.ports import Progress
+    from ratchet.runtime import Runtime
 
 
 @click.command()
@@ -32,7 +41,11 @@ def backtest(
     if not paths and not runtime.exists:
         raise NotFound(f"nothing was learnt in {runtime.home} yet: run `ratchet learn`, or name a history")
     with show.progress(quiet=as_json) as progress:
-        found = runtime.backtest(paths, since=start, progress=progress)
+        found = (
+            _of_histories(runtime, paths, start, progress)
+            if paths
+            else runtime.lessons.backtest(since=start, progress=progress)
+        )
     if page is not None:
         from ratchet.lessons.backtest.telling import page as drawn
 
@@ -46,6 +59,15 @@ def backtest(
     show_backtest.backtest(found)
     if page is not None:
         show.line(f"written: {page}")
+
+
+def _of_histories(runtime: Runtime, paths: Sequence[Path], since: float, progress: Progress) -> Backtest:
+    """The replay of these histories, learnt in a home of their own that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="ratchet-backtest-") as folder:
+        config = replace(runtime.config, home=Path(folder), database_url="", retention_days=0.0)
+        with type(runtime)(config) as scratch:
+            scratch.learn(paths, progress=progress)
+            return scratch.lessons.backtest(since=since, progress=progress)
 
 
 def _moment(day: str) -> float:
