@@ -180,6 +180,8 @@ class Lesson:
     quote: str = ""  # the words of a person that it is made of
     step: str = ""  # the outcome that those words met
     sessions: tuple[str, ...] = ()  # in which they were said
+    stale: str = ""  # why it no longer holds where it was learnt: it is told to nobody there
+    seen_at: float = 0.0  # when it was met last
     says_itself: bool = False  # the failing tool's own message says as much
     revision: int = 0
 

@@ -65,6 +65,7 @@ LEAN = {
     "lessons.ranking_words",
     "lessons.reply",
     "lessons.restating",
+    "lessons.rests",
     "lessons.reviewed",
     "lessons.told",
     "recording",

@@ -228,6 +228,12 @@ def lesson(each: Lesson) -> None:
     ):
         if text:
             advice(out, text, Styled(f"  {title:<10}", "bold"), limit=1_000)
+    if each.stale:
+        row(
+            out,
+            plain(f"{each.stale}; told to nobody there until it is met again", 300),
+            Styled(f"  {'stale':<10}", "bold"),
+        )
     if each.state in ("active", "candidate"):
         row(out, _counts_in(each), Styled(f"  {'counts in':<10}", "bold"))
     tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"

@@ -11,6 +11,7 @@ import stat
 
 from ratchet.lessons import exposure
 from ratchet.lessons.restating import restates
+from ratchet.lessons.rests import stale
 from ratchet.recording import wire
 
 TYPE_CHECKING = False
@@ -220,7 +221,7 @@ def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -
             body = row.pop("body")
             opened = wire.read(body) if isinstance(body, str) else {}
             lesson = {**opened, **row} if isinstance(opened, dict) else row
-            if exposure.concerns(lesson, project) and exposure.vouched(lesson):
+            if exposure.concerns(lesson, project) and exposure.vouched(lesson) and not stale(lesson, project):
                 rows.append(lesson)
     finally:
         store.close()

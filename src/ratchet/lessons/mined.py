@@ -6,12 +6,14 @@ a part of that changed. So the order in which sessions are read, and how often, 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import cast
 
 from ratchet.failures.signature import sign, template_of
+from ratchet.lessons.citing import cited
 from ratchet.lessons.exposure import project_name
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.calls import calls_of
@@ -263,8 +265,23 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "provenance": "mined from sessions of " + ", ".join(map(str, distinct(row.get("agent") for row in rows))),
         "state": state,
         "reason": reason,
+        "seen_at": seen[-1].at,
     }
+    if held.get("seen_at") != row["seen_at"] or "rests" not in held:
+        row["rests"] = _rests(made, latest)
     return row
+
+
+def _rests(made: Draft, latest: Resolution) -> list[Json]:
+    """Write down what the lesson rests on, as it is at its last sighting."""
+    linter = made.keys[0].partition(":")[0] if latest.way == "edit" and made.keys else ""
+    modules = _MODULE.findall(made.verdict.text)
+    tools = [linter, latest.head.partition(" ")[0], *modules]
+    advice = f"{made.verdict.text.partition(', for example:')[0]}\n{latest.do}"
+    return cited(folder=latest.project, advice=advice, said=latest.said, tools=[each for each in tools if each])
+
+
+_MODULE = re.compile(r'"((?:[\w-]+\.)+[a-z]{2,}/[\w.-]+/[\w.-]+)')  # an import's module, without its packages
 
 
 def _named(made: Draft) -> str:

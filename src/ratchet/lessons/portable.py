@@ -23,6 +23,7 @@ from ratchet.lessons.lessons import STATES, by_merit
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.lessons.parts import parts_of
+from ratchet.lessons.rests import stale
 from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Quarantined, Row, whole_in
@@ -339,6 +340,7 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evide
     """
     path = Path(file)
     rows = [row for row in store.find("lessons", {"state": "active"}).rows if concerns(row, project) and vouched(row)]
+    rows = [row for row in rows if not stale(row, project)]
     lessons = [lesson_of(shown(row)) for row in rows if not refused(row)]
     lessons = [each for each in lessons if with_evidence or not each.is_quote]
     lessons = sorted((each for each in lessons if each.text.strip()), key=by_merit)[:_BLOCK_LESSONS]

@@ -21,6 +21,7 @@ from ratchet.failures.signature import TEXT_LIMIT, sign, template_of
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.ranking import order, rank, words
 from ratchet.lessons.restating import restates
+from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
 from ratchet.records import Json, Lesson, LessonState, Row, whole_in
 
@@ -182,8 +183,8 @@ def _similar(store: Store, template: str, where: Where, project: str | None, tex
 
 def _of_project(rows: Iterable[Row], project: str | None, message: str) -> list[Lesson]:
     """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones;
-    not those that only repeat what the failure's own `message` says."""
-    told = (row for row in rows if not restates(row, message))
+    not those that only repeat what the failure's own `message` says, nor stale ones."""
+    told = (row for row in rows if not restates(row, message) and not stale(row, project or folder_of(row)))
     return [lesson_of(row) for row in told if project is None or concerns(row, project)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ratchet.lessons.fence import shown
+from ratchet.lessons.rests import folder_of, stale
 from ratchet.records import Lesson, Row, record_of
 
 
@@ -12,7 +13,8 @@ def lesson_of(row: Row) -> Lesson:
     """The lesson that a row of the table `lessons` holds."""
     said = {name: value for name, value in row.items() if value is not None}
     lacking: Row = {"text": "", "signature": "", "kind": "", "tried": 0, "worked": 0}
-    return record_of(Lesson, {**lacking, **said}, when=str(said.get("when_text", "")))
+    why = stale(row, folder_of(row))
+    return record_of(Lesson, {**lacking, **said}, when=str(said.get("when_text", "")), stale=why)
 
 
 WITHHELD = "(a person's words: they stay in this home until --with-evidence is asked for)"

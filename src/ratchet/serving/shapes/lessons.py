@@ -54,6 +54,8 @@ class LessonShape(Shape):
     reason: str = said("Why it is quarantined or retired.", foreign="words")
     when: str = said("The masked error text that it is for.", foreign="words")
     example: str = said("One real instance of `text`.", foreign="words")
+    stale: str = said("Why it no longer holds where it was learnt; empty while it does.")
+    seen_at: float = said("When it was met last (Unix seconds); 0 where nobody did.")
     projects: list[str] = said("Projects in which it was learnt.")
     provenance: str = said("The source of it.", foreign="words")
     foreign: bool = said("Whether others wrote it: agents are shown its `parts`, never its words.")
