@@ -55,6 +55,7 @@ from ratchet.serving.shapes.failures import (
 from ratchet.serving.shapes.lessons import (
     BacktestShape,
     CorrectionShape,
+    CureShape,
     DistilledShape,
     DistrustedShape,
     ImportedShape,
@@ -110,6 +111,7 @@ COMMANDS: dict[str, object] = {
     "lessons show ID": LessonShape,
     "lessons words": list[CorrectionShape],
     "lessons distill": DistilledShape,
+    "lessons cure": list[CureShape],
     "lessons add": LessonShape,
     "lessons approve ID": LessonShape,
     "lessons retire ID": LessonShape,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ratchet.healing.distilling.book import Distillery
     from ratchet.healing.queue.book import TaskQueue
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook
+    from ratchet.improving.cures.book import CureBook
     from ratchet.improving.loop.improve import Ticked
     from ratchet.improving.report import Report
     from ratchet.improving.trials.guard import Guard
@@ -130,6 +131,13 @@ class Runtime(Foundation):
             changed=self.publish,
             models=ModelChoice(self.config, os.environ),
         )
+
+    @property
+    def cures(self) -> CureBook:
+        """Permanent changes that lessons become, each on trial."""
+        from ratchet.improving.cures.book import CureBook
+
+        return CureBook(reading=self._read, guard=lambda: self.guard)
 
     @property
     def distillery(self) -> Distillery:

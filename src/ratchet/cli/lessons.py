@@ -9,6 +9,7 @@ import click
 
 from ratchet.cli import shapes, show, show_facts, show_lessons
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.cure import cure
 from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Finite
 from ratchet.errors import UsageError
@@ -266,6 +267,9 @@ def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
     """
     found = opened(command_home).lessons.load(file)
     show.as_json(shapes.lessons.ImportedShape.built(found)) if as_json else show_lessons.imported(found)
+
+
+lessons.add_command(cure)
 
 
 def _decided(found: Lesson, as_json: bool) -> None:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, row, said_where
+from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, row, said_where, visible
 from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.distill import Distilled, DistillPlan
+    from ratchet.improving.cures.cure import Cure
     from ratchet.lessons.book import Trusted
     from ratchet.lessons.portable import Imported
     from ratchet.lessons.words.rules import Correction
-    from ratchet.records import Lesson
+    from ratchet.records import Lesson, Trial
 
 _WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "review": "reviewed"}
 
@@ -145,3 +146,40 @@ def distilled(found: Distilled) -> None:
         line(f"  ended early: {found.stopped}")
     for lesson_id in found.lessons:
         line(f"  candidate {lesson_id}: ratchet lessons show {lesson_id}")
+
+
+def cures(found: Sequence[Cure], settled: Sequence[Trial]) -> None:
+    """Show what lessons could become, each as a diff with what replay says of it."""
+    out = console()
+    for trial in settled:
+        line(f"{trial.state}: {_place(trial)}: {trial.reason}")
+    if not found:
+        line("No lesson that holds could become a change here. Next: ratchet lessons list")
+        return
+    for each in found:
+        replayed = f"by replay {each.prevented} prevented"
+        if each.kind in ("check", "permission"):
+            replayed += f", {each.accepted} of {each.of} fine steps stopped"
+        row(out, Styled(f"{each.kind:<11}", "bold").append(f"{each.lesson}  {replayed}", "default"))
+        for changed in each.diff.split("\n"):
+            style = {"+": "green", "-": "red"}.get(changed[:1], "dim")
+            row(out, Styled(visible(changed)[:400], style), "  ")
+        if each.problem:
+            row(out, plain(each.problem, 200), Styled("  not  ", "red"))
+    line("To make one, on trial: ratchet lessons cure ID --as KIND; to take it out: ratchet lessons cure ID --undo")
+
+
+def cured(done: Sequence[Trial], *, undone: bool) -> None:
+    """Show what was changed, or taken out."""
+    for each in done:
+        if undone:
+            line(f"taken out: {_place(each)}")
+        else:
+            lesson = each.change.origin
+            line(f"changed: {_place(each)}, on trial {each.id}")
+            line(f"It goes by itself where it does not help, or by: ratchet lessons cure {lesson} --undo")
+
+
+def _place(each: Trial) -> str:
+    """Name what a trial changed: the kind of change, and its file."""
+    return each.change.target.rpartition("#")[0].replace(":", " in ", 1)

@@ -11,6 +11,7 @@ from typing import Self
 from ratchet.errors import NotFound, UsageError
 from ratchet.improving.loop.improve import Ticked
 from ratchet.improving.settings.versions import PREFIX, StoredSettings
+from ratchet.improving.targets.pieces import piece_named
 from ratchet.ports import Store, Target
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,9 @@ class Targets:
         """The target of that name. Raises NotFound for one that lives in another process."""
         if name in self._added:
             return self._added[name]
+        piece = piece_named(name)
+        if piece is not None:
+            return piece
         if name.startswith(PREFIX):
             return StoredSettings(self._store(), name.removeprefix(PREFIX))
         raise NotFound(

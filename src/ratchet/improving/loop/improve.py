@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ratchet.errors import Conflict, NotFound, RatchetError, Refused, UsageError
+from ratchet.improving.cures import book as cures
 from ratchet.improving.loop import lessons as lesson_trials
 from ratchet.improving.loop import proposals, rules, suggestions
 from ratchet.improving.loop.due import problems, subsided
@@ -103,6 +104,7 @@ class Improve:
 
     def _verify(self, now: float, done: Ticked) -> None:
         """Let the gate look at every open trial."""
+        done.settled.extend(each.id for each in cures.look(self._store, self._guard, now=now))
         for held in trials(self._store, states=OPEN):
             moved = self._tried(lambda held=held: self._guard.advance(held.id, now=now), f"trial {held.id}", now, done)  # type: ignore[misc]
             if moved is not None and moved.closed_at:
@@ -133,6 +135,7 @@ class Improve:
         """Start safe fixes by themselves, one at a time for each target."""
         if not self._auto_fix:
             return
+        done.opened.extend(each.id for each in cures.notes_by_themselves(self._store, self._guard, now=now))
         for held in reversed(proposals.proposals(self._store, states=("open",))):
             if held.change is None or held.fix not in rules.SAFE or held.change.target != target_of(held.agent):
                 continue  # a word alone makes nothing safe: a file or a function has no bounds and no single call

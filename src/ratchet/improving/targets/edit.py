@@ -84,6 +84,26 @@ def edit_of(row: Row) -> Edit:
     return record_of(Edit, {"target": "", "version": "", "result": "", **row})
 
 
+def splice(now: str, before: str) -> Json:
+    """[where, how many characters, what stood there]: turns `now` into `before`, holding no more of it than differs."""
+    start, shorter = 0, min(len(now), len(before))
+    while start < shorter and now[start] == before[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and now[-1 - end] == before[-1 - end]:
+        end += 1
+    return [start, len(now) - end - start, before[start : len(before) - end]]
+
+
+def undone(text: str, undo: Json) -> str:
+    """The text before the edit that left `undo`."""
+    for splice in undo if isinstance(undo, list) else ():
+        match splice:
+            case [int(start), int(length), str(stood)]:
+                text = text[:start] + stood + text[start + length :]
+    return text
+
+
 def _alike(key: str, one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
     """Tell whether both hold the same at `key`, or both nothing."""
     return (key in one) == (key in other) and same(one.get(key), other.get(key))

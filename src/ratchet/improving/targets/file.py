@@ -11,6 +11,7 @@ from ratchet import files
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.targets import trees
+from ratchet.improving.targets.edit import splice, undone
 from ratchet.improving.targets.json_text import JsonText
 from ratchet.improving.targets.trees import Format
 from ratchet.ports import Edit, Held, Restored
@@ -95,7 +96,7 @@ class FileTarget:
     def restore(self, edit: Edit) -> Restored:
         text, version = self._held()
         if version == edit.result and version != edit.version:
-            before = _undone(text, edit.undo)
+            before = undone(text, edit.undo)
             content = None if edit.version == files.ABSENT else files.bytes_of(before)
             if files.version_of(content) == edit.version:
                 files.swap(self.path, version, content)
@@ -124,7 +125,7 @@ class FileTarget:
             raise Refused(f"{self.path}: {error}") from error
 
     def _edited(self, text: str, put: Mapping[str, Json], out: Iterable[str]) -> tuple[str, Json]:
-        """The text with these values and without those keys, and the way back from it (see `_undone`).
+        """The text with these values and without those keys, and the way back from it (see `edit.undone`).
 
         Every step is read again and compared with what the document must now hold: an edit that would come to anything
         else, because of a notation's rarer corners, is refused.
@@ -145,26 +146,6 @@ class FileTarget:
                 raise Refused(f"{self.path}: {key}: {error}") from error
             if not holds:
                 raise Refused(f"{self.path}: {key} cannot be edited without changing more than it; edit it by hand")
-            undo.insert(0, _splice(changed, text))
+            undo.insert(0, splice(changed, text))
             text = changed
         return text, undo
-
-
-def _splice(now: str, before: str) -> Json:
-    """[where, how many characters, what stood there]: turns `now` into `before`, holding no more of it than differs."""
-    start, shorter = 0, min(len(now), len(before))
-    while start < shorter and now[start] == before[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and now[-1 - end] == before[-1 - end]:
-        end += 1
-    return [start, len(now) - end - start, before[start : len(before) - end]]
-
-
-def _undone(text: str, undo: Json) -> str:
-    """The text before the edit that left `undo`."""
-    for splice in undo if isinstance(undo, list) else ():
-        match splice:
-            case [int(start), int(length), str(stood)]:
-                text = text[:start] + stood + text[start + length :]
-    return text

@@ -217,6 +217,16 @@ class Guard:
         said = self.evidence(held.id, now=now)
         return self._settle(held, "keep" if keep else "give up", clean(reason) or "stopped by a person", now, said)
 
+    def take_back(self, trial_id: str, *, now: float) -> bool:
+        """Undo what a trial kept, by a person's word; tell whether there was anything left of it. Raises NotFound,
+        Conflict when somebody changes the target at this moment."""
+        held = trial(self._store, trial_id)
+        restored = self._target_of(held.change.target).restore(edits.edit_of(dict(held.edit))).restored
+        if restored:
+            with self._store.transaction():
+                note(self._store, "trial", held.id, "taken back", now, target=held.change.target)
+        return bool(restored)
+
     def _settle(self, held: Trial, decision: str, reason: str, now: float, said: Evidence | None = None) -> Trial:
         """Write the decision, then carry it out."""
         figures: Row = figures_of(said) if said is not None else dict(held.figures)

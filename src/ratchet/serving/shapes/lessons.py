@@ -84,6 +84,21 @@ class CorrectionShape(Shape):
     state: str = said("The state of that candidate; empty without one.")
 
 
+class CureShape(Shape):
+    """A permanent change that a lesson could become."""
+
+    lesson: str = said("The lesson.")
+    kind: str = said("notes, git, pre-commit, check or permission.")
+    target: str = said("Names what would be changed.")
+    file: str = said("The file that it would be in.")
+    piece: str = said("The text that would be put there.", foreign="words")
+    diff: str = said("The change of the file, as a unified diff.", foreign="words")
+    prevented: int = said("Failed or refused steps that it would have prevented, by replay.")
+    accepted: int = said("Fine steps that it would have stopped.")
+    of: int = said("Fine steps in all.")
+    problem: str = said("Why it may not be applied; empty where it may.")
+
+
 class DistillPlanShape(Shape):
     """Announcement of what a model would be sent."""
 
