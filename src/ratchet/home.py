@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from ratchet.improving.settings.book import SettingsBook
     from ratchet.lessons.mirror import Mirror
     from ratchet.ports import Store
+    from ratchet.recording.intake import Intake
     from ratchet.recording.recorder import Recorder
     from ratchet.sandbox.choice import Sandboxes
     from ratchet.store.retention import Retention
+    from ratchet.store.timeline import Timeline
+    from ratchet.store.tokens import TokenBook
 
 
 class Foundation:
@@ -132,6 +135,27 @@ class Foundation:
         from ratchet.improving.assembly import Targets
 
         return Targets(lambda: self.store)
+
+    @property
+    def intake(self) -> Intake:
+        """Intake of what other programs send by themselves."""
+        from ratchet.recording.intake import Intake
+
+        return Intake(self.recorder)
+
+    @property
+    def tokens(self) -> TokenBook:
+        """Tokens of a server over this home."""
+        from ratchet.store.tokens import TokenBook
+
+        return TokenBook(lambda: self.store)
+
+    @property
+    def timeline(self) -> Timeline:
+        """Timeline, for people to read."""
+        from ratchet.store.timeline import Timeline
+
+        return Timeline(lambda: self.store)
 
     @property
     def outbox(self) -> Outbox:

@@ -37,12 +37,9 @@ if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Progress, Proposer, Store
     from ratchet.recording.drain import Drained
-    from ratchet.recording.intake import Intake
     from ratchet.recording.sources.watch_dir import Polled
     from ratchet.records import Fields, Json, Outcome, Pattern, Row
     from ratchet.store.moving import Relocated
-    from ratchet.store.timeline import Timeline
-    from ratchet.store.tokens import TokenBook
 
 DAY_S = 86_400.0
 MIRRORED_EVERY_S = 2.0
@@ -170,32 +167,11 @@ class Runtime(Foundation):
         )
 
     @property
-    def intake(self) -> Intake:
-        """Intake of what other programs send by themselves."""
-        from ratchet.recording.intake import Intake
-
-        return Intake(self.recorder)
-
-    @property
-    def tokens(self) -> TokenBook:
-        """Tokens of a server over this home."""
-        from ratchet.store.tokens import TokenBook
-
-        return TokenBook(lambda: self.store)
-
-    @property
     def tasks(self) -> TaskQueue:
         """Tasks that servers run."""
         from ratchet.healing.queue.book import TaskQueue
 
         return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline, home=self.home)
-
-    @property
-    def timeline(self) -> Timeline:
-        """Timeline, for people to read."""
-        from ratchet.store.timeline import Timeline
-
-        return Timeline(lambda: self.store)
 
     def drain(self, *, grown: float = 0.0) -> Drained:
         """Move what was journalled into the store, and mine the sessions that grew, by this share at least. Every
@@ -280,7 +256,7 @@ class Runtime(Foundation):
         from ratchet import registry
         from ratchet.improving.trials.settle import settle_units
         from ratchet.lessons.learning import Gained, learn_files
-        from ratchet.lessons.words.rules import KIND, RULE
+        from ratchet.lessons.words.rules import waiting
         from ratchet.recording.sources import source_for
         from ratchet.recording.sources.find import find
 
@@ -292,10 +268,12 @@ class Runtime(Foundation):
         if not gained.lessons:
             self.publish()  # of a shared store another home may have taught it all; hooks here need the share, too
         learned = tally.learned(files=len(found.files), lessons=gained.lessons, loops=gained.loops)
-        learned = replace(learned, projects=tuple(sorted(gained.projects)))
-        waiting = self.store.find("lessons", {"state": "candidate", "kind": KIND}).rows
-        said = sum(row.get("rule") == RULE for row in waiting)
-        return replace(learned, quarantined=(*learned.quarantined, *found.quarantined), corrections=said)
+        return replace(
+            learned,
+            projects=tuple(sorted(gained.projects)),
+            quarantined=(*learned.quarantined, *found.quarantined),
+            corrections=waiting(self.store),
+        )
 
     def poll_folder(self, folder: Path) -> Polled:
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""

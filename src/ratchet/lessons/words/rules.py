@@ -98,6 +98,12 @@ def _rule(rows: Sequence[Row]) -> SaidRule:
     return SaidRule(moves=moves, sessions=sessions, people=people, points=points)
 
 
+def waiting(store: Store) -> int:
+    """Count the candidates that are a person's words. Raises StoreError."""
+    rows = store.find("lessons", {"state": "candidate", "kind": KIND}).rows
+    return sum(row.get("rule") == RULE for row in rows)
+
+
 def corrections(store: Store, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
     """List what people said, those first for which most speaks; `every` gives also what makes no candidate."""
     by_project: dict[str, list[Row]] = {}
