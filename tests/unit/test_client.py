@@ -30,8 +30,8 @@ RATCHET = {
 }  # fmt: skip
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {
-    "add", "approve", "effect", "export", "list", "load", "load_reviewed", "quarantine", "retire", "show", "stats",
-    "sync", "take", "trust", "words",
+    "add", "approve", "backtest", "effect", "export", "facts", "list", "load", "load_reviewed", "quarantine",
+    "replayed", "retire", "show", "stats", "sync", "take", "trust", "withdraw_trust", "words",
 }  # fmt: skip
 
 
