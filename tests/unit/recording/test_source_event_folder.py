@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,3 +109,12 @@ def test_numbered_documents_that_are_no_events_stay_files_of_their_own(tmp_path:
         said = {"role": "assistant", "content": "x", "tool_calls": []}
         (tmp_path / f"{number}.json").write_text(json.dumps({"messages": [said]}))
     assert len(find([str(tmp_path)]).files) == 3
+
+
+def test_a_pipe_among_the_events_is_not_waited_for(tmp_path: Path) -> None:
+    lay(tmp_path, ran(0, "make", "ok", 0) + ran(2, "make test", "no rule", 2), "event-{0:05}-a.json")
+    for name in ("event-00001-a.json", "event-00003-a.json"):
+        (tmp_path / name).unlink()
+        os.mkfifo(tmp_path / name)
+    assert len(find([str(tmp_path)]).files) == 2
+    assert [bad.reason for bad in read(source_for(str(tmp_path)), tmp_path).bad][:2] == ["no regular file"] * 2

@@ -43,19 +43,20 @@ def hide_lone(text: str) -> str:
     """The text without keys that only their characters show. In 506,000 lines of histories, logs and code, letters of
     both cases and digits, drawn and at least 28 long, were a key each time. A text of one word is left as it is: what
     names a session looks the same."""
-    return compiled(_RUN).sub(_hidden, text) if len(text.split(maxsplit=1)) > 1 or not text[:20].isalnum() else text
+    if text[:20].isalnum() and len(text.split(maxsplit=1)) == 1:
+        return text
+    may_be_public = any(map(text.__contains__, _PUBLIC))
+    return compiled(_RUN).sub(lambda run: _hidden(run, may_be_public=may_be_public), text)
 
 
-def _hidden(match: re.Match[str]) -> str:
+def _hidden(match: re.Match[str], *, may_be_public: bool) -> str:
     run = match[0]
     if _HEX.issuperset(run) or not is_drawn(run, _LEAST_ODD) or compiled(_UUID).search(run):
         return run
     before = match.string[max(0, match.start() - _REACH) : match.start()]
     if compiled(_IS_FACT).search(before):
         return run
-    if compiled(_SPEAKS_OF_ONE).search(before) or (
-        _is_key(run.rstrip("=")) and not any(map(match.string.__contains__, _PUBLIC))
-    ):
+    if compiled(_SPEAKS_OF_ONE).search(before) or (_is_key(run.rstrip("=")) and not may_be_public):
         return "[redacted:secret]"
     return run
 

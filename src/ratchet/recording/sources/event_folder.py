@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -33,9 +34,16 @@ def is_event_folder(folder: str, names: list[str]) -> bool:
     return bool(names) and all(_begins_event(Path(folder) / name) for name in (names[0], names[-1]))
 
 
+def _opened(path: Path) -> io.BufferedReader:
+    """The file, if it is one: a pipe has no end. Raises OSError, BackendError."""
+    if not path.is_file():
+        raise BackendError("no regular file")
+    return open_plain(str(path))
+
+
 def _begins_event(path: Path) -> bool:
     try:
-        with open_plain(str(path)) as file:
+        with _opened(path) as file:
             head = file.read(HEAD_BYTES)
     except (OSError, BackendError):  # it is told where its file is looked at
         return False
@@ -88,7 +96,7 @@ class EventFolder:
 def _event(path: Path) -> tuple[Json, str]:
     """(the event of a file, why there is none)."""
     try:
-        with open_plain(str(path)) as file:
+        with _opened(path) as file:
             raw = file.read(_LIMIT_BYTES + 1)
     except (OSError, BackendError) as error:
         return None, getattr(error, "strerror", None) or str(error)

@@ -27,6 +27,8 @@ def limits_beside(path: str, session: str) -> list[tuple[float, str]]:
 
 def _limits_in(place: Path, session: str) -> Iterator[tuple[float, str]]:
     try:
+        if not place.is_file():  # a pipe has no end
+            return
         with place.open("rb") as file:
             file.seek(max(0, place.stat().st_size - _TAIL_BYTES))
             tail = file.read(_TAIL_BYTES)
