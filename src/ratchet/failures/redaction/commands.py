@@ -39,6 +39,8 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("curl", "http", "wget", "xh"), _HTTP, _option(_OWNER)),
     (("curl",), "curl", _option(rf"\s(?:-b|--cookie){_SET}{_QUOTE}[\w.-]{{1,80}}=", r"[^\"'\s\\]+(?:; [^\"'\s\\]+)*")),
     (("curl",), "curl", _option(rf"\s(?:-u|--user){_SET}{_QUOTE}", r"[A-Za-z0-9_-]{20,}(?=:[\s\"'])")),
+    (("curl",), "curl", _option(r"\s(?:-E|--cert)[\s=]{1,4}[^\s:]{1,200}:")),
+    (("encrypt_string ",), "encrypt_string", _option(r"^\s{1,4}")),
     (("creds",), r"--(?:src-|dest-)?creds", _option(rf"^{_SET}[^\s:]{{1,100}}:")),
     (("mysql", "mariadb", "sshpass"), r"(?i)mysql|mariadb|sshpass", _option(r"\s-p")),
     (("sshpass",), "sshpass", _option(r"\s-p\s{1,4}")),
@@ -171,7 +173,7 @@ _SENT = (
 _READER = (
     r"--(?:password|passphrase|pass|token|secret|api-?key)s?-stdin|--with-token|--passphrase-fd|passwd\s{1,4}--stdin"
     r"|\bsudo\s{1,4}(?:-[A-Za-z]{1,4}\s{1,4}){0,3}-[A-Za-z]{0,3}S\b|\bchpasswd\b"
-    r"|\b(?:kinit|cryptsetup|ssh-add)\b"
+    r"|\b(?:kinit|cryptsetup|ssh-add|\w{1,20}passw(?:or)?d)\b|\bsecrets?\s{1,4}(?:create|set|put|add)\b"
 )
 _NOT_LITERAL = r"(?![$`<{%*]|\[redacted:)"
 _PIPED = (

@@ -255,7 +255,7 @@ def _hide_words(text: str) -> str:
 
 # `login("bob", "..."`, `auth=("bob", "...")`, `connect(host, user, password)`, `basic_auth: bob:...`
 _BESIDE_USER = (
-    r"(?i)((?:login|auth|credentials?)\s{0,2}(?:=\s{0,2}|:\s{0,2})?[(\[]\s{0,4}([\"'])[^\"'\r\n]{1,100}\2,\s{0,4}[\"']"
+    r"(?i)((?:login|auth|cred(?:ential)?s?)\s{0,2}(?:=\s{0,2}|:\s{0,2})?[(\[]\s{0,4}([\"'])[^\"'\r\n]{1,100}\2,\s{0,4}[\"']"
     r"|connect\(\s{0,4}([\"'])[^\"'\r\n]{0,100}\3,\s{0,4}\3[^\"'\r\n]{1,100}\3,\s{0,4}[\"']"
     r"|(?:basic_?auth|\bauth)[\"']?\s{0,2}[:=]\s{0,4}[\"']?[\w.@-]{1,60}:)"
     r"(?!\[redacted|https?:|/)(?=[^\"'\s]{0,40}[0-9!#$%*+^~?])([^\"'\s,)]{4,})"
@@ -339,7 +339,7 @@ _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     (" phrase", _hide_words),
     ("login(", _hide_beside_user),
     ("auth", _hide_beside_user),
-    ("credential", _hide_beside_user),
+    ("cred", _hide_beside_user),
     ("connect(", _hide_beside_user),
     ("secretstr(", _hide_wrapped),
     ("secretbytes(", _hide_wrapped),
@@ -369,7 +369,8 @@ _COMMANDS = (
     ("rabbitmqctl ", ("_user ", "_password ")),
     ("bundle ", ("config ",)),
     (" unseal ", ("",)),
-    ("<<<", ("kinit ", "cryptsetup ", "passwd ", "ssh-add ")),
+    ("<<<", ("kinit ", "cryptsetup ", "passwd ", "password ", "ssh-add ", "secret")),
+    ("encrypt_string ", ("",)),
     ("freerdp", ("/p:",)),
     ("sqlplus", ("/",)),
     ("smbclient ", ("/", "\\")),

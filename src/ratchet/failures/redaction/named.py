@@ -55,9 +55,9 @@ _NAMES = (
 # `>` in XML, `value:` in manifests, a comma between quoted arguments, whitespace behind an option. A line end may be
 # escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
-(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z][\w@.-]{0,24}){1,7}(?=:|\ ?->))?
+(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z([][\w@.)\]-]{0,24}){1,7}(?=:|\ ?->|\ (?:to|is)\ ))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\))
-(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:[-=]>|:=|={1,2}+@?|:(?!//|:)|::(?=\s)|is(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
+(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:[-=]>|:=|={1,2}+@?|:(?!//|:)|::(?=\s)|(?:is|to)(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
   \s{0,8}+(?:[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
   (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
   |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>)?
@@ -287,7 +287,7 @@ def _is_credential(
         ):
             return False  # a variable, a type
         return looks_random(value, shortest) and not is_fact
-    if spoken or "is" in sep or "->" in sep:
+    if spoken or sep.strip() in ("is", "to") or "->" in sep:
         return looks_random(value, _SPOKEN)
     if quoted:
         return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password

@@ -222,4 +222,8 @@ TABLE = (
     "langsmith lsv2_sk_[b43]",
     "pinecone pcsk_[b67]",
     "e2b e2b_[h40]",
+    "shopify shptka_[h32]",
+    "mailersend mlsn.[h64]",
+    "yandex YCA[b38]",
+    "context7 ctx7sk-[i36]",
 )
