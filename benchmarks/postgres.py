@@ -28,7 +28,7 @@ from ratchet.store import rows as codec
 from ratchet.store.postgres import PostgresStore
 from ratchet.store.postgres_values import values_of
 from ratchet.store.schema import TABLES
-from ratchet.testing.postgres_server import Databases, PostgresServer, programs
+from support.postgres_server import Databases, PostgresServer, programs
 
 Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ratchet.testing.postgres_server import Databases, PostgresServer, programs
+from support.postgres_server import Databases, PostgresServer, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -34,10 +34,10 @@ from ratchet.store.declaring import Column, Index, Table
 from ratchet.store.postgres import PostgresStore
 from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.sqlite import SqliteStore
-from ratchet.testing.postgres_server import PostgresServer, programs
+from support.postgres_server import PostgresServer, programs
 
 if TYPE_CHECKING:
-    from ratchet.testing.postgres_server import Databases
+    from support.postgres_server import Databases
 
 ROW: Row = {"id": "o1", "agent": "a", "ok": True, "started_at": 1.0}
 PASSWORD = "p@ss/w:rd?#%"

@@ -16,7 +16,7 @@ from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.store.schema import TABLES
 from ratchet.store.sqlite import SqliteStore
-from ratchet.testing.postgres_server import Databases
+from support.postgres_server import Databases
 
 Opener = Callable[[Path], Store]
 

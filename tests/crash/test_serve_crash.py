@@ -23,8 +23,8 @@ from ratchet.healing.queue import rows as queueing
 from ratchet.healing.queue.rows import Work
 from ratchet.runtime import Runtime
 from ratchet.store.paging import rows_of
-from ratchet.testing.postgres_server import Databases, PostgresServer, programs
 from support.loading import BATCH, WAITS_S, Writers, listening, outcome, until
+from support.postgres_server import Databases, PostgresServer, programs
 from support.serving import Server, serving
 
 

@@ -28,8 +28,8 @@ from ratchet.serving.api.feed import Feed
 from ratchet.serving.api.serving import Served, Serving
 from ratchet.store.timeline import Timeline as StoredTimeline
 from ratchet.store.timeline import note
-from ratchet.testing.postgres_server import Databases
 from ratchet.testing.stores import open_store
+from support.postgres_server import Databases
 from support.serving import Server, refused, serving
 
 WAITS_S = 60.0

@@ -24,10 +24,10 @@ from ratchet.runtime import Runtime
 from ratchet.store.postgres import PostgresStore
 from ratchet.store.schema import TABLES
 from ratchet.store.sqlite import SqliteStore
-from ratchet.testing.postgres_server import PostgresServer, programs
+from support.postgres_server import PostgresServer, programs
 
 if TYPE_CHECKING:
-    from ratchet.testing.postgres_server import Databases
+    from support.postgres_server import Databases
 
 HISTORY = Path(ratchet.__file__).parent / "demo" / "history"
 PASSWORD = "s3cr3t/pass@word"

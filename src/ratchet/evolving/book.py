@@ -96,7 +96,8 @@ class EvolveBook:
             unsafe=means.unsafe,
         )
         held = evolutions.begin(store, made, baseline)
-        return self._go_on(store, held, asked.benchmark, archive, sandbox, proposer, means)
+        with self._claimed(held.id):
+            return self._held(store, held, asked.benchmark, archive, sandbox, proposer, means)
 
     def resume(
         self, run: str, means: EvolveMeans | None = None, *, usd: float | None = None, seconds: float | None = None
@@ -141,19 +142,6 @@ class EvolveBook:
         for each in evolutions.candidates(store, run):
             if each.state == "undecided" and not each.decided_at:
                 evolutions.move(store, each, state="racing" if each.batch else "proposed", reason="")
-
-    def _go_on(
-        self,
-        store: Store,
-        held: Evolution,
-        benchmark: Benchmark,
-        archive: Archive,
-        sandbox: Sandbox,
-        proposer: AgentProposer,
-        means: EvolveMeans,
-    ) -> Evolution:
-        with self._claimed(held.id):
-            return self._held(store, held, benchmark, archive, sandbox, proposer, means)
 
     def _held(
         self,

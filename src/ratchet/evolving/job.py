@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, Protocol
 
 from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation
 from ratchet.evolving.candidate import Candidate
-from ratchet.healing.job import Purse
-from ratchet.healing.models.question import Model
+from ratchet.healing.job import ProviderOptions, Purse
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Json, Pattern
 from ratchet.sandbox.command import Limits
@@ -74,18 +72,9 @@ class AgentProposer(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProposerOptions:
+class ProposerOptions(ProviderOptions):
     """Set-up of a proposer. Entry points of the group `ratchet.agent_proposers` are called with it."""
 
-    argument: str = ""
-    """What follows the colon of the name: the command of `command:...`, the file of `script:...`."""
-    net: Literal["none", "host"] = "none"
-    environ: Mapping[str, str] = field(default_factory=dict)
-    readable: tuple[Path, ...] = ()
-    allow_unknown_price: bool = False
-    prompts: Path | None = None
-    """A folder of the person's own prompts; see `ratchet.healing.models.prompts`."""
-    models: Callable[[str], Model] | None = None
     seed: int = 0
 
 

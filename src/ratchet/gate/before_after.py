@@ -2,7 +2,7 @@
 
 Without a control arm nothing can tell a change that hurts from an outage that began with it, and a short history cannot
 tell a change that hurts from chance. So this advises, says so, and refuses to arm where it would be blind. The sounder
-way is to toss for blocks of calls (`ratchet.gate.switchback`).
+way is to toss for blocks of calls (`ratchet.improving.trials.blocks`).
 """
 
 from __future__ import annotations

@@ -106,13 +106,11 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SolverOptions:
-    """Set-up of a solver. Entry points of the group `ratchet.solvers` are called with it and return a Solver."""
+class ProviderOptions:
+    """Set-up of whoever changes files by a model or a program: a solver, a proposer of changes to an agent."""
 
     argument: str = ""
-    """What follows the colon of the name: the command of `command:...`, a model's name in `model:...`."""
-    named: Callable[[str], Solver]
-    """Another solver by its name, with these options. Raises UsageError, Refused."""
+    """What follows the colon of the name: the command of `command:...`, a model's name in `model:...`, a file."""
     net: Literal["none", "host"] = "none"
     environ: Mapping[str, str] = field(default_factory=dict)
     """Variables that the person passes on by name."""
@@ -123,6 +121,14 @@ class SolverOptions:
     models: Callable[[str], Model] | None = None
     """The language models of a name (a chain of `provider:name` separated by commas; "" for those of the settings).
     Raises Refused where none is named or the extra is not installed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolverOptions(ProviderOptions):
+    """Set-up of a solver. Entry points of the group `ratchet.solvers` are called with it and return a Solver."""
+
+    named: Callable[[str], Solver]
+    """Another solver by its name, with these options. Raises UsageError, Refused."""
 
 
 class Judge(Protocol):

@@ -215,6 +215,8 @@ _SPEAKS = frozenset(("error", "status", "exit_code", "kind"))
 
 def _truth(value: object) -> bool | None:
     """True or False, as Python, a database (1, 0) or numpy has it; None for anything else."""
+    if value is True or value is False:
+        return value
     if type(value).__name__ in ("bool_", "bool") and type(value).__module__ == "numpy":
         return bool(value)
     return bool(value) if isinstance(value, bool | int) and value in (0, 1) else None

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused, SandboxError
-from ratchet.sandbox import running
 from ratchet.sandbox.bubblewrap import PLACE, checked, readable
-from ratchet.sandbox.landlock import environ_of, python_for, temporary
+from ratchet.sandbox.host import HostSandbox, plan_on_host, python_for
 from ratchet.sandbox.plan import Plan
 
 if TYPE_CHECKING:
-    from ratchet.sandbox.command import Command, Ran
+    from ratchet.sandbox.command import Command
 
 _MACOS_READABLE = (
     "/usr",
@@ -29,43 +28,23 @@ _MACOS_READABLE = (
 )
 
 
-class Seatbelt:
+class Seatbelt(HostSandbox):
     """macOS's own sandbox, by a profile (port `Sandbox`)."""
 
     name = "seatbelt"
-    overlays = False
 
-    def run(
-        self,
-        command: Command,
-        *,
-        cancelled: Callable[[], bool] | None = None,
-        on_output: Callable[[str, bytes], None] | None = None,
-    ) -> Ran:
+    def planned(self, command: Command, place: Path) -> Plan:
         program = "/usr/bin/sandbox-exec"
         if not os.path.exists(program):
             raise SandboxError("sandbox-exec is not there: this is not macOS")
         folder = checked(command.view.folder)
         if command.view.layers:
             raise Refused("Seatbelt cannot show layers: use a workspace that copies")
-        with temporary() as place:
-            python, found = python_for(command, folder)
-            shown = [*python.paths, *(str(readable(path)) for path in command.readable)]
-            profile = seatbelt_profile(str(folder), str(place), shown, net=command.net == "host")
-            made = Plan(
-                means="seatbelt",
-                argv=[program, "-p", profile, *command.argv],
-                environ={**environ_of(python, place), **command.environ},
-                cwd=str(folder),
-                folder=str(folder),
-                in_place=True,
-                limits=command.limits,
-                closed=found.closed,
-                unused=list(found.unused),
-                net=command.net,
-                temporary=str(place),
-            )
-            return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)
+        python, found = python_for(command, folder)
+        shown = [*python.paths, *(str(readable(path)) for path in command.readable)]
+        profile = seatbelt_profile(str(folder), str(place), shown, net=command.net == "host")
+        made = plan_on_host("seatbelt", command, folder, place, python, found)
+        return replace(made, argv=[program, "-p", profile, *command.argv])
 
 
 def seatbelt_profile(folder: str, place: str, shown: list[str], *, net: bool) -> str:
@@ -90,39 +69,30 @@ def _quoted(path: str) -> str:
     return f'"{escaped}"'
 
 
-class Docker:
+class Docker(HostSandbox):
     """A container for each command (port `Sandbox`), from the image that RATCHET_SANDBOX_IMAGE names, which must hold
     what the command needs. Without a Python at the path of Ratchet's own the canary fails, and this is not chosen."""
 
     name = "docker"
-    overlays = False
 
-    def run(
-        self,
-        command: Command,
-        *,
-        cancelled: Callable[[], bool] | None = None,
-        on_output: Callable[[str, bytes], None] | None = None,
-    ) -> Ran:
+    def planned(self, command: Command, place: Path) -> Plan:
         program, image = shutil.which("docker"), os.environ.get("RATCHET_SANDBOX_IMAGE", "")
         if program is None or not image:
             raise SandboxError("docker needs the docker command and an image named by RATCHET_SANDBOX_IMAGE")
         folder = checked(command.view.folder)
         if command.view.layers:
             raise Refused("docker cannot show layers: use a workspace that copies")
-        with temporary() as place:
-            made = Plan(
-                means="docker",
-                argv=[program, *docker_arguments(command, folder, image)],
-                environ={"PATH": os.environ.get("PATH", ""), "HOME": str(place / "home")},
-                cwd=str(folder),
-                folder=str(folder),
-                in_place=True,
-                limits=command.limits,
-                net=command.net,
-                temporary=str(place),
-            )
-            return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)
+        return Plan(
+            means="docker",
+            argv=[program, *docker_arguments(command, folder, image)],
+            environ={"PATH": os.environ.get("PATH", ""), "HOME": str(place / "home")},
+            cwd=str(folder),
+            folder=str(folder),
+            in_place=True,
+            limits=command.limits,
+            net=command.net,
+            temporary=str(place),
+        )
 
 
 def docker_arguments(command: Command, folder: Path, image: str) -> list[str]:

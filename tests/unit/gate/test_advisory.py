@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.errors import UsageError
-from ratchet.gate.arms import RankBet
 from ratchet.gate.before_after import BeforeAfter, failure_bound, history_needed, streak_limit
-from ratchet.gate.switchback import BLOCK_CALLS, BLOCK_S, Block, Switchback, relative_score
 
 
 def binomial_at_most(count: int, total: int, rate: float) -> float:
@@ -111,43 +109,3 @@ def test_reading_the_advice_changes_nothing() -> None:
     for i in range(30):
         test.update(ok=i % 3 > 0)
         assert test.advice == test.advice
-
-
-def test_a_block_ends_after_ten_calls_or_five_minutes() -> None:
-    blocks = Switchback(salt="s", trial="t")
-    closed = [blocks.update(score=float(i), now_s=float(i)) for i in range(BLOCK_CALLS)]
-    arm = Switchback(salt="s", trial="t").new_arm
-    assert closed[:-1] == [None] * (BLOCK_CALLS - 1)
-    assert closed[-1] == Block(number=0, new_arm=arm, score=4.5, calls=BLOCK_CALLS)
-    assert blocks.number == 1
-    assert blocks.update(score=1.0, now_s=10.0) is None
-    assert blocks.tick(now_s=9.0 + BLOCK_S - 1) is None
-    late = blocks.tick(now_s=9.0 + BLOCK_S)
-    assert late is not None
-    assert (late.number, late.calls, late.score) == (1, 1, 1.0)
-
-
-def test_a_block_without_calls_gives_no_evidence() -> None:
-    blocks = Switchback(salt="s", trial="t")
-    assert blocks.tick(now_s=BLOCK_S) is None
-    assert blocks.number == 1
-
-
-def test_the_arm_of_a_block_is_the_same_in_every_process_and_falls_by_its_share() -> None:
-    arms = [Switchback(salt="s", trial="t", share=0.25, number=n).new_arm for n in range(2_000)]
-    assert arms == [Switchback(salt="s", trial="t", share=0.25, number=n).new_arm for n in range(2_000)]
-    assert 0.22 < sum(arms) / len(arms) < 0.28
-
-
-def test_blocks_of_a_harmful_setting_are_found_by_a_rank_bet() -> None:
-    chance = random.Random(2)
-    blocks, bet = Switchback(salt="salt", trial="t"), RankBet(share=0.5)
-    for i in range(1_500):
-        failed = chance.random() < (0.6 if blocks.new_arm else 0.1)
-        block = blocks.update(score=float(failed), now_s=float(i))
-        if block:
-            bet.update(new_arm=block.new_arm, value=math.exp(block.score))
-    assert bet.decision == "revert"
-    assert relative_score(1.0) == 0.0
-    with pytest.raises(UsageError):
-        relative_score(0.0)

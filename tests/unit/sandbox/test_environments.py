@@ -105,7 +105,7 @@ def _sources(folder: Path) -> set[str]:
     command = Command(argv=("true",), view=View(folder=folder))
     made = bubblewrap.planned(command, "bwrap")
     steps = {os.path.realpath(str(step[1])) for step in made.steps if step[0] == "ro"}
-    rules = {os.path.realpath(path) for path in landlock.planned(command, folder, folder).readable}
+    rules = {os.path.realpath(path) for path in landlock.Landlock().planned(command, folder).readable}
     within = f"{os.path.realpath(folder)}/"
     return {each for each in steps | rules if not each.startswith(within)}
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from ratchet.errors import BackendError, NotFound, Refused
 from ratchet.evolving.bench.account import result_of
@@ -23,12 +22,12 @@ from ratchet.evolving.bench.evidence import differing, fingerprints, tried
 from ratchet.evolving.bench.laying import write_files
 from ratchet.evolving.bench.running import Done, limits_of, run_agent
 from ratchet.evolving.job import Job
-from ratchet.evolving.scorers.scored import Scored
+from ratchet.evolving.scorers.scored import Scored, Scorer
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import cap, clean, redact
 from ratchet.failures.signature import sign, template_of
 from ratchet.ports import Sandbox, Workspace
-from ratchet.sandbox.command import Limits, View
+from ratchet.sandbox.command import View
 
 AGAIN_AFTER_S = 0.5
 OUTPUT_CHARS = 6_000
@@ -38,20 +37,6 @@ _LOOK_S = 0.05
 _FREE_BYTES = 33_554_432
 """Less free space than this on the disk of the working copies, and what fails there is the machine's fault."""
 _KINDS = {"wall": "timeout", "idle": "timeout", "cpu": "timeout", "looping": "loop_detected"}
-
-
-class Scorer(Protocol):
-    """Lays the graders down, now that the agent is gone, and says what its work is worth."""
-
-    def __call__(
-        self,
-        task: BenchTask,
-        workspace: Workspace,
-        sandbox: Sandbox,
-        *,
-        limits: Limits,
-        cancelled: Callable[[], bool],
-    ) -> Scored: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from ratchet.errors import UsageError
 from ratchet.evolving.job import ProposalJob, Proposed
 from ratchet.evolving.proposers.evidence import values_of
 from ratchet.failures.redaction.text import clean
+from ratchet.healing.models.prose import objects_within
 from ratchet.healing.solvers.coding_agent import objects_in
 from ratchet.improving.settings.knob import described_knob
 from ratchet.improving.targets.edit import same
@@ -19,7 +20,6 @@ from ratchet.records import Json
 NAMES = ("hypothesis", "expected", "settings")
 HYPOTHESIS_CHARS, _REASON_CHARS = 400, 1_000
 MOST_SETTINGS = 64
-_TRIED_OPENINGS = 64  # braces from which JSON is looked for in prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,21 +117,10 @@ def refused(reason: str) -> Proposed:
     return Proposed(status="refused", reason=clean(reason, _REASON_CHARS))
 
 
-def _objects(text: str) -> Iterator[dict[str, object]]:
+def _objects(text: str) -> Iterator[Mapping[str, object]]:
     """JSON objects of a text: whole, a line each, or somewhere in it."""
     lines = [*objects_in(text)]
     if any(name in each for each in lines for name in NAMES):
         yield from lines
-        return
-    decoder = json.JSONDecoder(strict=False)
-    at, tried = text.find("{"), 0
-    while at >= 0 and tried < _TRIED_OPENINGS:
-        tried += 1
-        end = at + 1
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict):
-            yield found
-        at = text.find("{", end)
+    else:
+        yield from objects_within(text)

@@ -24,13 +24,7 @@ class CommandProposer:
     name = "command"
 
     def __init__(self, options: ProposerOptions) -> None:
-        self._agent = CodingAgent(
-            options.argument,
-            net=options.net,
-            environ=options.environ,
-            readable=options.readable,
-            allow_unknown_price=options.allow_unknown_price,
-        )
+        self._agent = CodingAgent(options)
         self._prompts = Prompts(options.prompts)
 
     def propose(self, job: ProposalJob) -> Proposed:

@@ -42,13 +42,8 @@ class ScriptProposer:
     def __init__(self, options: ProposerOptions) -> None:
         words, shown = _found(options.argument)
         self._shown_name = options.argument
-        self._agent = CodingAgent(
-            shlex.join([*words, "{usd}"]),
-            net=options.net,
-            environ=options.environ,
-            readable=(*options.readable, *shown),
-            allow_unknown_price=options.allow_unknown_price,
-        )
+        command = shlex.join([*words, "{usd}"])
+        self._agent = CodingAgent(replace(options, argument=command, readable=(*options.readable, *shown)))
 
     def propose(self, job: ProposalJob) -> Proposed:
         """Run the script once, and take what it left in the workspace."""

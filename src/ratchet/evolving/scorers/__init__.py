@@ -7,31 +7,18 @@ how it is judged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ratchet.errors import BackendError, Refused
 from ratchet.evolving.bench.benchmark import BenchTask
 from ratchet.evolving.scorers import calls, command, graded, plan
-from ratchet.evolving.scorers.scored import Scored, unmeasured
+from ratchet.evolving.scorers.scored import Scored, Scorer, unmeasured
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Limits
 
 __all__ = ["SCORERS", "Scored", "score"]
 
 
-class _Scorer(Protocol):
-    def __call__(
-        self,
-        task: BenchTask,
-        workspace: Workspace,
-        sandbox: Sandbox,
-        *,
-        limits: Limits,
-        cancelled: Callable[[], bool],
-    ) -> Scored: ...
-
-
-SCORERS: dict[str, _Scorer] = {
+SCORERS: dict[str, Scorer] = {
     "pytest": graded.score,
     "command": command.score,
     "plan": plan.score,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
+from ratchet.evolving.bench.benchmark import BenchTask
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import sign, template_of
+from ratchet.ports import Sandbox, Workspace
+from ratchet.sandbox.command import Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +33,20 @@ class Scored:
     @property
     def passed(self) -> bool:
         return self.score >= 1.0 and not self.unmeasured
+
+
+class Scorer(Protocol):
+    """Lays the graders down, now that the agent is gone, and says what its work is worth."""
+
+    def __call__(
+        self,
+        task: BenchTask,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        *,
+        limits: Limits,
+        cancelled: Callable[[], bool],
+    ) -> Scored: ...
 
 
 def wrong(

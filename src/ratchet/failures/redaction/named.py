@@ -66,7 +66,7 @@ _REST = r"""
 (?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\]))?(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
 _GAP = f"(?xa){_REST}(?=[^\\r\\n]{{{_SHORTEST_PASSWORD}}})"
-_NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)"
+_NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)(?<!redacted:1password)(?<!redacted:private-key)"
 _CLASSES = tuple(
     # what replaces it, the shortest value, literals of the names, the expression of the names, that of a value
     (
@@ -156,11 +156,13 @@ def hide_named(text: str, low: str) -> str:
             if gap is None:
                 continue
             start = gap.end()
-            if start < done or (enough and compiled(enough).match(low, start) is None):
+            if start < done:
                 continue
             repeated = low[name.start() : start]
             if low.startswith(repeated, start):
                 position = _last_copy(low, repeated, start)
+                continue
+            if enough and compiled(enough).match(low, start) is None:
                 continue
             chained = chained + 1 if start < run_end else 0
             end, run_end, quoted = _value_end(text, gap, run_end)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from ratchet.healing.models.prose import objects_within
 from ratchet.records import Json
 
 T = TypeVar("T")
 MOST_CHARACTERS = 400_000  # four times what the longest answer that is asked for can hold
-_TRIED_OPENINGS = 64  # braces from which JSON is looked for in prose; a program has thousands
 _TIGHTER: dict[str, dict[str, Json]] = {"string": {"maxLength": 600}, "array": {"minItems": 1}}
 _PROBLEMS = 4  # complaints that are told back: a model mends a few at a time
 
@@ -45,7 +43,7 @@ def value_of(text: str, shape: type[T]) -> T:
         return cast("T", text)
     adapter: TypeAdapter[T] = TypeAdapter(shape)
     complaint = ""
-    for found in _objects(text[:MOST_CHARACTERS]):
+    for found in objects_within(text[:MOST_CHARACTERS]):
         try:
             return adapter.validate_python(_tuples(found))
         except ValidationError as error:
@@ -53,22 +51,6 @@ def value_of(text: str, shape: type[T]) -> T:
         except RecursionError:
             complaint = complaint or "it is nested too deeply"
     raise Malformed(complaint or _no_object(text))
-
-
-def _objects(text: str) -> Iterator[dict[str, Json]]:
-    """JSON objects that the text holds, the outermost first."""
-    decoder = json.JSONDecoder(strict=False)  # models write line ends inside strings
-    at, tried = text.find("{"), 0
-    while at >= 0 and tried < _TRIED_OPENINGS:
-        tried += 1
-        end = at + 1
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict):
-            yield found
-        at = text.find("{", end)
 
 
 def _tuples(value: Json) -> Json:

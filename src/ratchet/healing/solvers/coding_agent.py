@@ -16,11 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from ratchet.errors import Refused, UsageError
 from ratchet.failures.redaction.text import redact
-from ratchet.healing.job import Purse
+from ratchet.healing.job import ProviderOptions, Purse
 from ratchet.healing.judges.verdicts import last_line
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, Limits, Ran
@@ -66,25 +65,17 @@ class AgentAccount:
 class CodingAgent:
     """A command line, as the person wrote it. Raises UsageError for one that cannot be split into words, or is none."""
 
-    def __init__(
-        self,
-        words: str,
-        *,
-        net: Literal["none", "host"] = "none",
-        environ: Mapping[str, str] | None = None,
-        readable: Sequence[Path] = (),
-        allow_unknown_price: bool = False,
-    ) -> None:
+    def __init__(self, options: ProviderOptions) -> None:
         try:
-            self._argv = tuple(shlex.split(words))
+            self._argv = tuple(shlex.split(options.argument))
         except ValueError as error:
-            raise UsageError(f"command {words!r} cannot be split into words: {error}") from error
+            raise UsageError(f"command {options.argument!r} cannot be split into words: {error}") from error
         if not self._argv:
             raise UsageError("`command:` names no command: write `command:claude -p --output-format json`")
-        self._net = net
-        self._environ = dict(environ or {})
-        self._readable = tuple(readable)
-        self._unpriced = allow_unknown_price
+        self._net = options.net
+        self._environ = dict(options.environ)
+        self._readable = options.readable
+        self._unpriced = options.allow_unknown_price
 
     @property
     def name(self) -> str:

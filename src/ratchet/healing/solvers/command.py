@@ -27,13 +27,7 @@ class CommandSolver:
     name = "command"
 
     def __init__(self, options: SolverOptions) -> None:
-        self._agent = CodingAgent(
-            options.argument,
-            net=options.net,
-            environ=options.environ,
-            readable=options.readable,
-            allow_unknown_price=options.allow_unknown_price,
-        )
+        self._agent = CodingAgent(options)
 
     def solve(self, job: SolveJob) -> Solved:
         """Run the agent once. A command that fails may have changed files all the same: the check decides."""

@@ -17,7 +17,6 @@ from ratchet.gate import trial as trialgate
 from ratchet.gate.arms import RankBet
 from ratchet.gate.before_after import BeforeAfter
 from ratchet.gate.effects import LessonCounts, measure, tally
-from ratchet.gate.switchback import BLOCK_CALLS, BLOCK_S
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.improving.trials.deadline import CALL_DEADLINE_S
@@ -27,6 +26,8 @@ from ratchet.records import Json, Row, Trial, number_in, whole_in
 
 Looked = tuple[Literal["wait", "keep", "revert", "undecided"], str]
 SHARE = 0.5
+BLOCK_CALLS = 10
+BLOCK_S = 300.0
 _MOST_CALLS = 5_000
 
 

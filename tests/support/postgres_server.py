@@ -133,7 +133,7 @@ class PostgresServer:
         quiet = subprocess.DEVNULL
         environ = {"PATH": os.environ.get("PATH", ""), "HOME": str(self._folder), "LC_ALL": "C", "TZ": "UTC"}
         if _is_root():
-            return subprocess.Popen(  # noqa: S603  (found above)
+            return subprocess.Popen(
                 command,
                 cwd=self._folder,
                 env=environ,
@@ -144,7 +144,7 @@ class PostgresServer:
                 group=_NOBODY,
                 extra_groups=[],
             )
-        return subprocess.Popen(command, cwd=self._folder, env=environ, stdin=quiet, stdout=quiet, stderr=log)  # noqa: S603
+        return subprocess.Popen(command, cwd=self._folder, env=environ, stdin=quiet, stdout=quiet, stderr=log)
 
     def _end(self, number: int) -> None:
         process, self._process = self._process, None
@@ -184,7 +184,7 @@ class Databases:
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-            connection.execute(";".join(f'DELETE FROM "{name}"' for name in TABLES).encode())  # noqa: S608
+            connection.execute(";".join(f'DELETE FROM "{name}"' for name in TABLES).encode())
         self._free.append(url)
 
     def bare(self) -> str:
