@@ -7,6 +7,7 @@ run; medians over interleaved rounds.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import statistics
@@ -21,6 +22,11 @@ from figures import Figure, at_most, publish
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = "/p/shop"
 LESSONS = 10_000
+SESSION, OPEN_SESSION, OPEN_KEY = "0192f0c1-aaaa-4bbb-8ccc-", b"000000000000", b"1" * 24
+SMALL_MB, LARGE_MB, TURNS = 1, 50, 7
+_SETTLE = (
+    "import sys;sys.path.insert(0,sys.argv.pop(1));from ratchet.integrations.settle import main;main(sys.argv[1:])"
+)
 KNOWN = "Exit code 128\nfatal: The current branch feature-x has no upstream branch."
 
 # Runs in the fresh environment: builds the two homes and prints the command of each event.
@@ -56,7 +62,8 @@ for name, active in (("full", count), ("empty", 0)):
     exposure.publish(str(root / name), active=active, withheld=0.0, effects={})
     exposure.salt_of(str(root / name))
 commands = {name: {event: install.command(event, home=root / name) for event in
-      ("SessionStart", "PostToolUseFailure", "PreToolUse")} for name in ("full", "empty")}
+      ("SessionStart", "PostToolUseFailure", "PreToolUse", "PostToolBatch", "UserPromptSubmit")}
+      for name in ("full", "empty")}
 print(json.dumps({"commands": commands, "similar": "npm notice\\n" + texts[count // 2] + "\\ngiving up"}))
 """
 
@@ -71,6 +78,7 @@ def main() -> int:
         arguments = [python, "-c", _PREPARE, folder, str(LESSONS), PROJECT, KNOWN]
         made = subprocess.run(arguments, check=True, capture_output=True, text=True)
         prepared = json.loads(made.stdout)
+        homes = [root / "full", root / "empty"]
         commands, similar = prepared["commands"], prepared["similar"]
         cases: dict[str, tuple[list[str], bytes]] = {
             "python -c pass": ([python, "-c", "pass"], b""),
@@ -79,11 +87,17 @@ def main() -> int:
             "failure, exact": (_shell(commands["full"]["PostToolUseFailure"]), _event(error=KNOWN)),
             "failure, similar": (_shell(commands["full"]["PostToolUseFailure"]), _event(error=similar)),
             "failure, no lessons": (_shell(commands["empty"]["PostToolUseFailure"]), _event(error=KNOWN)),
+            "failure in a batch": (_shell(commands["full"]["PostToolBatch"]), _batch("<tool_use_error>" + KNOWN)),
+            "success": (_shell(commands["full"]["PostToolBatch"]), _batch("On branch main\nnothing to commit")),
+            "eight successes": (_shell(commands["full"]["PostToolBatch"]), _batch(*["x = 1\n" * 500] * 8)),
+            "prompt": (_shell(commands["full"]["UserPromptSubmit"]), _event(prompt="please fix the failing test")),
             "before a step, no match": (_shell(commands["full"]["PreToolUse"]), _event()),
         }
-        for name in ("start, lessons", "failure, exact", "failure, similar"):
-            assert b"run with" in _run(*cases[name])[1], f"{name}: not answered"
-        taken = _interleaved(cases, rounds)
+        for name in ("start, lessons", "failure, exact", "failure, similar", "failure in a batch"):
+            command, stdin = cases[name]
+            assert b"run with" in _run(command, _anew(stdin, homes))[1], f"{name}: not answered"
+        taken = _interleaved(cases, rounds, homes)
+        turns = _turns(python, root)
     base = taken["python -c pass"]
     baseline = f"python -c pass: {base:.1f} ms"
 
@@ -95,7 +109,17 @@ def main() -> int:
         [
             at_most("session start, no lessons", ratio("start, no lessons"), 2, baseline=baseline),
             at_most(f"session start, {LESSONS:,} lessons", ratio("start, lessons"), 3, baseline=baseline),
-            at_most(f"failure, exact match of {LESSONS:,}", ratio("failure, exact"), 3, baseline=baseline),
+            at_most(f"failure, exact match of {LESSONS:,}", ratio("failure, exact"), 2.8, baseline=baseline),
+            at_most(f"failure in a batch of {LESSONS:,}", ratio("failure in a batch"), 2.8, baseline=baseline),
+            at_most("a call that succeeds", ratio("success"), 1.5, baseline=baseline),
+            at_most("a batch of eight that succeed", ratio("eight successes"), 1.5, baseline=baseline),
+            at_most("a prompt", ratio("prompt"), 1.5, baseline=baseline),
+            at_most(
+                f"new lines of a turn, session of {LARGE_MB} MB against one of {SMALL_MB} MB",
+                turns[LARGE_MB] / turns[SMALL_MB],
+                1.3,
+                baseline=f"session of {SMALL_MB} MB: {turns[SMALL_MB]:.0f} ms",
+            ),
             at_most(f"failure, similar of {LESSONS:,}", ratio("failure, similar"), 4.5, baseline=baseline),
             *(
                 Figure(name=name, measured=f"{ratio(name):.3g} x", baseline=baseline)
@@ -103,6 +127,52 @@ def main() -> int:
             ),
         ],
     )
+
+
+def _turns(python: str, root: Path) -> dict[int, float]:
+    """CPU milliseconds to read the new lines of a turn, by the size of the session in MB."""
+    taken: dict[int, list[float]] = {}
+    for size_mb in (SMALL_MB, LARGE_MB):
+        home, path = root / f"home-{size_mb}", root / f"s-{size_mb}.jsonl"
+        size, number = 0, 0
+        with path.open("w") as file:
+            while size < size_mb * 1_000_000:
+                size += file.write(_step_lines(size_mb, number))
+                number += 1
+        arguments = ["turn", "--home", str(home), "--client", "claude-code", "--transcript", str(path)]
+        command = [python, "-I", "-S", "-c", _SETTLE, str(_site(python)), *arguments]
+        _run(command, b"")
+        for _ in range(TURNS):
+            with path.open("a") as file:
+                for _ in range(10):
+                    file.write(_step_lines(size_mb, number))
+                    number += 1
+            taken.setdefault(size_mb, []).append(_run(command, b"")[0])
+    return {size_mb: statistics.median(values) for size_mb, values in taken.items()}
+
+
+def _site(python: str) -> Path:
+    return next(Path(python).parent.parent.glob("lib/python*/site-packages"))
+
+
+def _step_lines(session: int, number: int) -> str:
+    """A call and its result, of 4 KB, every tenth a failure, as Claude Code writes them."""
+    key = f"toolu_{session:04}{number:020}"
+    failed = number % 10 == 0
+    said = f"Exit code 1\nerror: wheel {number} is missing" if failed else "line of output\n" * 250
+    call = {"type": "tool_use", "id": key, "name": "Bash", "input": {"command": f"make part{number % 50}"}}
+    result = {"type": "tool_result", "tool_use_id": key, "content": said, "is_error": failed}
+    lines = ""
+    for role, block in (("assistant", call), ("user", result)):
+        line = {
+            "type": role, "uuid": f"{role}-{number}", "sessionId": f"s-{session}", "cwd": PROJECT,
+            "version": "2.1.332",
+            "timestamp": f"2026-01-01T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}.000Z",
+            "message": {"role": role, "content": [block], "id": f"msg-{number}",
+                        "usage": {"input_tokens": 10, "output_tokens": 5}},
+        }  # fmt: skip
+        lines += json.dumps(line) + "\n"
+    return lines
 
 
 def _fresh_environment(folder: Path) -> str:
@@ -121,15 +191,25 @@ def _shell(command: str) -> list[str]:
 
 def _event(**changed: object) -> bytes:
     event = {
-        "session_id": "0192f0c1-aaaa-4bbb-8ccc-0123456789ab",
+        "session_id": SESSION + OPEN_SESSION.decode(),
         "transcript_path": "/nowhere/s-1.jsonl",
         "cwd": PROJECT,
         "tool_name": "Bash",
         "tool_input": {"command": "git push", "description": "Push the branch"},
-        "tool_use_id": "toolu_01ABCDEFGHIJKLMNOPQRSTUV",
+        "tool_use_id": f"toolu_{OPEN_KEY.decode()}",
         **changed,
     }
     return json.dumps(event).encode()
+
+
+def _batch(*results: str) -> bytes:
+    calls = [
+        {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": f"toolu_{OPEN_KEY.decode()}{at}",
+         "tool_response": result}
+        for at, result in enumerate(results)
+    ]  # fmt: skip
+    event = {"session_id": SESSION + OPEN_SESSION.decode(), "cwd": PROJECT, "tool_calls": calls}
+    return json.dumps(event, separators=(",", ":")).encode()
 
 
 def _run(command: list[str], stdin: bytes) -> tuple[float, bytes]:
@@ -149,11 +229,21 @@ def _run(command: list[str], stdin: bytes) -> tuple[float, bytes]:
     return (usage.ru_utime + usage.ru_stime) * 1000, output
 
 
-def _interleaved(cases: dict[str, tuple[list[str], bytes]], rounds: int) -> dict[str, float]:
+def _anew(stdin: bytes, homes: list[Path]) -> bytes:
+    """The event as another call of another session that has tossed its coin already: no call is answered twice."""
+    session, key = os.urandom(6).hex(), os.urandom(12).hex()
+    for home in homes:
+        place = home / "hook" / "sessions"
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (place / hashlib.sha256((SESSION + session).encode()).hexdigest()[:24]).write_text("1.0\n")
+    return stdin.replace(OPEN_SESSION, session.encode()).replace(OPEN_KEY, key.encode())
+
+
+def _interleaved(cases: dict[str, tuple[list[str], bytes]], rounds: int, homes: list[Path]) -> dict[str, float]:
     taken: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
-        for name, case in cases.items():
-            taken[name].append(_run(*case)[0])
+        for name, (command, stdin) in cases.items():
+            taken[name].append(_run(command, _anew(stdin, homes))[0])
     median: Callable[[list[float]], float] = statistics.median
     return {name: median(values) for name, values in taken.items()}
 

@@ -144,6 +144,40 @@ def test_an_error_of_the_models_api_is_recorded(tmp_path: Path) -> None:
     eventually(lambda: any("prompt is odd" in text for text in failures(claude)), "the API's error was recorded")
 
 
+def test_a_plugin_brings_hooks_tools_a_skill_and_commands_into_claude_code(tmp_path: Path) -> None:
+    claude = Claude(tmp_path)
+    teach(claude, [{"error": PUSH_ERROR, "advice": ADVICE}])
+    folder = tmp_path / "plugin"
+    assert "claude --plugin-dir" in claude.ratchet("install", "claude-code", "--plugin", str(folder))
+    assert not (claude.user / ".claude").exists()
+    claude.environ["ENABLE_TOOL_SEARCH"] = "false"
+    with Provider({"": [WAIT, PUSH, "done"]}) as provider:
+        claude.session(provider, "--plugin-dir", str(folder), prompt="/ratchet:why the push did not work")
+        assert "Why did this fail? the push did not work" in provider.texts()[0]
+        assert "ratchet:memory" in provider.texts()[0]
+        last = provider.requests[-1]
+        assert "mcp__plugin_ratchet_ratchet__search_memory" in [tool["name"] for tool in last["tools"]]
+        assert ADVICE in json.dumps(last["messages"][-1])
+
+
+def test_after_a_compaction_a_session_has_its_lessons_and_what_worked_in_it(tmp_path: Path) -> None:
+    claude = Claude(tmp_path)
+    teach(claude, [{"error": PUSH_ERROR, "advice": ADVICE}])
+    claude.ratchet("install", "claude-code", "--hooks-only")
+    claude.sh("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
+    claude.sh("git", "init", "-q", "--bare", "../remote")
+    with Provider({"": [PUSH, bash("git push ../remote HEAD"), "done"]}) as provider:
+        claude.session(provider)
+    session = next((claude.user / ".claude" / "projects").rglob("*.jsonl")).stem
+    eventually(lambda: outcomes(claude) >= 2, "the session was learnt")
+    with Provider({"": ["summed up"]}) as provider:
+        claude.session(provider, "--resume", session, prompt="/compact")
+    with Provider({"": ["on we go"]}) as provider:
+        claude.session(provider, "--resume", session, prompt="go on")
+        assert ADVICE in provider.texts()[0]
+        assert "What worked in this session" in provider.texts()[0]
+
+
 def test_codex_has_the_lesson_in_the_request_after_the_failure_and_in_none_before(tmp_path: Path) -> None:
     codex = Codex(tmp_path)
     teach(codex, [{"error": PUSH_ERROR.removeprefix("Exit code 128\n"), "advice": ADVICE}])

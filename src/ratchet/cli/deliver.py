@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -11,8 +13,9 @@ from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.errors import UsageError
 from ratchet.integrations import install as installing
+from ratchet.integrations import plugin
 from ratchet.integrations.install import Parts
-from ratchet.integrations.settings_file import InstallScope
+from ratchet.integrations.settings_file import Installed, InstallScope
 
 
 def _known(ctx: click.Context, param: click.Parameter, agent: str | None) -> str:
@@ -30,6 +33,22 @@ hooks_option = click.option("--hooks-only", is_flag=True, help="Leave the MCP se
 mcp_option = click.option("--mcp-only", is_flag=True, help="Leave the hooks out.")
 
 
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask; nobody is asked who has no terminal.")
+
+
+def _agreed(change: Callable[..., list[Installed]], *, dry_run: bool, yes: bool) -> list[Installed]:
+    """Make a change of settings files that the person agrees to: all of it is shown first, and asked about once."""
+    if dry_run or yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return change(dry_run=dry_run)
+    shown = change(dry_run=True)
+    if not any(each.changed for each in shown):
+        return shown
+    show.installed(shown, "", dry_run=True)
+    if not click.confirm("Make this change?", default=True):
+        raise click.Abort
+    return change(dry_run=False)
+
+
 def _parts(*, hooks_only: bool, mcp_only: bool) -> Parts:
     if hooks_only and mcp_only:
         raise UsageError("--hooks-only and --mcp-only leave nothing: give one of them, or none for both parts")
@@ -43,7 +62,14 @@ def _parts(*, hooks_only: bool, mcp_only: bool) -> Parts:
 @click.option("--prevent", is_flag=True, help="Also speak before a step that literally repeats a known failure.")
 @hooks_option
 @mcp_option
+@click.option(
+    "--plugin",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write a plugin of claude-code into this folder, for a team to share; no settings change.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the change without making it.")
+@yes_option
 @home_option
 @json_option
 def install(
@@ -52,7 +78,9 @@ def install(
     prevent: bool,
     hooks_only: bool,
     mcp_only: bool,
+    folder: Path | None,
     dry_run: bool,
+    yes: bool,
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -61,9 +89,22 @@ def install(
     Adds hooks to the settings of AGENT (claude-code, codex) and names the MCP server there (also cursor; needs the
     extra `mcp`); nothing else in them is touched, and a backup is kept.
     """
-    parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
-    done = installing.install(opened(command_home), agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
-    show.as_json(shapes.machine.InstalledShape.all(done)) if as_json else show.installed(done, agent, dry_run=dry_run)
+    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(command_home)
+
+    def change(*, dry_run: bool) -> list[Installed]:
+        if folder is not None:
+            if agent != "claude-code":
+                raise UsageError(f"{agent} takes no plugin of ours: leave --plugin out")
+            return plugin.build(folder, home=runtime.home, dry_run=dry_run)
+        return installing.install(runtime, agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
+
+    done = _agreed(change, dry_run=dry_run, yes=yes or as_json)
+    if as_json:
+        show.as_json(shapes.machine.InstalledShape.all(done))
+        return
+    show.installed(done, agent, dry_run=dry_run, plugin=folder)
+    if folder is None and not dry_run:
+        show.notes(registry.client(agent).notes)
 
 
 @click.command()
@@ -73,6 +114,7 @@ def install(
 @hooks_option
 @mcp_option
 @click.option("--dry-run", is_flag=True, help="Show the change without making it.")
+@yes_option
 @home_option
 @json_option
 def uninstall(
@@ -81,6 +123,7 @@ def uninstall(
     hooks_only: bool,
     mcp_only: bool,
     dry_run: bool,
+    yes: bool,
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -89,8 +132,12 @@ def uninstall(
     Each settings file of AGENT is restored byte for byte if nobody else changed it; otherwise only our entries are
     taken out.
     """
-    parts = _parts(hooks_only=hooks_only, mcp_only=mcp_only)
-    done = installing.uninstall(opened(command_home), agent, scope=scope, dry_run=dry_run, parts=parts)
+    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(command_home)
+
+    def change(*, dry_run: bool) -> list[Installed]:
+        return installing.uninstall(runtime, agent, scope=scope, dry_run=dry_run, parts=parts)
+
+    done = _agreed(change, dry_run=dry_run, yes=yes or as_json)
     show.as_json(shapes.machine.InstalledShape.all(done)) if as_json else show.installed(
         done, agent, dry_run=dry_run, removed=True
     )

@@ -14,6 +14,8 @@ import click
 from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console as RichConsole
 
     from ratchet.cli.doctor import Check
@@ -296,11 +298,21 @@ def polled(found: Polled) -> None:
         click.echo(f"  rejected {plain(f'{bad.path}:{bad.line}: {bad.reason}')}")
 
 
-def installed(done: Sequence[Installed], agent: str, *, dry_run: bool, removed: bool = False) -> None:
+def installed(
+    done: Sequence[Installed], agent: str, *, dry_run: bool, removed: bool = False, plugin: Path | None = None
+) -> None:
     for each in done:
         _installed_in(each, dry_run=dry_run, removed=removed)
-    if not (dry_run or removed) and any(each.changed for each in done):
+    if plugin is not None and not dry_run:
+        click.echo(f"Try it: claude --plugin-dir {plugin}")
+        click.echo("For a team: put the folder into a repository, then /plugin marketplace add OWNER/REPOSITORY")
+    elif not (dry_run or removed) and any(each.changed for each in done):
         click.echo(f"It counts from the next session on. Back out: ratchet uninstall {agent}")
+
+
+def notes(told: Sequence[str]) -> None:
+    for each in told:
+        line(each)
 
 
 def _installed_in(done: Installed, *, dry_run: bool, removed: bool) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 
-from ratchet.failures.runner_reports import test_summary
-from ratchet.failures.unflagged import says_failure
-
 LINES = 10  # error lines that are kept: a cause is named by the first ones, the hundredth only repeats it
 LINE_LIMIT = 300  # characters of one line: beyond them stand values (a page that did not match), not causes
 TAIL = 3  # lines kept where none carries an error: what a program says last is nearest to why it ended
@@ -106,6 +103,8 @@ def _error_lines(text: str, limit: int) -> str:
         lines = _above_usage(lines)
         telling = _without_advice(lines) if len(lines) <= TAIL else _carrying(lines, text)
         said = "\n".join([line[:LINE_LIMIT] for line in telling])
+    from ratchet.failures.runner_reports import test_summary  # most failures of a hook are a line or two, without it
+
     summary = test_summary(text)
     if summary and not test_summary(said):
         said = f"{said[: max(0, limit - len(summary) - 1)]}\n{summary}"
@@ -191,6 +190,3 @@ def _carrying(lines: list[str], text: str) -> list[str]:
         if len(kept) >= LINES:
             break
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]
-
-
-__all__ = ["error_lines", "plain", "says_failure"]

@@ -61,8 +61,7 @@ class ServerForm:
         return json_text.with_item(text, servers.value_start, wanted, key=NAME)
 
     def without_ours(self, path: Path, text: str, original: str | None) -> str:
-        """The text without our entry."""
-        del original
+        """The text without our entry; servers that the person had left empty stay so."""
         if self.held(path, text) is None:
             return text
         if _is_toml(path):
@@ -71,7 +70,7 @@ class ServerForm:
         servers = json_text.member(text, start, self.key)
         assert servers is not None
         names = [item.key for item in json_text.items(text, servers.value_start)]
-        if len(names) > 1:
+        if len(names) > 1 or (original is not None and self.key in _parsed(path, original)):
             return json_text.without_item(text, servers.value_start, names.index(NAME))
         keys = [item.key for item in json_text.items(text, start)]
         return json_text.without_item(text, start, keys.index(self.key))
@@ -81,13 +80,16 @@ class ServerForm:
         return f"[{self.key}.{NAME}]"
 
     def _without_table(self, text: str) -> str:
-        """The text without our table's lines, and the blank one ahead of them."""
+        """The text without our table's lines, and the blank one ahead of them; blank lines and comments behind its last
+        value are the person's."""
         lines = text.splitlines(keepends=True)
         starts = [n for n, line in enumerate(lines) if line.strip().replace(" ", "") == self._head]
         if not starts:
             return text  # spelled another way: the check of the result says so
         start = starts[0]
         end = next((n for n in range(start + 1, len(lines)) if lines[n].lstrip().startswith("[")), len(lines))
+        while end > start + 1 and lines[end - 1].lstrip()[:1] in ("", "#"):
+            end -= 1
         if start and not lines[start - 1].strip():
             start -= 1
         return "".join(lines[:start] + lines[end:])

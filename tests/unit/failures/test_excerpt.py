@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.failures import runner_reports as reports
-from ratchet.failures.excerpt import LINES, error_lines, plain, says_failure
+from ratchet.failures.excerpt import LINES, error_lines, plain
+from ratchet.failures.unflagged import says_failure
 
 BANNER = "\n".join(f"[{i:3}/400] Compiling crate_{i} v0.{i}.1 (registry+https://example.org)" for i in range(400))
 TRACEBACK = 'Traceback (most recent call last):\n  File "app.py", line 3, in f\n    g()\nValueError: bad'
