@@ -57,18 +57,14 @@ def _prevention(effect: Effect) -> str:
         return "Told before the step: no session has met that step yet."
     came = f"{effect.shown - effect.shown_ok} of {effect.shown}"
     untold = f"{effect.withheld - effect.withheld_ok} of {effect.withheld}"
-    return (
-        f"Told before the step, the failure came in {came} cases; untold, in {untold}: {_said(effect, 'fewer', 'more')}"
-    )
+    return f"Told before the step, the failure came in {came} cases; untold, in {untold}: {_said(effect)}"
 
 
 def _cure(effect: Effect, known: credit.Known) -> str:
     if not effect.shown + effect.withheld:
         return "Told in the failing turn: no case yet."
     shown, withheld = f"{effect.shown_ok} of {effect.shown}", f"{effect.withheld_ok} of {effect.withheld}"
-    line = (
-        f"Told in the failing turn, {shown} got past the failure; untold, {withheld}: {_said(effect, 'more', 'fewer')}"
-    )
+    line = f"Told in the failing turn, {shown} got past the failure; untold, {withheld}: {_said(effect)}"
     apart = [unit for unit in known.of(CURE) if not 0 < unit.share < 1]
     if apart:
         told = [unit.ok for unit in apart if unit.shown]
@@ -79,11 +75,11 @@ def _cure(effect: Effect, known: credit.Known) -> str:
     return line
 
 
-def _said(effect: Effect, gained: str, lost: str) -> str:
+def _said(effect: Effect) -> str:
     """The difference in words, with its interval."""
     if effect.estimate is None:
         return "nothing to compare yet."
     points = round(100 * effect.estimate)
     span = f"95 % interval {100 * effect.low:+.0f} to {100 * effect.high:+.0f}, valid however often you look"
-    difference = f"{abs(points)} {'point' if abs(points) == 1 else 'points'} {gained if points >= 0 else lost}"
+    difference = f"{abs(points)} {'point' if abs(points) == 1 else 'points'} {'better' if points >= 0 else 'worse'}"
     return f"{difference} ({span}); {effect.verdict}."

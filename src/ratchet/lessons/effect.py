@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ratchet.gate.effects import LessonCounts, Shrunk, shrink
+from ratchet.gate.effects import LessonCounts, Shrunk, Tallies, shrink
 from ratchet.lessons import credit
 from ratchet.lessons.exposure import CURE, PREVENTION
 from ratchet.ports import Store
@@ -50,21 +50,23 @@ def lesson_effects(store: Store, known: credit.Known) -> tuple[LessonEffect, ...
     """Every measured lesson, best effect first."""
     tallies = credit.by_lesson(known.units)
     shrunk = shrink(tallies)
-    found = [_lesson(store, known, lesson_id, shrunk[lesson_id]) for lesson_id in tallies]
+    found = [_lesson(store, known, lesson_id, counted, shrunk[lesson_id]) for lesson_id, counted in tallies.items()]
     return tuple(sorted(found, key=lambda each: (-each.effect.estimate, -sum(each.counts), each.id)))
 
 
 def lesson_effect(store: Store, lesson_id: str) -> LessonEffect | None:
     """One lesson of the report; None while nothing of it is settled."""
     known = credit.known(store)
-    shrunk = shrink(credit.by_lesson(known.units))
-    return _lesson(store, known, lesson_id, shrunk[lesson_id]) if lesson_id in shrunk else None
+    tallies = credit.by_lesson(known.units)
+    if lesson_id not in tallies:
+        return None
+    return _lesson(store, known, lesson_id, tallies[lesson_id], shrink(tallies)[lesson_id])
 
 
-def _lesson(store: Store, known: credit.Known, lesson_id: str, effect: Shrunk) -> LessonEffect:
+def _lesson(store: Store, known: credit.Known, lesson_id: str, tallies: Tallies, effect: Shrunk) -> LessonEffect:
     row = store.get("lessons", lesson_id) or {}
     counts = LessonCounts()
-    for each in credit.by_lesson(known.units)[lesson_id].values():
+    for each in tallies.values():
         counts = counts.plus(each)
     return LessonEffect(
         id=lesson_id,

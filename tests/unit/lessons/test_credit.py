@@ -367,7 +367,7 @@ def test_a_cure_is_compared_among_units_whose_prevention_arm_was_the_same(store:
     found = report(store, withheld_share=0.2)
     assert found.cure.estimate == 1.0
     assert found.cure.verdict == "helps"
-    assert "100 points more (95 % interval" in found.lines[1]
+    assert "100 points better (95 % interval" in found.lines[1]
 
 
 def test_exposures_of_before_are_read_as_what_their_channel_did(store: Store) -> None:
@@ -384,7 +384,7 @@ def test_the_first_sentence_tells_how_often_the_failure_came(store: Store) -> No
         settled(store, number, arm=("new", "control")[number % 2], start=True, results=came)
     line = report(store, withheld_share=0.2).lines[0]
     assert line.startswith(
-        "Told before the step, the failure came in 0 of 30 cases; untold, in 20 of 30: 67 points fewer"
+        "Told before the step, the failure came in 0 of 30 cases; untold, in 20 of 30: 67 points better"
     )
     assert line.endswith("valid however often you look); helps.")
 
