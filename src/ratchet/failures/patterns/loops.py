@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ratchet.failures import steps
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.kind import is_transient
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.ingest import DERIVED
-from ratchet.failures.programs import NOISE, SHELL_TOOLS
+from ratchet.failures.programs import SHELL_TOOLS
 from ratchet.failures.tool_call import PICTURE, result_mark
 from ratchet.ids import outcome_id
 from ratchet.records import Json, Row, number_in, text_in
@@ -49,26 +50,8 @@ PAUSE_S = 1800.0
 """After so long a pause a call is asked anew (by a person, or since something ran meanwhile)."""
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_LOOKS = _names(
-    """
-    read grep glob ls list search find view fetch open cat notebookread webfetch websearch toolsearch readfile listdir
-    listfiles searchfiles grepsearch filesearch codebasesearch readmcpresource listmcpresources
-    """
-)
-_GIT_LOOKS = _names("status diff log show branch blame remote rev-parse ls-files")
-_EDITS = _names("edit write multiedit notebookedit applypatch strreplace create undo")
-_NOTES = _names("todowrite todoread updateplan enterplanmode exitplanmode think taskcreate taskupdate taskget tasklist")
-_WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor sleep writestdin")
-# What only trims or merges a command's output, and what a call says to people, makes no other call.
-_REDIRECTS = re.compile(r"(?<![-=<])>")  # no arrow of a program's text
-_TRIMS = re.compile(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
 _REMARKS = ("description", "timeout", "explanation", "justification")
 _WORDS = re.compile(r"[A-Za-z0-9_.\-/]+|[^\sA-Za-z0-9_.\-/]")
-_ASIDE = re.compile(r"\bsleep\s+[\d.$]|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
 _UNKNOWN = re.compile(r"\[redacted[:\]]|\[\.\.\. \d+ characters left out")
 _NUMBER = re.compile(r"\d")
 SILENT = result_mark("")
@@ -148,10 +131,10 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Repeat]:
             seen.clear()
         if _kind(row) in EXCUSED:
             continue  # was not carried out
-        tool = _plain(text_in(row["step"], "tool"))
-        if tool in _NOTES or tool in _WAITS:
+        tool = steps.plain(text_in(row["step"], "tool"))
+        if steps.keeps_notes(tool) or steps.asks_to_wait(tool):
             continue
-        if _waits(row, tool):
+        if steps.waits(tool, *_asked(row)):
             yield from open_runs
             open_runs = []
             continue
@@ -179,13 +162,6 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Repeat]:
                 seen.clear()
         seen.add(call)
     yield from open_runs
-
-
-def _waits(row: Row, tool: str) -> bool:
-    """Tell whether a step lets time pass: then what is asked once more may have changed by itself."""
-    if tool not in SHELL_TOOLS:
-        return "wait" in tool or "sleep" in tool
-    return text_in(row["step"], "head") in _WAITS or _ASIDE.search(text_in(row["step"], "input")) is not None
 
 
 def _goes_on(run: _Repeat, call: _Call, row: Row) -> bool:
@@ -248,35 +224,21 @@ def _words(text: str) -> Counter[str]:
 def _has_changed(row: Row, tool: str, call: _Call) -> bool:
     """Tell whether a successful step has changed something for sure: an edit, a command that writes a file, one that is
     no look and says nothing (`mkdir`, `git add`)."""
-    if text_in(row["step"], "change") or tool in _EDITS or _plain(text_in(row["step"], "head")) in _EDITS:
+    head, command = _asked(row)
+    if text_in(row["step"], "change") or steps.edits(tool, head):
         return True
-    return tool in SHELL_TOOLS and (_writes(row) or (call.result == SILENT and not call.varies))
+    return tool in SHELL_TOOLS and (steps.writes(head, command) or (call.result == SILENT and not call.varies))
 
 
 def _may_change(row: Row, tool: str, *, again: bool) -> bool:
     """Tell whether a successful step may have made later calls answer otherwise. What is done again and brought nothing
     new changes nothing."""
-    return not again and not _looks(row, tool)
-
-
-def _looks(row: Row, tool: str) -> bool:
-    head = text_in(row["step"], "head")
-    if tool in _LOOKS or _plain(head) in _LOOKS:
-        return tool not in SHELL_TOOLS or not _writes(row)
-    program, _, verb = head.partition(" ")
-    looks = program in NOISE or (program == "git" and verb in _GIT_LOOKS)
-    return tool in SHELL_TOOLS and looks and not _writes(row)
-
-
-def _writes(row: Row) -> bool:
-    head, command = text_in(row["step"], "head"), text_in(row["step"], "input")
-    quiet = _TRIMS.sub("", command)
-    return _REDIRECTS.search(quiet) is not None or (head == "sed" and " -i" in command)
+    return not again and not steps.looks(tool, *_asked(row))
 
 
 def _call(row: Row, tool: str) -> _Call:
     asked = text_in(row["step"], "input")
-    asked = _TRIMS.sub("", asked) if tool in SHELL_TOOLS else _without_remarks(asked)
+    asked = steps.trimmed(asked) if tool in SHELL_TOOLS else _without_remarks(asked)
     failed = not row.get("ok")
     result = text_in(row.get("context"), "result")
     if failed and not result:
@@ -287,7 +249,7 @@ def _call(row: Row, tool: str) -> _Call:
         input=" ".join(asked.split()),
         result=result,
         transient=_kind(row) in KINDS and is_transient(_kind(row), text_in(row.get("failure"), "message")),
-        varies=failed or _looks(row, tool),
+        varies=failed or steps.looks(tool, *_asked(row)),
     )
 
 
@@ -330,13 +292,13 @@ def _derived(run: _Repeat) -> Row:
     return row
 
 
+def _asked(row: Row) -> tuple[str, str]:
+    """The head and the command of a step."""
+    return text_in(row["step"], "head"), text_in(row["step"], "input")
+
+
 def _kind(row: Row) -> str:
     return text_in(row.get("failure"), "kind")
-
-
-def _plain(tool: str) -> str:
-    """A tool's name as the tables spell it."""
-    return tool.lower().replace("_", "").replace("-", "").replace(".", "")
 
 
 def _when(row: Row) -> tuple[float, str]:
