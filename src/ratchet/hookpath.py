@@ -1,4 +1,4 @@
-"""Run the installed hooks: a process per event, so its start is the product, and it must never harm its host.
+"""Run the installed hooks, in one file since every module costs each event its import; never harm the host.
 
 Whatever happens, the process ends with exit code 0 (2 would lock every tool), prints one whole JSON document or
 nothing, and ends within `TIME_LIMIT_S`. A fault is one line in HOME/hook/hook.log. It reads the store and never writes
@@ -182,22 +182,32 @@ def _subagent(home: str, client: Client, role: Role) -> Said:
 
 
 def _finished(home: str, client: Client, role: Role) -> Said:
-    """Journal the calls that failed; answer each once with its lesson, if an active one is known and the coin shows
-    it."""
+    """Journal the calls that failed; answer each once with its lesson, if an active one is known and the coin shows it,
+    and with a sentence where the call closes a circle."""
     data = _read_stdin()
-    if not client.is_worth_reading(role, data):
+    looked_at = client.is_looked_at(role, data)
+    if not looked_at and not client.is_worth_reading(role, data):
         return "", None
     event = client.event(role, _parsed(data))
     session = _session(event)
-    rows = [row for call in event.calls if (row := _failed_row(client, event, call, session)) is not None]
-    if not rows:
+    rows = [_failed_row(client, event, call, session) for call in event.calls]
+    if not any(rows) and not looked_at:
         return "", None
     from ratchet.lessons import reply, told
 
     append = _appending(home)
-    kept = [row for row in rows if told.claimed(home, session, str(row["id"])) and append({"r": "outcome", **row})]
+    kept = [
+        row for row in rows if row and told.claimed(home, session, str(row["id"])) and append({"r": "outcome", **row})
+    ]
     _end_in_time_in_c()
-    return reply.to_failures(home, kept, append), None
+    said = reply.to_failures(home, kept, append)
+    before = client.recent(event) if kept or not any(rows) else ()
+    if before:
+        from ratchet.integrations import circling
+
+        circle = circling.told_of(home, event, before, session, [*map(bool, rows)])
+        said = "\n".join(filter(None, (said, circle)))
+    return said, None
 
 
 def _before(home: str, client: Client, role: Role) -> Said:

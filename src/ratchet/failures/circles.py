@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 SAME = 3
 """Times that make a circle where the very same call brought the very same."""
 DRIFTING = 4
-"""... where the calls are worded differently, or something was edited in between."""
-TRANSIENT = 6
-"""... where each failed in a way that may pass by itself: some retries are right, hammering is not."""
+"""... where the calls are worded differently, something was edited in between, or the failure may pass by itself: some
+retries are right, hammering is not."""
 PATIENT_S = 45.0
 """Seconds between two successes from which on the second one is asked anew: it waited for something."""
 _SAID_CHARS = 20_000
@@ -35,21 +34,49 @@ _TELLING_CHARS = 12  # a shorter text ("done", "0", "") says too little to be ca
 
 
 class Made:
-    """A call that an agent made: `said` is its result, `at` when (Unix seconds, 0: unknown), `turn` the number of the
-    model's turn that made it (calls of one turn did not know of each other)."""
+    """A call that an agent made: `said` is its result, `failed` whether that is known to be a failure, `at` when (Unix
+    seconds, 0: unknown), `turn` the number of the model's turn that made it (calls of one turn did not know of each
+    other). All else is worked out when it is asked for: of a hundred calls, few are looked at."""
 
-    __slots__ = ("at", "change", "failed", "given", "head", "input", "mark", "said", "tool", "turn")
+    __slots__ = ("_head", "_input", "_mark", "at", "failed", "given", "said", "tool", "turn")
 
     def __init__(
         self, tool: str, given: Json, said: str, *, failed: bool = False, at: float = 0.0, turn: int = 0
     ) -> None:
-        step = tool_call.step_row(tool, given)
         self.given, self.said, self.failed, self.at, self.turn = given, said, failed, at, turn
         self.tool = steps.plain(tool)
-        self.head, self.change = str(step.get("head") or ""), bool(step.get("change"))
-        asked = str(step.get("input") or "")
-        self.input = " ".join((steps.trimmed(asked) if self.tool in SHELL_TOOLS else _plain(given, asked)).split())
-        self.mark = _mark(said)
+        self._head = self._input = self._mark = ""
+
+    @property
+    def input(self) -> str:
+        """The question, without what only trims its answer or is said to people."""
+        if not self._input:
+            given = self.given
+            if isinstance(given, dict):
+                given = {name: value for name, value in given.items() if name not in _REMARKS}
+            asked = tool_call.input_text(self.tool, given)
+            asked = steps.trimmed(asked) if self.tool in SHELL_TOOLS else asked
+            self._input = " ".join(asked.split())
+        return self._input
+
+    @property
+    def head(self) -> str:
+        if not self._head:
+            from ratchet.failures.intent import intent
+
+            self._head = intent(self.tool, self.given)[0]
+        return self._head
+
+    @property
+    def mark(self) -> str:
+        """The same for two results that differ only in durations, times and blanks."""
+        if not self._mark:
+            import re
+
+            text = tool_call.ends(self.said, _SAID_CHARS)
+            text = re.sub(r"\d+(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)", "", text)
+            self._mark = hex_of("".join(text.split()))[:16]
+        return self._mark
 
     @property
     def waits(self) -> bool:
@@ -61,12 +88,24 @@ class Made:
         return steps.keeps_notes(self.tool) or tool_call.certain_kind(self.said) != ""
 
     @property
-    def changes(self) -> bool:
-        """Tell whether it succeeded and may have changed something."""
-        return not self.failed and (self.change or not steps.looks(self.tool, self.head, self.input))
+    def is_edit(self) -> bool:
+        return bool(tool_call.change_text(self.given)) or steps.edits(self.tool, "")
 
-    def is_like(self, other: Made) -> bool:
-        return (self.tool, self.input, self.failed, self.mark) == (other.tool, other.input, other.failed, other.mark)
+    def changes(self) -> bool:
+        """Tell whether it may have changed something."""
+        return not self.failed and (self.is_edit or not steps.looks(self.tool, self.head, self.input))
+
+    def asks_as(self, other: Made) -> bool:
+        return self.tool == other.tool and self.input == other.input
+
+    def brought_as(self, other: Made) -> bool:
+        """Tell whether it brought the same as another one of the same tool."""
+        alike = len(self.said) == len(other.said) or abs(len(self.said) - len(other.said)) < _TIMES_CHARS
+        return self.tool == other.tool and alike and self.mark == other.mark
+
+
+_TIMES_CHARS = 200  # by which two results may differ that say the same in other times
+_REMARKS = frozenset(("description", "timeout", "explanation", "justification"))
 
 
 class Circle:
@@ -80,53 +119,58 @@ class Circle:
     @property
     def key(self) -> str:
         """Names the circle, however long it goes on."""
-        return hex_of(
-            f"{self.call.tool}\0{self.call.failed}\0{self.call.mark}\0{'' if self.call.failed else self.call.input}"
-        )
+        asked = "" if self.call.failed else self.call.input
+        return hex_of(f"{self.call.tool} {self.call.mark} {asked}")
 
 
 def circle(calls: Sequence[Made | None]) -> Circle | None:
     """The circle that the last of these calls closes, in the order in which they were made; None stands for a word of a
     person. None where it closes none."""
     last = calls[-1] if calls else None
-    if last is None or last.is_aside or last.waits or len("".join(last.said.split())) < _TELLING_CHARS:
+    if last is None or len("".join(last.said[:200].split())) < _TELLING_CHARS or last.is_aside:
         return None
     return _failing(last, calls[:-1]) if last.failed else _idle(last, calls[:-1])
 
 
 def _failing(last: Made, before: Sequence[Made | None]) -> Circle | None:
     """The same failure again and again."""
-    turns, wordings, edited = {last.turn}, {last.input}, False
+    turns, wordings, edited, waited = {last.turn}, {last.input}, False, False
     for each in reversed(before):
-        if each is None or (not each.failed and each.tool == last.tool and each.input == last.input):
+        if each is None:
             break
-        if each.failed and each.tool == last.tool and each.head == last.head and each.mark == last.mark:
+        if each.brought_as(last) and each.head == last.head:
             turns.add(each.turn)
             wordings.add(each.input)
-        elif each.changes and each.change:
-            edited = True
-    times = len(turns)
-    enough = DRIFTING if edited or len(wordings) > 1 else SAME
-    if times < enough:
+        elif not each.failed:
+            if each.asks_as(last):
+                break  # it worked in between
+            edited = edited or each.is_edit
+            waited = waited or each.waits
+    anew = edited or len(wordings) > 1
+    if len(turns) < (DRIFTING if anew else SAME):
         return None
-    return Circle(last, times, len(wordings)) if times >= TRANSIENT or not _may_pass(last.said) else None
+    if _may_pass(last.said) and (waited or len(turns) < DRIFTING):
+        return None
+    return Circle(last, len(turns), len(wordings))
 
 
 def _idle(last: Made, before: Sequence[Made | None]) -> Circle | None:
     """A success that says what is known already."""
+    if last.waits or sum(each is not None and each.asks_as(last) for each in before) < SAME - 1:
+        return None
     turns, at = {last.turn}, last.at
     for place in range(len(before) - 1, -1, -1):
         each = before[place]
         if each is None or each.waits:
             break
-        if each.tool == last.tool and each.input == last.input:
-            if not each.is_like(last) or (at and each.at and at - each.at > PATIENT_S):
+        if each.asks_as(last):
+            if not each.brought_as(last) or (at and each.at and at - each.at > PATIENT_S):
                 break
             turns.add(each.turn)
             at = each.at
-        elif each.changes and not _in_turn(each, before[:place]):
+        elif each.changes() and not _in_turn(each, before[:place]):
             break
-    enough = DRIFTING if last.changes else SAME
+    enough = DRIFTING if last.changes() else SAME
     return Circle(last, len(turns), 1) if len(turns) >= enough else None
 
 
@@ -135,8 +179,8 @@ def _in_turn(each: Made, before: Sequence[Made | None]) -> bool:
     for other in reversed(before):
         if other is None:
             return False
-        if other.tool == each.tool and other.input == each.input:
-            return other.is_like(each)
+        if other.asks_as(each):
+            return other.brought_as(each)
     return False
 
 
@@ -144,26 +188,4 @@ def _may_pass(said: str) -> bool:
     """Tell whether a failure may pass by itself."""
     from ratchet.failures.kinds.kind import is_transient, kind_of
 
-    kind = kind_of(said)
-    return is_transient(kind, said)
-
-
-def _plain(given: Json, asked: str) -> str:
-    """An input without what a call says to people."""
-    if isinstance(given, dict) and given.keys() & _REMARKS:
-        from ratchet.recording import wire
-
-        return wire.written({name: value for name, value in given.items() if name not in _REMARKS})
-    return asked
-
-
-_REMARKS = frozenset(("description", "timeout", "explanation", "justification"))
-
-
-def _mark(said: str) -> str:
-    """The same for two results that differ only in durations, times and blanks."""
-    import re
-
-    text = tool_call.ends(said, _SAID_CHARS)
-    text = re.sub(r"\d+(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)", "", text)
-    return hex_of("".join(text.split()))[:16]
+    return is_transient(kind_of(said), said)

@@ -52,6 +52,8 @@ _BY_KEY = """WHERE +l.state = 'active' AND l.id IN (
 SELECT lesson_id FROM answers WHERE key IN (SELECT value FROM json_each(?1)))"""
 _BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
 ORDER BY w.rank LIMIT ?"""
+_FORMS = """SELECT form FROM habits WHERE head = ? AND project = ? AND ok > failed AND length(form) <= ?
+GROUP BY form HAVING count(*) > 1 ORDER BY sum(ok) DESC, form LIMIT 4"""
 _HOW_MANY = "SELECT count(*) FROM (SELECT 1 FROM lessons_words WHERE lessons_words MATCH ? LIMIT ?)"
 _BY_ID = "WHERE +l.state = 'active' AND l.id IN (SELECT value FROM json_each(?1))"
 _WORKED = "SELECT body FROM resolutions WHERE session = ? ORDER BY at DESC LIMIT 50"
@@ -210,6 +212,23 @@ def worked_in(home: str, session: str) -> list[tuple[str, str]]:
         if fits and "\n" not in f"{failed}{did}" and len(f"{failed}{did}") <= _PAIR_CHARS:
             pairs.setdefault(str(did), str(failed))
     return [(failed, did) for did, failed in pairs.items()][:_PAIRS]
+
+
+def working_forms(home: str, head: str, project: str) -> list[str]:
+    """The commands of this head that worked in at least two sessions of the project, the most usual first."""
+    path = os.path.join(home, "ratchet.db")
+    if not os.path.exists(path):
+        return []
+    store = _opened(path)
+    try:
+        rows = store.execute(_FORMS, (head, exposure.project_name(project), _PAIR_CHARS)).fetchall()
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):  # a store that nobody has opened since its layout changed
+            return []
+        raise
+    finally:
+        store.close()
+    return [str(form) for (form,) in rows if "\n" not in str(form)]
 
 
 def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -> list[Row]:

@@ -8,13 +8,14 @@ background command that fails is told as if a person had said so, between <task-
 
 from __future__ import annotations
 
-from ratchet.integrations.clients.client import Client, ClientCall, InstallPlace, SettingsEntry, text
+from ratchet.integrations.clients.client import Client, ClientCall, InstallPlace, SettingsEntry, is_eighth, said, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from ratchet.integrations.clients.client import Role
+    from ratchet.failures.circles import Made
+    from ratchet.integrations.clients.client import ClientEvent, Role
     from ratchet.records import Json, Row
 
 TOLD = "<task-notification>"
@@ -22,6 +23,8 @@ ENDED = "ended"
 """Behind the id of a call that went on in the background: names its end, which is another outcome than its start."""
 _OUTPUT_BYTES = 200_000  # of a background command's output, of which the end tells how it ended
 _CHUNK_BYTES, _LOOKED_AT_BYTES = 1 << 20, 16 << 20  # of a transcript, from its end
+_TELLING_CHARS = 400
+_RECENT_BYTES = 262_144  # of a transcript, in which its last calls are looked for
 _EVENTS: Mapping[str, Role] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
@@ -70,6 +73,20 @@ class ClaudeCodeClient(Client):
         if role == "prompt":
             return TOLD.encode() in data and b"<status>failed" in data
         return super().is_worth_reading(role, data)
+
+    def is_looked_at(self, role: Role, data: bytes) -> bool:
+        """Every eighth batch."""
+        return role == "finished" and is_eighth(data)
+
+    def recent(self, event: ClientEvent) -> Sequence[Made | None]:
+        """The calls at the end of the session's transcript, or of the subagent's own."""
+        path = event.transcript
+        if event.thread:
+            path = f"{path.removesuffix('.jsonl')}/subagents/agent-{event.thread}.jsonl"
+        tail = _tail(path, _RECENT_BYTES)
+        if not any(tail.count(_telling(call.said)) > 1 for call in event.calls):
+            return ()  # nothing that it brought stands there twice: most failures end here, before JSON is parsed
+        return made(tail, {call.id for call in event.calls})
 
     def calls(self, role: Role, data: Row) -> tuple[ClientCall, ...]:
         """The calls of a batch, too, and those that failed in the background."""
@@ -149,6 +166,63 @@ def asked(transcript: str, key: str) -> tuple[str, Json]:
         if isinstance(block, dict) and block.get("id") == key:
             return text(block, "name"), block.get("input")
     return "", None
+
+
+def _telling(result: str) -> bytes:
+    """The longest piece of a result's beginning that stands in JSON as it is, and holds no number that may change."""
+    import re
+
+    return max(re.split(r"[\d\"\\]|[^ -~]", result[:_TELLING_CHARS]), key=len).encode()
+
+
+def made(tail: bytes, known: set[str]) -> list[Made | None]:
+    """The calls that the end of a transcript tells of, but for those that are known."""
+    from ratchet.failures import programs, tool_call
+    from ratchet.failures.circles import Made
+    from ratchet.recording import wire
+
+    found: list[Made | None] = []
+    asked: dict[str, tuple[str, Json, int]] = {}
+    turn, answered = 0, True
+    for line in tail.split(b"\n")[1:]:
+        try:
+            record = wire.read(line.decode("utf-8", "replace")) if line else None
+        except ValueError:  # torn, or written at this moment
+            continue
+        message = record.get("message") if isinstance(record, dict) else None
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(record, dict) or record.get("isMeta") is True:
+            continue
+        by_person = record.get("type") == "user"
+        if isinstance(content, str) and by_person and not content.startswith("<"):
+            found.append(None)
+        for block in content if isinstance(content, list) else ():
+            if not isinstance(block, dict):
+                continue
+            kind, key = block.get("type"), text(block, "tool_use_id")
+            if kind == "tool_use":
+                turn, answered = turn + answered, False
+                asked[text(block, "id")] = (text(block, "name"), block.get("input"), turn)
+            elif kind == "text" and by_person:
+                found.append(None)
+            elif kind == "tool_result" and key in asked and key not in known:
+                answered = True
+                tool, given, at_turn = asked.pop(key)
+                result = said(block.get("content"))
+                failed = block.get("is_error") is True
+                failed = failed or bool(programs.is_shell(tool) and tool_call.exit_code_of(result))
+                at = _seconds(text(record, "timestamp"))
+                found.append(Made(tool, given, tool_call.untagged(result), failed=failed, at=at, turn=at_turn))
+    return found
+
+
+def _seconds(stamp: str) -> float:
+    """Seconds since midnight in "2026-02-11T20:36:51.804Z", for the time between two calls; 0 where it is none."""
+    clock = stamp.partition("T")[2].removesuffix("Z").split(":")
+    try:
+        return float(clock[0]) * 3600 + float(clock[1]) * 60 + float(clock[2])
+    except (ValueError, IndexError):
+        return 0.0
 
 
 def _line_with(path: str, mark: bytes) -> bytes:
