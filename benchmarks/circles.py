@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from figures import Figure, at_most, publish
-from ratchet.failures.circles import Circle, Made, circle
+from ratchet.failures.circles import Circle, RecentCall, circle
 from ratchet.failures.verdict import failure_row
 from ratchet.integrations.clients.claude_code import made
 
@@ -25,7 +25,7 @@ def main() -> None:
     seen: set[tuple[str, str, str]] = set()  # copies of a session are one
     spent_s = 0.0
     for path in sorted(given.histories.rglob("*.jsonl")):
-        calls: list[Made | None] = []
+        calls: list[RecentCall | None] = []
         for call in made(b"\n" + path.read_bytes(), set()):
             if call is None:
                 calls.append(None)
@@ -47,10 +47,10 @@ def main() -> None:
     publish("circles", figures)
 
 
-def as_told(call: Made) -> Made:
+def as_told(call: RecentCall) -> RecentCall:
     """The call as the hook that just met it knows it: also a failure that nobody flagged is one."""
     failure = failure_row(call.said, flag=call.failed or None, tool=call.tool, head=call.head, given=call.input)
-    return Made(call.tool, call.given, call.said, failed=failure is not None, at=call.at, turn=call.turn)
+    return RecentCall(call.tool, call.given, call.said, failed=failure is not None, at=call.at, turn=call.turn)
 
 
 if __name__ == "__main__":

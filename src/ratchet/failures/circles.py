@@ -33,7 +33,7 @@ _SAID_CHARS = 20_000
 _TELLING_CHARS = 12  # a shorter text ("done", "0", "") says too little to be called the same
 
 
-class Made:
+class RecentCall:
     """A call that an agent made: `said` is its result, `failed` whether that is known to be a failure, `at` when (Unix
     seconds, 0: unknown), `turn` the number of the model's turn that made it (calls of one turn did not know of each
     other). All else is worked out when it is asked for: of a hundred calls, few are looked at."""
@@ -95,10 +95,10 @@ class Made:
         """Tell whether it may have changed something."""
         return not self.failed and (self.is_edit or not steps.looks(self.tool, self.head, self.input))
 
-    def asks_as(self, other: Made) -> bool:
+    def asks_as(self, other: RecentCall) -> bool:
         return self.tool == other.tool and self.input == other.input
 
-    def brought_as(self, other: Made) -> bool:
+    def brought_as(self, other: RecentCall) -> bool:
         """Tell whether it brought the same as another one of the same tool."""
         alike = len(self.said) == len(other.said) or abs(len(self.said) - len(other.said)) < _TIMES_CHARS
         return self.tool == other.tool and alike and self.mark == other.mark
@@ -113,7 +113,7 @@ class Circle:
 
     __slots__ = ("call", "times", "wordings")
 
-    def __init__(self, call: Made, times: int, wordings: int) -> None:
+    def __init__(self, call: RecentCall, times: int, wordings: int) -> None:
         self.call, self.times, self.wordings = call, times, wordings
 
     @property
@@ -123,7 +123,7 @@ class Circle:
         return hex_of(f"{self.call.tool} {self.call.mark} {asked}")
 
 
-def circle(calls: Sequence[Made | None]) -> Circle | None:
+def circle(calls: Sequence[RecentCall | None]) -> Circle | None:
     """The circle that the last of these calls closes, in the order in which they were made; None stands for a word of a
     person. None where it closes none."""
     last = calls[-1] if calls else None
@@ -132,7 +132,7 @@ def circle(calls: Sequence[Made | None]) -> Circle | None:
     return _failing(last, calls[:-1]) if last.failed else _idle(last, calls[:-1])
 
 
-def _failing(last: Made, before: Sequence[Made | None]) -> Circle | None:
+def _failing(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | None:
     """The same failure again and again."""
     turns, wordings, edited, waited = {last.turn}, {last.input}, False, False
     for each in reversed(before):
@@ -154,7 +154,7 @@ def _failing(last: Made, before: Sequence[Made | None]) -> Circle | None:
     return Circle(last, len(turns), len(wordings))
 
 
-def _idle(last: Made, before: Sequence[Made | None]) -> Circle | None:
+def _idle(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | None:
     """A success that says what is known already."""
     if last.waits or sum(each is not None and each.asks_as(last) for each in before) < SAME - 1:
         return None
@@ -174,7 +174,7 @@ def _idle(last: Made, before: Sequence[Made | None]) -> Circle | None:
     return Circle(last, len(turns), 1) if len(turns) >= enough else None
 
 
-def _in_turn(each: Made, before: Sequence[Made | None]) -> bool:
+def _in_turn(each: RecentCall, before: Sequence[RecentCall | None]) -> bool:
     """Tell whether a call is itself a repetition: then it changes nothing."""
     for other in reversed(before):
         if other is None:

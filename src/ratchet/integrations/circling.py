@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ratchet.failures.circles import Circle, Made, circle
+from ratchet.failures.circles import Circle, RecentCall, circle
 from ratchet.failures.tool_call import safe
 from ratchet.lessons import lookup, told
 from ratchet.lessons.fence import harmless
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 _SHOWN_CHARS, _ASKED_CHARS = 160, 4000
 
 
-def told_of(home: str, event: ClientEvent, before: Sequence[Made | None], session: str, failed: Sequence[bool]) -> str:
+def told_of(
+    home: str, event: ClientEvent, before: Sequence[RecentCall | None], session: str, failed: Sequence[bool]
+) -> str:
     """The sentence about the circle that one of the event's calls closes; "" where none does, or where the session was
     told of it. `before` are the calls before the event's, `failed` says of each of those whether it failed.
 
@@ -24,7 +26,7 @@ def told_of(home: str, event: ClientEvent, before: Sequence[Made | None], sessio
     calls = list(before)
     turn = max((each.turn for each in calls if each is not None), default=0) + 1
     for call, has_failed in zip(event.calls, failed, strict=True):
-        calls.append(Made(call.tool, call.input, call.said, failed=has_failed, turn=turn))
+        calls.append(RecentCall(call.tool, call.input, call.said, failed=has_failed, turn=turn))
         found = circle(calls)
         if found is not None and told.claimed(home, session, f"circle {event.thread} {found.key}"):
             return sentence(found, elsewhere(home, found, event.project))

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from ratchet.failures.circles import Circle, Made, circle
+from ratchet.failures.circles import Circle, RecentCall, circle
 from ratchet.records import Json
 
 PERSON = None
 
 
-def bash(command: str, said: str, *, failed: bool = False, at: float = 0.0) -> Made:
-    return Made("Bash", {"command": command, "description": "Run it"}, said, failed=failed, at=at)
+def bash(command: str, said: str, *, failed: bool = False, at: float = 0.0) -> RecentCall:
+    return RecentCall("Bash", {"command": command, "description": "Run it"}, said, failed=failed, at=at)
 
 
-def edit(path: str = "/p/a.ts", number: int = 0) -> Made:
+def edit(path: str = "/p/a.ts", number: int = 0) -> RecentCall:
     given: Json = {"file_path": path, "old_string": f"a{number}", "new_string": f"b{number}"}
-    return Made("Edit", given, f"The file {path} has been updated.")
+    return RecentCall("Edit", given, f"The file {path} has been updated.")
 
 
-def told_at(calls: list[Made | None]) -> tuple[int, Circle] | None:
+def told_at(calls: list[RecentCall | None]) -> tuple[int, Circle] | None:
     """The first call, counted from 1, that closes a circle."""
     made = [
-        call and Made(call.tool, call.given, call.said, failed=call.failed, at=call.at, turn=turn)
+        call and RecentCall(call.tool, call.given, call.said, failed=call.failed, at=call.at, turn=turn)
         for turn, call in enumerate(calls)
     ]
     for number in range(1, len(made) + 1):
@@ -54,7 +54,7 @@ def test_the_same_command_that_fails_outright_is_told_at_the_third_time() -> Non
 def test_the_same_error_after_every_fix() -> None:
     """anthropics/claude-code 38405: each fix of a TypeScript error leaves it as it was."""
     said = "Exit code 2\nsrc/a.ts(12,5): error TS2322: Type 'string' is not assignable to type 'number'."
-    calls: list[Made | None] = []
+    calls: list[RecentCall | None] = []
     for number in range(6):
         calls += [edit(number=number), bash("npx tsc --noEmit", said, failed=True)]
     found = told_at(calls)
@@ -65,7 +65,7 @@ def test_the_same_error_after_every_fix() -> None:
 def test_the_same_failure_in_other_words() -> None:
     """openclaw 117637: forty commands that open one missing file, each with another slice."""
     said = "Exit code 1\nFileNotFoundError: [Errno 2] No such file or directory: '/data/report.csv'"
-    calls: list[Made | None] = [
+    calls: list[RecentCall | None] = [
         bash(f"python3 -c \"print(open('/data/report.csv').read()[:{n}00])\"", said, failed=True) for n in range(1, 9)
     ]
     found = told_at(calls)
@@ -77,7 +77,7 @@ def test_two_searches_in_turns_that_find_the_same() -> None:
     """A client's session of 153 calls, 141 of them two greps in turns."""
     one = bash("grep -rn getShellCommandPolicy src", "src/base-agent.ts:731: getShellCommandPolicy(): Policy;")
     other = bash("grep -rln shell-command-policy .", "docs/plan.md\ndocs/older-plan.md")
-    calls: list[Made | None] = [
+    calls: list[RecentCall | None] = [
         bash(*pair) for _ in range(6) for pair in ((one.input, one.said), (other.input, other.said))
     ]
     found = told_at(calls)
@@ -88,8 +88,8 @@ def test_two_searches_in_turns_that_find_the_same() -> None:
 def test_a_round_of_four_reads_that_bring_nothing_new() -> None:
     """clacky-ai/openclacky 440: four calls in a fixed order, nine rounds of them."""
     texts = [f"{n} lines of a file that nobody has changed" for n in range(4)]
-    calls: list[Made | None] = [
-        Made("Read", {"file_path": "/p/open_ai.rb", "offset": at * 50}, text)
+    calls: list[RecentCall | None] = [
+        RecentCall("Read", {"file_path": "/p/open_ai.rb", "offset": at * 50}, text)
         for _ in range(9)
         for at, text in enumerate(texts)
     ]
@@ -104,12 +104,12 @@ def test_a_round_of_four_reads_that_bring_nothing_new() -> None:
 def test_polling_that_waits_is_left_alone() -> None:
     pending = "build 4711: in progress, no log yet"
     assert told_at([bash("sleep 30 && gh run view 4711", pending) for _ in range(9)]) is None
-    in_turns: list[Made | None] = []
+    in_turns: list[RecentCall | None] = []
     for _ in range(6):
         in_turns += [bash("sleep 20", "slept for a while now"), bash("gh run view 4711", pending)]
     assert told_at(in_turns) is None
     assert told_at([bash("gh run view 4711", pending, at=60.0 * n) for n in range(9)]) is None
-    assert told_at([Made("BashOutput", {"bash_id": "b1"}, pending) for _ in range(9)]) is None
+    assert told_at([RecentCall("BashOutput", {"bash_id": "b1"}, pending) for _ in range(9)]) is None
 
 
 def test_a_poll_whose_answer_changes_is_left_alone() -> None:
@@ -117,7 +117,7 @@ def test_a_poll_whose_answer_changes_is_left_alone() -> None:
 
 
 def test_retries_with_a_wait_between_are_left_alone() -> None:
-    calls: list[Made | None] = []
+    calls: list[RecentCall | None] = []
     for _ in range(5):
         calls += [
             bash("curl -s api", "HTTP 429 Too Many Requests", failed=True),
@@ -127,7 +127,7 @@ def test_retries_with_a_wait_between_are_left_alone() -> None:
 
 
 def test_test_driven_work_is_left_alone() -> None:
-    calls: list[Made | None] = []
+    calls: list[RecentCall | None] = []
     for number in range(8):
         calls += [
             edit(number=number),
@@ -144,7 +144,7 @@ def test_what_worked_in_between_or_what_a_person_asked_for_is_left_alone() -> No
 
 
 def test_a_success_after_a_change_is_asked_anew() -> None:
-    calls: list[Made | None] = []
+    calls: list[RecentCall | None] = []
     for number in range(6):
         calls += [edit(number=number), bash("git status --short", " M a.ts, the only file that changed")]
     assert told_at(calls) is None
@@ -152,8 +152,8 @@ def test_a_success_after_a_change_is_asked_anew() -> None:
 
 def test_calls_of_one_turn_did_not_know_of_each_other() -> None:
     said = "File has not been read yet. Read it first before writing to it."
-    calls: list[Made | None] = [
-        Made("Edit", {"file_path": "/p/a", "old_string": f"{n}"}, said, failed=True) for n in range(6)
+    calls: list[RecentCall | None] = [
+        RecentCall("Edit", {"file_path": "/p/a", "old_string": f"{n}"}, said, failed=True) for n in range(6)
     ]
     assert all(circle(calls[: n + 1]) is None for n in range(6))
 

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ratchet.failures.circles import Made
+    from ratchet.failures.circles import RecentCall
     from ratchet.integrations.clients.client import ClientEvent, Role
     from ratchet.records import Json, Row
 
@@ -78,7 +78,7 @@ class ClaudeCodeClient(Client):
         """Every eighth batch."""
         return role == "finished" and is_eighth(data)
 
-    def recent(self, event: ClientEvent) -> Sequence[Made | None]:
+    def recent(self, event: ClientEvent) -> Sequence[RecentCall | None]:
         """The calls at the end of the session's transcript, or of the subagent's own."""
         path = event.transcript
         if event.thread:
@@ -175,13 +175,13 @@ def _telling(result: str) -> bytes:
     return max(re.split(r"[\d\"\\]|[^ -~]", result[:_TELLING_CHARS]), key=len).encode()
 
 
-def made(tail: bytes, known: set[str]) -> list[Made | None]:
+def made(tail: bytes, known: set[str]) -> list[RecentCall | None]:
     """The calls that the end of a transcript tells of, but for those that are known."""
     from ratchet.failures import programs, tool_call
-    from ratchet.failures.circles import Made
+    from ratchet.failures.circles import RecentCall
     from ratchet.recording import wire
 
-    found: list[Made | None] = []
+    found: list[RecentCall | None] = []
     asked: dict[str, tuple[str, Json, int]] = {}
     turn, answered = 0, True
     for line in tail.split(b"\n")[1:]:
@@ -212,7 +212,7 @@ def made(tail: bytes, known: set[str]) -> list[Made | None]:
                 failed = block.get("is_error") is True
                 failed = failed or bool(programs.is_shell(tool) and tool_call.exit_code_of(result))
                 at = _seconds(text(record, "timestamp"))
-                found.append(Made(tool, given, tool_call.untagged(result), failed=failed, at=at, turn=at_turn))
+                found.append(RecentCall(tool, given, tool_call.untagged(result), failed=failed, at=at, turn=at_turn))
     return found
 
 

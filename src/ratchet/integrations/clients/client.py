@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
-    from ratchet.failures.circles import Made
+    from ratchet.failures.circles import RecentCall
     from ratchet.records import Json, Row
 
     Role = Literal["start", "subagent", "prompt", "before", "failed", "finished", "turn", "compacting", "end"]
@@ -177,7 +177,7 @@ class Client:
             call.flag, call.said = True, text(data, "error") or call.said
         return (call,)
 
-    def recent(self, event: ClientEvent) -> Sequence[Made | None]:
+    def recent(self, event: ClientEvent) -> Sequence[RecentCall | None]:
         """The last calls of the thread that an event is about, in order, as far as the end of its transcript tells, the
         event's own left out; None stands for a word of a person. Nothing where the client's transcript is not known."""
         del event
