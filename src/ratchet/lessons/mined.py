@@ -296,8 +296,8 @@ def _trigger(basis: Sequence[Resolution]) -> Resolution:
 
 
 def _needs(group: str) -> str:
-    """The word that the failed command must hold for the lesson to be about it, "" for none: the flag."""
-    return group.rpartition(" ")[2] if group.startswith("step flag ") else ""
+    """The word that the failed step must hold for the lesson to be about it, "" for none: the flag, or the value."""
+    return group.rpartition(" ")[2] if group.startswith(("step flag ", "step value ")) else ""
 
 
 def _decided(held: Row) -> tuple[LessonState, str] | None:

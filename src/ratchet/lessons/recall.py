@@ -183,9 +183,15 @@ def _similar(store: Store, template: str, where: Where, project: str | None, tex
 
 def _of_project(rows: Iterable[Row], project: str | None, message: str) -> list[Lesson]:
     """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones;
-    not those that only repeat what the failure's own `message` says, nor stale ones."""
-    told = (row for row in rows if not restates(row, message) and not stale(row, project or folder_of(row)))
-    return [lesson_of(row) for row in told if project is None or concerns(row, project)]
+    not those that only repeat what the failure's own `message` says or are about another value, nor stale ones."""
+    told = (row for row in rows if not restates(row, message) and _names_it(row, message))
+    fresh = (row for row in told if not stale(row, project or folder_of(row)))
+    return [lesson_of(row) for row in fresh if project is None or concerns(row, project)]
+
+
+def _names_it(row: Row, message: str) -> bool:
+    """Tell whether a message names the wrong value that a mined lesson is about; of other lessons nothing is asked."""
+    return row.get("rule") != "fields" or str(row.get("needs") or "") in message
 
 
 def _ordered(found: list[RecalledLesson]) -> list[RecalledLesson]:

@@ -189,7 +189,7 @@ def _fits(group: str, lesson: Draft, call: PastFailure) -> bool:
     """Tell whether a hook would say it here: it is about this step, and not what the message says itself."""
     if group.startswith("edit "):
         return not lesson.verdict.says_itself
-    if group.startswith("step flag ") and group.rpartition(" ")[2] not in call.asked:
+    if group.startswith(("step flag ", "step value ")) and group.rpartition(" ")[2] not in call.asked:
         return False
     if group.startswith("step place") and not call.away and "cd " not in call.asked:
         return False

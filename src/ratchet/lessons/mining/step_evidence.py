@@ -14,6 +14,8 @@ _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where t
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
 _STALE_SESSIONS = 4  # sessions in which the plain step works again before they can speak against a lesson
 _NAMED = frozenset(("place", "flag", "made", "through", "never", "wait"))
+# The error says what was wrong, and without that the very step worked: a second sighting would say nothing more.
+_PROVEN_AT_ONCE = ("place", "flag ", "make ", "through ", "without ", "value ")  # beginnings of a form
 _ONE_SLOT = frozenset(("fields", "through", "program"))  # of several values the newest one is the right one
 _WORKS_PLAINLY = frozenset(("first", "instead", "made", "program", "through", "flag", "stand_in"))
 _SESSIONS_LOOKED_AT = 60
@@ -47,7 +49,8 @@ class PlainStep:
 def judged_step(form: str, seen: Iterable[StepSeen], plain: PlainStep, *, held_back: str) -> FixVerdict | None:
     """The verdict on one remedy. `seen` are the failures that it could have answered, however they ended; `held_back`
     says why it may not become active by itself ("" if it may)."""
-    sessions = _by_session(seen)
+    # What else ended a missing path says nothing of where the shell stood: the lesson is told only where it does not.
+    sessions = _by_session(each for each in seen if form != "place" or each.form == form)
     own = [each for session in sessions for each in session if each.form == form]
     worked = [each for each in own if each.worked] or [each for each in own if _shown(each)]
     if not worked:
@@ -90,15 +93,16 @@ def _newest_or_usual(worked: Sequence[StepSeen]) -> StepSeen:
 
 
 def _walked(form: str, sessions: Sequence[Sequence[StepSeen]]) -> tuple[int, int, int]:
-    """Work out what telling the remedy would have been in each session after the second that it worked in."""
+    """Work out what telling the remedy would have been in each session after it was proven."""
     right = wrong = unknown = 0
-    before = 0
+    before: list[StepSeen] = []
     for session in sessions:
-        fits = any(each.form == form and (each.worked or _shown(each)) for each in session)
-        if before >= PROVEN_SESSIONS:
+        own = [each for each in session if each.form == form and (each.worked or _shown(each))]
+        fits = bool(own)
+        if _proven(before):
             known = any(each.worked for each in session)
             right, wrong, unknown = right + fits, wrong + (known and not fits), unknown + (not known and not fits)
-        before += fits
+        before += own
     return right, wrong, unknown
 
 
@@ -126,7 +130,7 @@ def _state(
     offers = right + wrong
     if offers >= _FAILED_OFFERS and right < _FAILS * offers:
         return "retired", f"it would have been right in {right} of {offers} sessions"
-    if len(fits) < PROVEN_SESSIONS:
+    if not _proven([each for each in own if each.worked or _shown(each)]):
         return "candidate", ""
     if rule == "never" and plain.worked:  # it does work
         return "retired", f"it works in {len({session for _, session in plain.worked})} sessions"
@@ -138,6 +142,13 @@ def _state(
     if held_back:
         return "candidate", held_back
     return "active", ""
+
+
+def _proven(fits: Sequence[StepSeen]) -> bool:
+    """Tell whether what fitted so far is enough to trust a remedy."""
+    return len({each.session for each in fits}) >= PROVEN_SESSIONS or any(
+        each.worked and each.form.startswith(_PROVEN_AT_ONCE) for each in fits
+    )
 
 
 def _shown(each: StepSeen) -> bool:
