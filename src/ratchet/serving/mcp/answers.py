@@ -70,6 +70,20 @@ def guarded(value: T, foreign: Foreign = "") -> T:
     if isinstance(value, dict):
         named = {(harmless(name, _NAME_CHARS) or REMOVED) if foreign else name: held for name, held in value.items()}
         return cast("T", {name: guarded(held, foreign) for name, held in named.items()})
+    if isinstance(value, str) and foreign == "name" and _is_plain_name(value):
+        return value
     if isinstance(value, str) and value and foreign:
         return cast("T", enclosed(value, verbatim=foreign == "output"))
     return value
+
+
+_WORD = re.compile(r"[\w./:@+~#=-]{0,200}")
+
+
+def _is_plain_name(value: str) -> bool:
+    """Tell whether a name is one word, which says nothing to an agent however it is divided."""
+    return (
+        _WORD.fullmatch(value) is not None
+        and value in ("", harmless(value, _NAME_CHARS))
+        and (not value or bool(harmless(re.sub(r"[\W_]+", " ", value), _NAME_CHARS)))
+    )

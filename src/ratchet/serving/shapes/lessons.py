@@ -54,16 +54,16 @@ class LessonShape(Shape):
     reason: str = said("Why it is quarantined or retired.", foreign="words")
     when: str = said("The masked error text that it is for.", foreign="words")
     example: str = said("One real instance of `text`.", foreign="words")
-    stale: str = said("Why it no longer holds where it was learnt; empty while it does.")
+    stale: str = said("Why it no longer holds where it was learnt; empty while it does.", foreign="words")
     seen_at: float = said("When it was met last (Unix seconds); 0 where nobody did.")
-    projects: list[str] = said("Projects in which it was learnt.")
+    projects: list[str] = said("Projects in which it was learnt.", foreign="name")
     provenance: str = said("The source of it.", foreign="words")
     foreign: bool = said("Whether others wrote it: agents are shown its `parts`, never its words.")
     parts: list[str] = said("The commands, flags and paths of a foreign one.", foreign="words")
-    evidence: list[str] = said("Ids of the outcomes behind it.")
+    evidence: list[str] = said("Ids of the outcomes behind it.", foreign="name")
     quote: str = said("The words of a person that it is made of.", foreign="words")
-    step: str = said("The outcome that those words met.")
-    sessions: list[str] = said("The sessions in which they were said.")
+    step: str = said("The outcome that those words met.", foreign="name")
+    sessions: list[str] = said("The sessions in which they were said.", foreign="name")
 
 
 class CorrectionShape(Shape):
@@ -134,7 +134,7 @@ class FoundLessonShape(Shape):
     score: float = said("Similarity, from 0 to 1.", digits=4)
     tried: int = said("How often it was seen to be tried.", of="lesson.tried")
     worked: int = said("How often it worked.", of="lesson.worked")
-    evidence: list[str] = said("Ids of the outcomes behind it.", of="lesson.evidence")
+    evidence: list[str] = said("Ids of the outcomes behind it.", of="lesson.evidence", foreign="name")
 
 
 class RecalledShape(Shape):
@@ -222,7 +222,7 @@ class LeftFindingShape(Shape):
 class ProjectFactsShape(Shape):
     """The facts of one project: counts of what really ran."""
 
-    project: str = said("Its name: its repository's remote, else its folder.")
+    project: str = said("Its name: its repository's remote, else its folder.", foreign="name")
     calls: int = said("Calls in all.")
     failures: int = said("Of these, failures of their own.")
     sessions: int = said("Sessions with a call.")
@@ -281,7 +281,7 @@ class LessonEffectShape(Shape):
     """The effect of one lesson, drawn towards that of all."""
 
     id: str = said("Names the lesson.")
-    text: str = said("The advice, word for word.")
+    text: str = said("The advice, word for word.", foreign="words")
     state: str = said("candidate, active, quarantined or retired.")
     enough: bool = said("Whether its own cases tell more than those of all lessons do.")
     estimate: float = said("Points of success.", of="effect.estimate")
@@ -306,8 +306,8 @@ class BacktestOfferShape(Shape):
     """A lesson that a session would have been handed."""
 
     lesson: str = said("Names the lesson.")
-    session: str = said("Names the session.")
-    outcome: str = said("Names the failing call.")
+    session: str = said("Names the session.", foreign="name")
+    outcome: str = said("Names the failing call.", foreign="name")
     at: float = said("When it failed.")
     step: str = said("The failing step.", foreign="output")
     key: str = said("The finding that asked for it.", foreign="words")

@@ -34,13 +34,14 @@ Source = Callable[..., object]
 _PLANS: dict[type[Shape], list[tuple[str, Source, Source]]] = {}
 
 
-Foreign = Literal["", "words", "output"]
+Foreign = Literal["", "words", "output", "name"]
 
 
 def said(meaning: str, *, of: str | Source = "", digits: int | None = None, foreign: Foreign = "") -> Any:
     """A field of a shape. `of` leads to its value in the record: a path of names or a function, else the field's own
     name. Numbers are rounded to `digits`. Text of earlier runs is `foreign`, and goes to a model only in a fence:
-    `words` without what reads as an instruction, `output` (a diff, what a command printed) byte for byte."""
+    `words` without what reads as an instruction, `output` (a diff, what a command printed) byte for byte. A `name`
+    (a session, a project) stays as it is where it is one word and no instruction."""
     return field(metadata={"description": meaning, "of": of, "digits": digits, "foreign": foreign})
 
 

@@ -77,10 +77,10 @@ class EpisodeShape(Shape):
     )
     lessons_learnt: list[str] = said("Ids of the lessons that it left behind.", of="learnt")
     task: str = said("The task that it is for.", of="task.id")
-    folder: str = said("The folder of the project.", of="task.folder")
+    folder: str = said("The folder of the project.", of="task.folder", foreign="name")
     check: list[str] = said("The command that is to pass.", of="task.check")
     solver: str = said("Who proposed the changes.")
-    applied: str = said("Where its result went; empty for nowhere.")
+    applied: str = said("Where its result went; empty for nowhere.", foreign="name")
 
 
 class EpisodeDetailShape(EpisodeShape):
@@ -100,13 +100,13 @@ class TaskShape(Shape):
     reason: str = said("Why it ended so.", foreign="words")
     instruction: str = said("The wish, in words.", foreign="words", of=lambda task: redact(task.work.instruction))
     check: list[str] = said("The command that is to pass.", of=lambda task: [*map(redact, task.work.check)])
-    dir: str = said("The folder of the project.", of="work.folder")
+    dir: str = said("The folder of the project.", of="work.folder", foreign="name")
     solver: str = said("Who proposes the changes.", of=lambda task: redact(task.work.solver))
     attempts: int = said("Attempts that it may take.", of="work.budget.attempts")
     budget_s: float = said("Seconds that it may take.", of="work.budget.seconds")
     budget_usd: float = said("Money that it may cost.", of="work.budget.usd")
     episode: str = said("The episode of it.")
-    by: str = said("Who asked for it.")
+    by: str = said("Who asked for it.", foreign="name")
     created_at: float = said("When it was asked for.")
     started_at: float | None = said("When it began; null before.", of=lambda task: task.started_at or None)
     ended_at: float | None = said("When it ended; null before.", of=lambda task: task.ended_at or None)

@@ -184,11 +184,11 @@ class SettledShape(Shape):
     """A change that was decided about, with the figures of the decision."""
 
     id: str = said("Names the trial.")
-    target: str = said("The thing that was changed.", of="change.target")
+    target: str = said("The thing that was changed.", of="change.target", foreign="name")
     state: str = said("kept, reverted or undecided.")
     mode: str = said("How units were shared out: coin, switchback or advisory.")
-    new: dict[str, object] = said("Values that were tested.", of="change.new")
-    reason: str = said("Why it was decided so.")
+    new: dict[str, object] = said("Values that were tested.", of="change.new", foreign="output")
+    reason: str = said("Why it was decided so.", foreign="words")
     closed_at: float = said("When it was decided.")
     estimate: float | None = said("The effect, in points.", of="figures.estimate")
     low: float | None = said("Lower end of the 95 % interval.", of="figures.low")
