@@ -199,11 +199,30 @@ def _of_home(home: Path) -> dict[str, object]:
 def _of_folder(folder: Path | None, home: Path) -> dict[str, object]:
     if folder is None or _same(folder / FILE_NAME, home / FILE_NAME):
         return {}
-    values = _read(folder / FILE_NAME)
+    path = folder / FILE_NAME
+    try:
+        values = _read(path)
+    except UsageError as error:
+        _warn_of(str(error))
+        return {}
     refused = tuple(sorted(key for key in values if key not in SHARED_KEYS))
     if refused:
-        _warn_once(str(folder / FILE_NAME), refused, str(home / FILE_NAME))
-    return {key: value for key, value in values.items() if key in SHARED_KEYS}
+        _warn_once(str(path), refused, str(home / FILE_NAME))
+    kept: dict[str, object] = {}
+    for key in SHARED_KEYS:
+        if key in values:
+            try:
+                Config(home=home, **{key: _converted(key, values[key])})  # type: ignore[arg-type]
+                kept[key] = values[key]
+            except UsageError as error:
+                _warn_of(f"{path}: {error}")
+    return kept
+
+
+@cache
+def _warn_of(why: str) -> None:
+    """Say once what is wrong with a folder's file, which may be anybody's: it must not end a command."""
+    log.warning("not read: %s", why)
 
 
 def _same(one: Path, other: Path) -> bool:

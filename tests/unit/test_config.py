@@ -47,6 +47,32 @@ def test_a_foreign_file_of_any_keys_ends_nothing(tmp_path_factory: pytest.TempPa
     assert load(environ={}, home=tmp / "home", cwd=folder) == load(environ={}, home=tmp / "home", cwd=tmp)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a = [", "not valid TOML"),
+        (b"\xff\xfe", "not valid TOML"),
+        (b"a=" + b"[" * 20_000, "not valid TOML"),
+        (b'window_days = "x"', "use a number"),
+        (b"window_days = nan", "use a number from"),
+        (b"loop_interval_s = 1e400", "use a number from"),
+    ],
+)
+def test_a_foreign_file_that_cannot_be_read_or_used_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes, said: str
+) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / FILE_NAME).write_bytes(content)
+    found = load(environ={}, cwd=folder, home=tmp_path / "home")
+    assert found == Config(home=tmp_path / "home")
+    assert said in caplog.text
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / FILE_NAME).write_bytes(content)
+    with pytest.raises(UsageError, match=said):
+        load(environ={}, cwd=tmp_path, home=tmp_path / "home")
+
+
 def test_all_that_is_not_read_is_one_warning_a_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = write(tmp_path / "repo", 'model = "x:y"\nlint = 1\nother = 2\n[x]\n')
     with caplog.at_level(logging.WARNING):
