@@ -117,7 +117,7 @@ class Saying:
 
     id: str
     who: Literal["person", "agent"]
-    way: Literal["typed", "interrupted"]
+    way: Literal["typed", "interrupted", "review"]
     agent: str
     session: str
     at: float
@@ -177,6 +177,8 @@ class Lesson:
     provenance: str = ""
     foreign: bool = False  # written elsewhere: agents are shown its `parts`, never its words
     parts: tuple[str, ...] = ()  # the commands, flags and paths of a foreign one
+    note: str = ""  # an agent's own sentence about the fix: its account, not a proof
+    noted_in: str = ""  # the session that the note is of
     quote: str = ""  # the words of a person that it is made of
     step: str = ""  # the outcome that those words met
     sessions: tuple[str, ...] = ()  # in which they were said

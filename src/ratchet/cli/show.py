@@ -226,6 +226,7 @@ def lesson(each: Lesson) -> None:
         ("said", each.quote),
         ("in", said),
         ("example", each.example),
+        ("why", f"{each.note} (its agent's own words, session {each.noted_in})" if each.note else ""),
         ("reason", each.reason),
     ):
         if text:

@@ -96,7 +96,9 @@ def _entry(lesson: Row, number: int, room: int) -> str:
     do = _field("do", advice)
     extra = [_field("e.g.", example)] if example and example != advice and REMOVED not in example else []
     seen = _field("seen", _provenance(lesson))
-    for lines in ([*head, do, *extra, seen], [*head, do, seen]):
+    note = _plain(_string(lesson, "note"), _EXAMPLE_LIMIT)
+    why = [_field("why", f"{note} (its agent's words)")] if note and REMOVED not in note else []
+    for lines in ([*head, do, *extra, *why, seen], [*head, do, *extra, seen], [*head, do, seen]):
         entry = f"[{number}]\n" + "\n".join(lines)
         if len(entry) + 1 <= room:
             return entry
@@ -134,6 +136,21 @@ def enclosed(text: str, *, verbatim: bool = False) -> str:
         body = REMOVED if REMOVED in body else body
     mark = hex_of(body)[:16]
     return f"<ratchet-data-{mark}>\n{_DATA}\n{body}\n</ratchet-data-{mark}>"
+
+
+def pointer(key: str, session: str, note: str, limit_bytes: int) -> str:
+    """Point to the session that met a finding, with its agent's own sentence, as data: not proven, and it says so. ""
+    where the sentence reads as an instruction, or nothing of it has room."""
+    said = " ".join(_plain(note, _EXAMPLE_LIMIT).split())
+    if not said or REMOVED in said:
+        return ""
+    about = f"Not proven: session {harmless(session, 40)} met {harmless(key, 40)} and said: "
+    room = limit_bytes - len(enclosed(about).encode())
+    fitting = said.encode()[: max(room, 0)].decode("utf-8", "ignore")
+    return enclosed(about + fitting) if len(fitting) >= min(len(said), _LEAST_POINTED) else ""
+
+
+_LEAST_POINTED = 40
 
 
 def _field(name: str, text: str) -> str:

@@ -50,6 +50,8 @@ SELECT rowid_ FROM lessons WHERE pattern IN (
 SELECT pattern FROM signatures WHERE pattern <> '' AND signature IN (SELECT value FROM json_each(?1))))"""
 _BY_KEY = """WHERE +l.state = 'active' AND l.id IN (
 SELECT lesson_id FROM answers WHERE key IN (SELECT value FROM json_each(?1)))"""
+_NOTED = """SELECT key, session, body FROM resolutions
+WHERE key IN (SELECT value FROM json_each(?1)) AND project = ?2 ORDER BY at DESC LIMIT 40"""
 _BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
 ORDER BY w.rank LIMIT ?"""
 _FORMS = """SELECT form FROM habits WHERE head = ? AND project = ? AND ok > failed AND length(form) <= ?
@@ -97,6 +99,30 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
         return (named or [len(keys)])[0], _by_evidence(row)
 
     return sorted(found, key=place)
+
+
+def noted(home: str, message: str, project: str) -> tuple[str, str, str] | None:
+    """(finding, session, sentence) of the newest fix of one of an output's findings in this project of which its agent
+    said something; None for none. Only findings of linters and compilers, since a test's are its own, and no
+    fix that switches one off."""
+    from ratchet.failures.diagnostics import keys_of
+
+    keys = [key for key in keys_of(message) if key[:2] not in ("t:", "e:", "w:")]
+    name = exposure.project_name(project)
+    if not keys or not name or not os.path.exists(exposure.store_path(home)):
+        return None
+    store = _opened(exposure.store_path(home))
+    try:
+        for key, session, body in store.execute(_NOTED, (wire.written(keys), name)):
+            row = wire.read(body) if isinstance(body, str) else {}
+            if isinstance(row, dict) and row.get("note") and row.get("worked") and not row.get("silences"):
+                return str(key), str(session), str(row["note"])
+    except sqlite3.OperationalError as error:
+        if "no such table" not in str(error):  # a copy of a shared store's lessons holds no evidence
+            raise
+    finally:
+        store.close()
+    return None
 
 
 def fits(lesson: Row, project: str, asked: str) -> bool:

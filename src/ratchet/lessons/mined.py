@@ -16,16 +16,18 @@ from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.citing import cited
 from ratchet.lessons.exposure import project_name
 from ratchet.lessons.lessons import distinct, noted, put
-from ratchet.lessons.mining.calls import calls_of
+from ratchet.lessons.mining.advice import forbidden
+from ratchet.lessons.mining.calls import ToolCall, calls_of
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.facts import HOUR_S, facts, row_of
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns, runs
 from ratchet.lessons.mining.mining import Resolution, resolved
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.words.kept import keep_moves
+from ratchet.lessons.words.notes import note_for, notes_of
 from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
-from ratchet.records import Json, LessonState, Row, whole_in
+from ratchet.records import Json, LessonState, Row, number_in, whole_in
 
 _EVIDENCE = 20  # outcome ids that are named; the rest is counted
 _RUNS = 8_000  # of a project's newest runs that are looked at: some 200 sessions
@@ -74,12 +76,12 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
         return SessionKept()
     root = next((call.project for call in calls if call.project), "")
     project = project_name(root)
-    found = [_row_of(each, project) for each in resolved(calls, root)]
+    found = _noted(store, session, [_row_of(each, project) for each in resolved(calls, root)], calls)
     since = calls[0].at  # what is older was forgotten as an outcome, not as evidence
     held = store.find("resolutions", {"session": session, "at": (">=", since)}).rows
     touched = {str(row["lesson_id"]) for row in (*held, *found)}
     known = {str(row["id"]) for row in held}
-    if known != {str(row["id"]) for row in found}:
+    if {(row["id"], row.get("note")) for row in held} != {(row["id"], row.get("note")) for row in found}:
         store.delete("resolutions", {"session": session, "at": (">=", since)})
         store.insert_new("resolutions", found)
     ran = [_run_row(each, session, project, since) for each in runs(calls)]
@@ -94,6 +96,17 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
         touched.add(_SAID_IN + project)
     new = len({str(row["id"]) for row in found} - known)
     return SessionKept(new=new, touched=frozenset(touched - {""}), project=project)
+
+
+def _noted(store: Store, session: str, found: list[Row], calls: Sequence[ToolCall]) -> list[Row]:
+    """The resolutions, with what the agent said of them."""
+    if any(row["way"] == "edit" for row in found):
+        notes = notes_of(found, store.find("sayings", {"session": session, "who": "agent"}).rows, calls)
+        for row in found:
+            if note := notes.get(str(row["id"])):
+                row["note"] = note
+                row["silences"] = bool(forbidden("\n".join([note, *map(str, cast("list[Json]", row["added"]))])))
+    return found
 
 
 def _row_of(each: Resolution, project: str) -> Row:
@@ -266,6 +279,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "state": state,
         "reason": reason,
         "seen_at": seen[-1].at,
+        **note_for(sorted(rows, key=lambda each: (number_in(each, "at"), str(each["id"]))), verdict.forms),
     }
     if held.get("seen_at") != row["seen_at"] or "rests" not in held:
         row["rests"] = _rests(made, latest)

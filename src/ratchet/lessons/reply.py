@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Append = Callable[[Row], bool]
 
+POINTER_BYTES = 300
+"""Of a pointer to a session that met the same finding, at most."""
 EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 """Kinds that are nobody's mistake: nothing is said about them."""
 
@@ -37,8 +39,11 @@ def to_failure(home: str, row: Row, append: Append, met: set[str] | None = None)
     from ratchet.lessons import lookup, told
 
     session, thread = _text(row, "session"), _text(row, "thread")
-    found = lookup.matching(home, failure, project=_text(row, "project"), asked=_text(row.get("step"), "input"))
-    known = told.in_vain(home, session, thread) | (met or set()) if found else frozenset()
+    project = _text(row, "project")
+    found = lookup.matching(home, failure, project=project, asked=_text(row.get("step"), "input"))
+    if not found:
+        return _pointer(home, session, _text(failure, "message"), project)
+    known = told.in_vain(home, session, thread) | (met or set())
     lessons = [each for each in found if str(each["id"]) not in known]
     said, shown = _fenced(home, session, lessons, "failure", append, trigger=str(row["id"]))
     told.note(home, session, thread, shown)
@@ -91,6 +96,19 @@ def after_compaction(home: str, session: str, *, project: str, append: Append) -
         told_of = "\n".join(f"- worked: {did}   (failed before: {failed})" for failed, did in worked)
         said = f"{said}\n{enclosed('What worked in this session:' + chr(10) + told_of)}".strip()
     return said
+
+
+def _pointer(home: str, session: str, message: str, project: str) -> str:
+    """Name, where no lesson holds, the session that met the same finding, and what its agent said of it, in units that are
+    shown lessons at all."""
+    from ratchet.lessons import lookup
+
+    noted = lookup.noted(home, message, project)
+    if noted is None or noted[1] == session or (session and not exposure.toss(home, session, noted[0])[0]):
+        return ""
+    from ratchet.lessons.fence import pointer
+
+    return pointer(*noted, POINTER_BYTES)
 
 
 def _fenced(

@@ -21,11 +21,11 @@ WITHHELD = "(a person's words: they stay in this home until --with-evidence is a
 
 
 def without_evidence(lesson: Lesson) -> Lesson:
-    """A lesson as it leaves the home: without a person's words and without where they were said."""
-    if not lesson.quote:
+    """A lesson as it leaves the home: without anybody's words and without where they were said."""
+    if not lesson.quote and not lesson.note:
         return lesson
     text = WITHHELD if lesson.is_quote else lesson.text
-    return replace(lesson, quote="", text=text, step="", sessions=())
+    return replace(lesson, quote="", text=text, step="", sessions=(), note="", noted_in="")
 
 
 def for_agents(lesson: Lesson) -> Lesson:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,22 @@ def test_an_agents_sentence_is_heard_only_while_a_failure_stands(tmp_path: Path)
         ),
     )
     assert [each.text for each in told.said if each.who == "agent"] == ["Returning the interface is intentional."]
+
+
+def test_comments_of_a_review_are_heard_by_their_shape(tmp_path: Path) -> None:
+    answer = [
+        {"id": 1, "path": "a.go", "body": "use checkpointID, not cpID", "user": {"login": "kim"}},
+        {"id": 2, "title": "a pull request", "body": "what it does"},
+    ]
+    told = read(
+        ClaudeCode(),
+        lines(
+            tmp_path / "s.jsonl",
+            [_assistant(2, _call("t1", "gh api repos/x/y/pulls/1/comments")), _result("t1", json.dumps(answer), 3)],
+        ),
+    )
+    (said,) = told.said
+    assert (said.text, said.way, said.after) == ("use checkpointID, not cpID", "review", told.only.id)
 
 
 def test_codex_and_plain_conversations_are_heard_too(tmp_path: Path) -> None:

@@ -183,7 +183,11 @@ class _History:
         if not results and not place.thread and record.get("isMeta") is not True:
             count(self._carry, "turn")  # a person's word
             return [*self._never_returned(place), *self._person(record, message, place)]
-        return [self._voices.ended(self._result(block, record, place)) for block in results]
+        found: list[Item] = []
+        for block in results:
+            outcome = self._voices.ended(self._result(block, record, place))
+            found += [outcome, *self._voices.reviews(outcome, fields.blocks_text(block.get("content")), _where(place))]
+        return found
 
     def _person(self, record: Row, message: Row, place: _Place) -> list[Item]:
         if record.get("isCompactSummary") is True:

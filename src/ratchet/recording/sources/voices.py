@@ -5,19 +5,21 @@ The same for every source; its whole memory is the carry. Words are redacted and
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from ratchet import ids
 from ratchet.failures.redaction.text import clean
 from ratchet.recording.sources import fields
 from ratchet.recording.sources.reading import table, tally
-from ratchet.records import Outcome, Row, Saying
+from ratchet.records import Json, Outcome, Row, Saying
 
 WORD_CHARS = 600
 """Characters that are kept of what a person said; a correction is short, a pasted plan is none."""
 SENTENCE_CHARS = 300  # of an agent's own
+_REVIEWS, _REVIEW_CHARS = 50, 400_000  # comments of one answer, and how much of it is looked at
 _OPEN_CALLS = 12  # after a failure in which the agent's sentences may be about it
 # What a client puts around or before a person's words: a block in a tag of its own. Clients close what they open.
 _BLOCK = re.compile(r"\s*<([a-z][\w-]{1,60})(?:\s[^>\n]{0,200})?>.*?</\1>\s*", re.DOTALL)
@@ -74,12 +76,20 @@ class Voices:
             return []
         return [self._said(words, place, "agent", "typed", f"{place.session}\0{place.thread}\0{words}", SENTENCE_CHARS)]
 
+    def reviews(self, outcome: Outcome, text: str, place: Spot) -> list[Saying]:
+        """The comments of reviewers in a call's answer, [] where it holds none. They are known by their shape, whatever
+        asked for them: objects with a body, at a path or with a verdict."""
+        if '"body"' not in text or not ('"path"' in text or '"state"' in text) or not outcome.ok:
+            return []
+        found = _comments(_document(text))
+        return [self._said(body, place, "person", "review", f"review\0{key}", WORD_CHARS) for key, body in found]
+
     def _said(
         self,
         words: str,
         place: Spot,
         who: Literal["person", "agent"],
-        way: Literal["typed", "interrupted"],
+        way: Literal["typed", "interrupted", "review"],
         key: str,
         limit: int,
     ) -> Saying:
@@ -96,6 +106,25 @@ class Voices:
             text=clean(words, limit),
             chars=len(words),
         )
+
+
+def _document(text: str) -> Json:
+    try:
+        return cast("Json", json.loads(text[:_REVIEW_CHARS]))
+    except (ValueError, RecursionError):  # prose, or cut
+        return None
+
+
+def _comments(value: Json, depth: int = 6) -> list[tuple[str, str]]:
+    """(a name of its own, body) of each comment, at most `_REVIEWS`."""
+    if isinstance(value, list):
+        return [each for item in value for each in _comments(item, depth - 1)][:_REVIEWS] if depth else []
+    if not isinstance(value, dict) or not depth:
+        return []
+    body = fields.text(value.get("body")).strip()
+    if body and (fields.text(value.get("path")) or ("state" in value and "submittedAt" in value)):
+        return [(f"{value.get('id')}\0{value.get('path')}\0{body}", body)]
+    return [each for item in value.values() for each in _comments(item, depth - 1)][:_REVIEWS]
 
 
 def typed(text: str) -> str:

@@ -61,6 +61,8 @@ class LessonShape(Shape):
     foreign: bool = said("Whether others wrote it: agents are shown its `parts`, never its words.")
     parts: list[str] = said("The commands, flags and paths of a foreign one.", foreign="words")
     evidence: list[str] = said("Ids of the outcomes behind it.", foreign="name")
+    note: str = said("An agent's own sentence about the fix, not a proof.", foreign="words")
+    noted_in: str = said("The session that the note is of.", foreign="name")
     quote: str = said("The words of a person that it is made of.", foreign="words")
     step: str = said("The outcome that those words met.", foreign="name")
     sessions: list[str] = said("The sessions in which they were said.", foreign="name")
