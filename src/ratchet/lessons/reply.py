@@ -99,8 +99,8 @@ def after_compaction(home: str, session: str, *, project: str, append: Append) -
 
 
 def _pointer(home: str, session: str, message: str, project: str) -> str:
-    """Name, where no lesson holds, the session that met the same finding, and what its agent said of it, in units that are
-    shown lessons at all."""
+    """Name, where no lesson holds, the session that met the same finding, and what its agent said of it, in units that
+    are shown lessons at all."""
     from ratchet.lessons import lookup
 
     noted = lookup.noted(home, message, project)
