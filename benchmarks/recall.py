@@ -40,8 +40,9 @@ from typing import Any
 
 from figures import Figure, at_least, at_most, publish
 from ratchet.failures.signature import template_of
+from ratchet.lessons.finding import FITS as THRESHOLD
 from ratchet.lessons.lessons import add
-from ratchet.lessons.ranking import THRESHOLD, Text, compare, trigrams
+from ratchet.lessons.ranking import Text, compare, trigrams
 from ratchet.lessons.recall import recall
 from ratchet.store.sqlite import SqliteStore
 

@@ -60,8 +60,14 @@ class Store(Protocol):
     def add(self, table: str, rows: Sequence[Row]) -> None:
         """Upsert tallies: on an existing key, counter columns are added, `min_`/`max_` columns kept as extremes."""
 
-    def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
-        """Rows whose indexed text shares words, best first (BM25)."""
+    def match(
+        self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
+    ) -> list[Row]:
+        """Rows that have any of these terms, by the sum of their weights, the highest first. Costs a step for each row
+        of each term: leave common ones out (`spread`)."""
+
+    def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
+        """Count the rows that have each of these terms, "" standing for any; without those that none has."""
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set: write `row` iff the stored revision is `revision` (0: iff absent); stores revision + 1."""

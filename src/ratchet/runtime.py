@@ -461,8 +461,11 @@ class Runtime(Foundation):
         if project is not None:
             self.lessons.load_reviewed(Path(project))
         found = recall(store, text, limit=limit, project=project)
-        seen = [replace(each, lesson=for_agents(each.lesson)) for each in found.lessons]
-        found = replace(found, lessons=tuple(each for each in seen if each.text))
+        seen, more = (
+            tuple(replace(each, lesson=shown) for each in told if (shown := for_agents(each.lesson)).text)
+            for told in (found.lessons, found.possibly)
+        )
+        found = replace(found, lessons=seen, possibly=more)
         return found if session is None else self._obeying(found, session)
 
     def _obeying(self, found: Recalled, session: str) -> Recalled:
@@ -483,4 +486,4 @@ class Runtime(Foundation):
             now=time.time(),
             append=self.recorder.append,
         )
-        return replace(found, lessons=tuple(each for each in active if each.lesson.id in shown))
+        return replace(found, lessons=tuple(each for each in active if each.lesson.id in shown), possibly=())

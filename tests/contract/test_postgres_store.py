@@ -18,6 +18,7 @@ pytest.importorskip("psycopg", reason="needs the driver of Postgres: pip install
 import psycopg
 
 from ratchet.errors import StoreError, UsageError
+from ratchet.failures.features import features_in
 from ratchet.records import Row
 from ratchet.store import (
     listening,
@@ -25,8 +26,8 @@ from ratchet.store import (
     postgres_batches,
     postgres_connections,
     postgres_layout,
+    postgres_terms,
     postgres_values,
-    postgres_words,
     sql,
 )
 from ratchet.store.address import masked, without_secrets
@@ -164,7 +165,7 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(postgres: Databases)
         columns=(*old.columns, Column(name="colour", type="text")),
         indexes=(*old.indexes, Index(columns=("colour",))),
     )
-    fresh = Table(name="things", key=("id",), columns=(Column(name="id", type="text"),), words=("id",))
+    fresh = Table(name="things", key=("id",), columns=(Column(name="id", type="text"),), terms="id")
     target = VERSION + 1
 
     def paint(connection: psycopg.Connection[tuple[object, ...]]) -> None:
@@ -179,7 +180,7 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(postgres: Databases)
             plan={target: paint},
         )
         assert raw.execute("SELECT id, colour FROM outcomes").fetchall() == [("o1", "red")]
-        assert raw.execute("SELECT count(*) FROM things_words").fetchone() == (0,)
+        assert raw.execute("SELECT count(*) FROM things_terms").fetchone() == (0,)
         assert raw.execute("SELECT version FROM ratchet_layout").fetchall() == [(target,)]
 
 
@@ -210,7 +211,7 @@ def test_first_starts_at_the_same_time_all_succeed(postgres: Databases) -> None:
 def test_dialect_files_know_no_table_and_no_noun() -> None:
     nouns = "outcome|exposure|failure|kind of failure|signature|pattern|resolution|lesson|trial|episode|benchmark"
     names = "|".join(TABLES)
-    parts = (postgres_batches, postgres_layout, postgres_connections, postgres_values, postgres_words)
+    parts = (postgres_batches, postgres_layout, postgres_connections, postgres_terms, postgres_values)
     for module in (sql, listening, postgres, *parts):
         text = Path(str(module.__file__)).read_text()
         assert re.findall(rf"(?i)\b(?:{names}|(?:{nouns})s?)\b", text) == [], module.__name__
@@ -299,22 +300,25 @@ def test_a_refused_row_leaves_the_transaction_of_its_caller_whole(store: Postgre
     assert [row["id"] for row in store.find("outcomes", order=("id",)).rows] == ["o1", "o3"]
 
 
-# -- words ---------------------------------------------------------------------------------------------------------
+# -- terms ---------------------------------------------------------------------------------------------------------
 
 
-def test_words_are_ranked_as_in_sqlite(store: PostgresStore, tmp_path: Path) -> None:
+def test_rows_are_weighed_and_counted_as_in_sqlite(store: PostgresStore, tmp_path: Path) -> None:
     other = SqliteStore(tmp_path / "ratchet.db")
-    words = ["branch", "upstream", "file", "no", "such", "error", "refused", "push", "Größe", "snake_case", "módulo"]
-    for n in range(120):
+    words = ["branch", "upstream", "file", "such", "error", "refused", "push", "Größe", "snake_case", "módulo"]
+    for n in range(60):
         text = " ".join(words[(n * step) % len(words)] for step in range(1, 3 + n % 9)) + f" only{n}"
         for each in (store, other):
             each.swap("lessons", f"l{n:03}", 0, {"when_text": text, "state": "active" if n % 3 else "retired"})
-    for asked in (["branch"], ["größe", "error"], ["snake_case", "only7"], ["push", "refused", "only11", "file"]):
+            if not n % 7:
+                each.swap("lessons", f"l{n:03}", 1, {"when_text": text + " again", "state": "active"})
+    for asked in ("branch", "größe error", "snake_case only8", "push refused only11 file"):
+        weights = {term: 1.0 + at for at, term in enumerate(features_in(asked))}
+        assert store.spread("lessons", [*weights, ""]) == other.spread("lessons", [*weights, ""])
         for where in (None, {"state": "active"}):
-            ours = store.match("lessons", asked, where, limit=200)
-            theirs = other.match("lessons", asked, where, limit=200)
-            assert {row["id"] for row in ours} == {row["id"] for row in theirs}
-            assert [row["id"] for row in ours[:1]] == [row["id"] for row in theirs[:1]]
+            ours = store.match("lessons", weights, where, limit=200)
+            theirs = other.match("lessons", weights, where, limit=200)
+            assert [row["id"] for row in ours] == [row["id"] for row in theirs]
     other.close()
 
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratchet.errors import StoreError, UsageError
+from ratchet.failures.features import features_in
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.store.schema import TABLES
@@ -242,7 +243,7 @@ def test_sums_are_grouped_and_named_as_asked(store: Store) -> None:
         store.add("tallies", [{**rows[0], "colour": "red"}])
 
 
-# -- words ---------------------------------------------------------------------------------------------------------
+# -- terms ---------------------------------------------------------------------------------------------------------
 
 
 def lesson(when: str, **fields: object) -> Row:
@@ -250,35 +251,57 @@ def lesson(when: str, **fields: object) -> Row:
     return {**row, **fields}  # type: ignore[dict-item]
 
 
-def test_rows_that_share_words_come_back_best_first(store: Store) -> None:
-    store.swap("lessons", "l1", 0, lesson("fatal the branch has no upstream branch"))
-    store.swap("lessons", "l2", 0, lesson("no such file or directory"))
+def weighed(**weights: float) -> dict[str, float]:
+    """Words with their weights, as the terms under which lessons with these words are found."""
+    return {features_in(word)[0]: weight for word, weight in weights.items()}
+
+
+def test_rows_come_back_by_the_sum_of_the_weights_of_their_terms(store: Store) -> None:
+    store.swap("lessons", "l1", 0, lesson("fatal branch upstream branch"))
+    store.swap("lessons", "l2", 0, lesson("such file directory"))
     store.swap("lessons", "l3", 0, lesson("upstream closed", state="retired"))
-    assert [row["id"] for row in store.match("lessons", ["upstream", "branch", "no"])][:1] == ["l1"]
-    assert {row["id"] for row in store.match("lessons", ["no"])} == {"l1", "l2"}
-    assert [row["id"] for row in store.match("lessons", ["upstream"], {"state": "retired"})] == ["l3"]
-    assert len(store.match("lessons", ["no"], limit=1)) == 1
-    assert store.match("lessons", ["nothing"]) == []
-    assert store.match("lessons", []) == []
+    found = store.match("lessons", weighed(upstream=1.0, branch=0.5, such=1.2))
+    assert [row["id"] for row in found] == ["l1", "l2", "l3"]
+    assert [row["id"] for row in store.match("lessons", weighed(upstream=1.0), {"state": "retired"})] == ["l3"]
+    assert [row["id"] for row in store.match("lessons", weighed(upstream=1.0, such=2.0), limit=1)] == ["l2"]
+    assert store.match("lessons", weighed(nothing=1.0)) == []
+    assert store.match("lessons", {}) == []
 
 
-def test_words_follow_changes_of_the_text(store: Store) -> None:
-    store.swap("lessons", "l1", 0, lesson("old words"))
-    store.swap("lessons", "l1", 1, lesson("fresh words"))
-    assert store.match("lessons", ["old"]) == []
-    assert len(store.match("lessons", ["fresh"])) == 1
+def test_terms_follow_changes_of_the_text(store: Store) -> None:
+    store.swap("lessons", "l1", 0, lesson("older words"))
+    store.swap("lessons", "l1", 1, lesson("fresh words", uses=1))
+    store.swap("lessons", "l1", 2, lesson("fresh words", uses=2))
+    assert store.match("lessons", weighed(older=1.0)) == []
+    assert len(store.match("lessons", weighed(fresh=1.0))) == 1
+    assert store.spread("lessons", [*weighed(older=1, fresh=1, words=1), ""]) == {
+        **dict.fromkeys(weighed(fresh=1, words=1), 1),
+        "": 1,
+    }
 
 
-@pytest.mark.parametrize("word", ['"', "a OR b", "NEAR(", "*", "col:x", "\0", "'; DROP TABLE lessons; --", "<num>"])
-def test_no_word_is_a_query(store: Store, word: str) -> None:
+def test_how_many_rows_have_a_term_is_known_whatever_was_written_and_deleted(store: Store) -> None:
+    texts = ["red apple", "red pear", "green pear", ""]
+    store.insert_new("lessons", [{"id": f"l{n}", **lesson(text)} for n, text in enumerate(texts)])
+    red, pear, green = weighed(red=1, pear=1, green=1)
+    assert store.spread("lessons", [red, pear, green, "", "absent"]) == {red: 2, pear: 2, green: 1, "": 3}
+    store.delete("lessons", {"id": "l2"})
+    assert store.spread("lessons", [red, pear, green, ""]) == {red: 2, pear: 1, "": 2}
+    assert store.spread("lessons", []) == {}
+
+
+@pytest.mark.parametrize("term", ['"', "a OR b", "NEAR(", "*", "col:x", "\0", "'; DROP TABLE lessons; --", "<num>"])
+def test_no_term_is_a_query(store: Store, term: str) -> None:
     store.swap("lessons", "l1", 0, lesson("plain text"))
-    assert store.match("lessons", [word]) == []
-    assert len(store.match("lessons", [word, "plain"])) == 1
+    assert store.match("lessons", {term: 1.0}) == []
+    assert len(store.match("lessons", {term: 1.0, **weighed(plain=1.0)})) == 1
 
 
-def test_a_table_without_declared_words_cannot_be_matched(store: Store) -> None:
-    with pytest.raises(UsageError, match="no text to match"):
-        store.match("outcomes", ["x"])
+def test_a_table_without_declared_terms_cannot_be_matched(store: Store) -> None:
+    with pytest.raises(UsageError, match="no terms to match"):
+        store.match("outcomes", {"x": 1.0})
+    with pytest.raises(UsageError, match="no terms to match"):
+        store.spread("outcomes", ["x"])
 
 
 # -- swap ----------------------------------------------------------------------------------------------------------
@@ -467,13 +490,13 @@ def test_many_swaps_at_once_write_those_that_were_read_last(store: Store) -> Non
     assert store.swap_many("meta", []) == 0
 
 
-def test_what_fits_a_condition_is_deleted_with_its_words(store: Store) -> None:
+def test_what_fits_a_condition_is_deleted_with_its_terms(store: Store) -> None:
     store.insert_new("outcomes", [ran(n, agent="ab"[n % 2]) for n in range(6)])
     assert store.delete("outcomes", {"agent": "a", "started_at": ("<", 4), "id": ("!=", "o0")}) == 1
     assert ids(store.find("outcomes").rows) == ["o0", "o1", "o3", "o4", "o5"]
     store.swap("lessons", "l1", 0, lesson("some words"))
     assert store.delete("lessons", {"id": "l1"}) == 1
-    assert store.match("lessons", ["some"]) == []
+    assert store.match("lessons", weighed(words=1.0)) == []
     with pytest.raises(UsageError, match="name what to delete"):
         store.delete("outcomes", {})
     store.compact()

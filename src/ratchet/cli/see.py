@@ -110,7 +110,17 @@ def health(command_home: Path | None, as_json: bool) -> None:
     show.as_json(shapes.failures.HealthShape.built(found)) if as_json else show.health(found)
 
 
-@click.command()
+class _Pasted(click.Command):
+    """Takes a text that begins with a dash as the text that it is: no option holds a blank."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        texts = [each for each in args if each[:1] == "-" and " " in each.partition("=")[0].strip()]
+        if texts and "--" not in args:
+            args = [*(each for each in args if each not in texts), "--", *texts]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Pasted)
 @click.argument("text", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True)
 @project_option("Only lessons that count in this project folder (default: all of yours).")
@@ -127,10 +137,11 @@ def recall(
 ) -> None:
     """Look up what is known to fix this error.
 
-    TEXT is the error; `-` reads standard input. Where nothing known is similar enough, no lesson is shown. Candidates,
-    which agents are not handed yet, are searched too.
+    TEXT is the error, a whole output or a question; a file's name reads the file, `-` standard input. First what is
+    surely about it, if anything is; then what is possibly. Candidates, which agents are not handed yet, are searched
+    too.
     """
-    found = opened(command_home).recall(_text(text), limit=limit, project=project, session=session)
+    found = opened(command_home).recall(_pasted(text), limit=limit, project=project, session=session)
     show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
 
 
@@ -167,6 +178,23 @@ def report(command_home: Path | None, as_json: bool) -> None:
 
         show.report(found)
         show_trials.changes(found.changes)
+
+
+def _pasted(words: tuple[str, ...]) -> str:
+    """The text, or that of the file which is named."""
+    if len(words) == 1 and len(words[0]) < _PATH_CHARS and "\n" not in words[0] and words[0] != "-":
+        path = Path(words[0])
+        if path.is_file():
+            with path.open("rb") as file:
+                said = file.read(_FILE_BYTES).decode("utf-8", "replace")
+            if not said.strip():
+                raise UsageError(f"{path} holds no text; pass the error itself, or another file")
+            return said
+    return _text(words)
+
+
+_PATH_CHARS = 1_000
+_FILE_BYTES = 8_000_000  # of a log: its ends are looked at, and more than this is no paste
 
 
 def _text(words: tuple[str, ...]) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.health import Health
     from ratchet.improving.report import Report
     from ratchet.integrations.settings_file import Installed
-    from ratchet.lessons.recall import Recalled
+    from ratchet.lessons.recall import Recalled, RecalledLesson
     from ratchet.ports import Progress
     from ratchet.recording.sources.watch_dir import Polled
     from ratchet.records import Lesson, Pattern
@@ -261,16 +261,37 @@ def _counts_in(each: Lesson) -> Styled:
     return plain(f"{where} (ratchet lessons approve --global ID: in every project)", 600)
 
 
+_SILENT = {
+    "nothing": "No lessons to search yet. Next: ratchet learn",
+    "empty": "The text holds no words to look for: pass the error as the program printed it.",
+    "unlike": "Nothing known is surely about this",
+    "ambiguous": "Several remedies fit this text equally well, so none is sure: pass more of the output",
+}
+_SOUGHT_LINES = 4
+
+
 def recalled(found: Recalled) -> None:
     out = console()
-    if found.abstained:
-        searched = f"Nothing known is similar enough ({number(found.searched, 'lesson')} searched)."
-        row(out, searched if found.searched else "No lessons to search yet. Next: ratchet learn")
-        return
     for each in found.lessons:
-        known = each.lesson
-        row(out, block(known.text))
-        row(out, Styled(f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}", "dim"), "  ")
+        _found(out, each)
+    if not found.lessons:
+        said = _SILENT.get(found.silent, _SILENT["unlike"])
+        row(out, f"{said} ({number(found.searched, 'lesson')} searched)." if found.searched else said)
+        if found.looked_for:
+            sought = found.looked_for.split("\n")
+            more = f"\n(and {len(sought) - _SOUGHT_LINES} more lines)" if len(sought) > _SOUGHT_LINES else ""
+            row(out, block("\n".join(sought[:_SOUGHT_LINES]) + more), Styled("looked for  ", "dim"))
+    if found.possibly:
+        out.print(Styled("Possibly, to look through (agents are not handed these):", "dim"))
+        for each in found.possibly:
+            _found(out, each, "  ")
+
+
+def _found(out: Console, each: RecalledLesson, indent: str = "") -> None:
+    known = each.lesson
+    row(out, block(known.text), indent)
+    newer = f"; superseded by {each.superseded_by}" if each.superseded_by else ""
+    row(out, Styled(f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}{newer}", "dim"), indent + "  ")
 
 
 def health(found: Health) -> None:

@@ -190,3 +190,19 @@ def _carrying(lines: list[str], text: str) -> list[str]:
         if len(kept) >= LINES:
             break
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]
+
+
+def marks_of(lines: list[str]) -> list[int]:
+    """Weigh each line as a sign of an error: 2 carries one, 1 mentions one, 0 neither."""
+    strong, echo, place, _ = _compiled()
+    marks = []
+    for line in lines:
+        low = line.lower()
+        head = line[:LINE_LIMIT]
+        if not any([hint in low for hint in _HINTS]) and not place.match(head):  # noqa: C419
+            marks.append(0)
+        elif strong.search(head) and not echo.search(head):
+            marks.append(2)
+        else:
+            marks.append(1)
+    return marks

@@ -14,10 +14,11 @@ from ratchet.errors import Conflict
 from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Episode, Memo, Task
+from ratchet.lessons.finding import quoted_names
 from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of
-from ratchet.lessons.recall import quoted_names, recall
+from ratchet.lessons.recall import recall
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Row, whole_in
 from ratchet.store.timeline import note

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.lessons.exposure import concerns
-from ratchet.lessons.rows import lesson_of
+from ratchet.lessons.rows import lesson_of, told
 from ratchet.records import Json, Lesson, LessonState, Row, Scope, text_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
 PROVEN_SESSIONS = 2  # a remedy that worked once may have worked by chance
+WrittenBy: TypeAlias = Literal["person", "report", "conversation"]
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 """All states, in the order in which lessons are listed."""
 _ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
@@ -35,6 +36,7 @@ def add(
     scope: Scope = "project",
     state: LessonState = "candidate",
     project: str = "",
+    source: WrittenBy = "person",
     provenance: str = "written by a person",
     now: float | None = None,
 ) -> Lesson:
@@ -46,33 +48,33 @@ def add(
     from ratchet.failures.kinds.kind import kind_of
     from ratchet.failures.redaction.text import clean
     from ratchet.failures.signature import sign, template_of
+    from ratchet.lessons.finding import quoted_names
     from ratchet.lessons.mining.advice import forbidden
     from ratchet.lessons.mining.triggers import lesson_id_of
-    from ratchet.lessons.recall import quoted_names
 
-    text, template = clean(do.strip("\n")), template_of(clean(when))
+    text, said = clean(do.strip("\n")), clean(when)
+    template = template_of(said)
     _need_whole(text, template, state, scope)
     at = time.time() if now is None else now
-    lesson_id = lesson_id_of("written", text, template, scope)
-    kind = kind_of(when)
+    lesson_id, kind = lesson_id_of("written", text, template, scope), kind_of(when)
     signature = sign(kind, template)
     failed = _failed_step(store, signature)
     if (reason := forbidden(text, failed)).startswith("speaks") and state == "active":
         reason = ""  # a person's own words to the agent; they reach it fenced like any other lesson
-    row: Row = {
-        **_UNTRIED,
+    row: Row = _UNTRIED | {
         "id": lesson_id,
         "state": "quarantined" if reason else state,
         "scope": scope,
         "signature": signature,
         "kind": kind,
         "when_text": template,
+        **told(said, source),
         "text": text,
         "created_at": at,
         "updated_at": at,
         "example": text,
         "failed": failed,
-        "names": [*quoted_names(clean(when))],
+        "names": [*quoted_names(said)],
         "projects": [project] if project else [],
         "reason": reason,
         "evidence": [],
@@ -82,8 +84,7 @@ def add(
     with store.transaction():
         row["pattern"] = str((store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
         held = store.get("lessons", lesson_id)
-        if held is not None:
-            row = _joined(held, row)
+        row = row if held is None else _joined(held, row)
         put(store, row, held)
         noted(store, lesson_id, "added", reason, at)
     return show(store, lesson_id)

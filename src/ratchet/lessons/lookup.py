@@ -17,7 +17,9 @@ from ratchet.recording import wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
+    from ratchet.lessons.finding import Bars
     from ratchet.records import Json, Row
 else:
     # The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs.
@@ -28,9 +30,7 @@ else:
 
 BUSY_S = 0.2  # how long a look-up waits for a writer of the store
 OFFERED = 64  # lessons from which a session start chooses: more than fit into its text
-CANDIDATES = 64  # found by their words before they are compared, as in `memory.recall`
-COMMON = 2_000  # lessons that have a word from which on it is too common to ask for
-RANKED = 4_000  # how many (word, lesson) pairs a search may rank: about 6 ms
+_OF_OTHERS = 4  # how many times more are fetched where lessons of other projects fill the first ones
 # All of `kinds.KINDS`. Telling the kind of a failure costs a hook 10 ms, signing its text for every kind 0.1 ms.
 KINDS = (
     "rate_limit quota_exhausted overloaded server_error timeout network auth permission user_denied invalid_request "
@@ -40,7 +40,7 @@ KINDS = (
 )
 _COLUMNS = (
     *("id", "scope", "signature", "pattern", "kind", "tool", "head", "target"),
-    *("when_text", "text", "tried", "worked", "body"),
+    *("when_text", "text", "tried", "worked", "terms", "body"),
 )
 _SELECT = "SELECT " + ", ".join([f"l.{name}" for name in _COLUMNS]) + " FROM lessons l "  # noqa: S608 (constants)
 # Found by index first, then filtered: `+` keeps SQLite from walking all active lessons instead.
@@ -52,11 +52,15 @@ _BY_KEY = """WHERE +l.state = 'active' AND l.id IN (
 SELECT lesson_id FROM answers WHERE key IN (SELECT value FROM json_each(?1)))"""
 _NOTED = """SELECT key, session, body FROM resolutions
 WHERE key IN (SELECT value FROM json_each(?1)) AND project = ?2 ORDER BY at DESC LIMIT 40"""
-_BY_WORDS = """JOIN lessons_words w ON w.rowid = l.rowid_ WHERE lessons_words MATCH ? AND l.state = 'active'
-ORDER BY w.rank LIMIT ?"""
+# As `store.search.weigh` has it: rows are looked at in the order of their weight until enough of them are active.
+_ONE_TERM = "SELECT rowid AS at, ? AS weight FROM lessons_terms WHERE lessons_terms MATCH ?"
+_BY_TERMS = """JOIN (
+SELECT at, sum(weight) AS score FROM ({}) GROUP BY at ORDER BY score DESC, at LIMIT 100000) AS found
+WHERE l.rowid_ = found.at AND l.state = 'active' LIMIT ?"""
+_SPREAD = "SELECT term, n FROM lessons_spread WHERE term IN (SELECT value FROM json_each(?))"
+_BARS = "SELECT body FROM meta WHERE name = 'recall'"
 _FORMS = """SELECT form FROM habits WHERE head = ? AND project = ? AND ok > failed AND length(form) <= ?
 GROUP BY form HAVING count(*) > 1 ORDER BY sum(ok) DESC, form LIMIT 4"""
-_HOW_MANY = "SELECT count(*) FROM (SELECT 1 FROM lessons_words WHERE lessons_words MATCH ? LIMIT ?)"
 _BY_ID = "WHERE +l.state = 'active' AND l.id IN (SELECT value FROM json_each(?1))"
 _WORKED = "SELECT body FROM resolutions WHERE session = ? ORDER BY at DESC LIMIT 50"
 _PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
@@ -64,21 +68,14 @@ _BY_STEP = "WHERE +l.state = 'active' AND l.tool = ? AND l.head = ?"
 
 
 def matching(home: str, failure: Row, *, project: str, asked: str = "") -> list[Row]:
-    """Lessons for a failure: by its findings, by its signature or that of its pattern, else by similarity above the
-    threshold. `asked` is the command that failed, "" where it is not known."""
-    from ratchet.failures.signature import sign, template_of
-
+    """Lessons for a failure: by its findings, else the memory that is surely about it (`finding.judged`). `asked` is
+    the command that failed, "" where it is not known."""
     message = str(failure.get("message") or "")
-    template = template_of(message)
-    if not template or not os.path.exists(exposure.store_path(home)):
+    if not message.strip() or not os.path.exists(exposure.store_path(home)):
         return []
     keyed = _keyed(home, message, project)
-    signatures = wire.written([sign(kind, template) for kind in KINDS.split()])
-    known = {str(row["id"]) for row in keyed}
-    found = [row for row in _select(home, _BY_SIGNATURE, (signatures,), project) if row["id"] not in known]
-    told = keyed + sorted(found, key=_by_evidence)
-    near = told or _similar(home, template, project)
-    return [row for row in near if fits(row, project, asked) and not restates(row, message)]
+    told = keyed + _sure(home, message, project, {str(row["id"]) for row in keyed})
+    return [row for row in told if fits(row, project, asked) and not restates(row, message)]
 
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:
@@ -136,38 +133,49 @@ def fits(lesson: Row, project: str, asked: str) -> bool:
     return "cd " in asked or exposure.repository_of(project) != project.rstrip("/")
 
 
-def _similar(home: str, template: str, project: str) -> list[Row]:
-    from ratchet.lessons.ranking import order, rank, words
+def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
+    from ratchet.failures.signature import sign
+    from ratchet.lessons.finding import CANDIDATES, Sought, judged, quoted_names, sought
 
-    asked = _telling(home, words(template))
-    near = _select(home, _BY_WORDS, (asked, CANDIDATES), project) if asked else []
-    near = [row for row in near if row.get("rule") != "edit"]  # those answer a finding, not a wording
-    scored = [(score, near[at]) for score, at in rank(template, [str(row["when_text"] or "") for row in near])]
-    keys = [(score, True, _count(row, "tried"), _count(row, "worked"), str(row["id"])) for score, row in scored]
-    return [scored[at][1] for at in order(keys)]
-
-
-def _telling(home: str, words: list[str]) -> str:
-    """A query for the rarer of the words: ranking costs 1.5 us for each lesson that has one, and a word that most
-    lessons have ranks nothing."""
+    said = Sought(message)
+    if not said.template:
+        return []
     store = _opened(exposure.store_path(home))
     try:
-        counts = []
-        for word in words:
-            term = f'"{word}"'
-            (count,) = store.execute(_HOW_MANY, (term, COMMON + 1)).fetchone()
-            if count:
-                counts.append((count, term))
+
+        def spread(terms: Sequence[str]) -> dict[str, int]:
+            return dict(store.execute(_SPREAD, (wire.written([*terms]),)).fetchall())
+
+        chosen = sought(said.features, spread([*said.features, ""]))
+        bars = store.execute(_BARS).fetchone()
+        signatures = wire.written([sign(kind, said.template) for kind in KINDS.split()])
+        same = _read(store, _BY_SIGNATURE, (signatures,), project)
+        near: list[Row] = []
+        for limit in (CANDIDATES, CANDIDATES * _OF_OTHERS) if chosen else ():
+            search = _BY_TERMS.format(" UNION ALL ".join([_ONE_TERM] * len(chosen)))
+            near = _read(store, search, (*[v for term, w in chosen.items() for v in (w, f'"{term}"')], limit), project)
+            if len(near) >= CANDIDATES // 2:
+                break
+        rows = {str(row["id"]): row for row in (*same, *near) if str(row["id"]) not in known}
+        others = [row for row in rows.values() if row.get("rule") != "edit" and not restates(row, message)]
+        exact = {str(row["id"]) for row in same}
+        found = judged(said, others, exact, spread, bars_in(bars[0] if bars else None), quoted_names(message))
+    except sqlite3.OperationalError as error:
+        if "no such" in str(error):  # a store that nobody has opened since its layout changed
+            return []
+        raise
     finally:
         store.close()
-    chosen: list[str] = []
-    left = RANKED
-    for count, term in sorted(counts):
-        if chosen and (count > COMMON or count > left):
-            break
-        chosen.append(term)
-        left -= count
-    return " OR ".join(chosen)
+    return [hit.row for hit in found.sure]
+
+
+def bars_in(body: str | None) -> Bars:
+    """The thresholds that this home's own memories gave, else those that come with Ratchet."""
+    from ratchet.lessons.finding import Bars
+
+    held = wire.read(body) if body else None
+    kept = held.get("bars") if isinstance(held, dict) else None
+    return Bars.of(kept) if isinstance(kept, dict) else Bars()
 
 
 def repeated(home: str, tool: str, tool_input: Json, asked: str, *, project: str) -> list[Row]:
@@ -258,18 +266,22 @@ def working_forms(home: str, head: str, project: str) -> list[str]:
 
 
 def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -> list[Row]:
-    rows: list[Row] = []
     store = _opened(exposure.store_path(home))
     try:
-        for held in store.execute(_SELECT + rest, values):
-            row: Row = dict(zip(_COLUMNS, held, strict=True))
-            body = row.pop("body")
-            opened = wire.read(body) if isinstance(body, str) else {}
-            lesson = {**opened, **row} if isinstance(opened, dict) else row
-            if exposure.concerns(lesson, project) and exposure.vouched(lesson) and not stale(lesson, project):
-                rows.append(lesson)
+        return _read(store, rest, values, project)
     finally:
         store.close()
+
+
+def _read(store: sqlite3.Connection, rest: str, values: Sequence[str | int | float], project: str) -> list[Row]:
+    rows: list[Row] = []
+    for held in store.execute(_SELECT + rest, values):
+        row: Row = dict(zip(_COLUMNS, held, strict=True))
+        body = row.pop("body")
+        opened = wire.read(body) if isinstance(body, str) else {}
+        lesson = {**opened, **row} if isinstance(opened, dict) else row
+        if exposure.concerns(lesson, project) and exposure.vouched(lesson) and not stale(lesson, project):
+            rows.append(lesson)
     return rows
 
 

@@ -260,6 +260,8 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "head": latest.head,
         "target": "" if edit else latest.target,
         "when_text": template,
+        "said": "" if edit else _trigger(basis).said,
+        "source": "session",
         "text": verdict.text,
         "example": "" if edit else latest.do,
         "failed": "" if edit or latest.rule in ("place", "wait", "never") else latest.failed_input,

@@ -1,4 +1,4 @@
-"""Lessons outside the store: JSON lines to share, a repository's own ones, and a block in an agent's notes."""
+"""Lessons outside the store: in files, repositories, notes; long, since all pass one check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.lessons.parts import parts_of
 from ratchet.lessons.rests import stale
-from ratchet.lessons.rows import lesson_of
+from ratchet.lessons.rows import lesson_of, told
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Quarantined, Row, whole_in
 
@@ -215,6 +215,9 @@ def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
+_GIVEN = ("when", "do", "example", "kind", "tool", "head", "provenance", "failed")
+
+
 def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: float, *, trusted: bool) -> Row | str:
     """The row of one line, or why it is none. What a line says of itself is believed only where it asks for less:
     one that passes only for what it says of its failed step waits for a person."""
@@ -226,9 +229,7 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
         return "not JSON"
     if not isinstance(value, dict):
         return "not a JSON object"
-    given = {
-        name: value.get(name) for name in ("when", "do", "example", "kind", "tool", "head", "provenance", "failed")
-    }
+    given = {name: value.get(name) for name in _GIVEN}
     for name, text in given.items():
         if text is not None and not isinstance(text, str):
             return f"`{name}` is not a text"
@@ -257,6 +258,7 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
         "head": (given["head"] or "")[:200],
         "target": "",
         "when_text": template,
+        **told(when, "person"),
         "text": do,
         "example": example,
         "tried": 0,

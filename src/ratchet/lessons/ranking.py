@@ -1,7 +1,7 @@
-"""Decides which remembered failures are the one at hand, how sure that is, and whose advice comes first.
+"""Compares masked texts: how surely two of them have one cause; and orders equally near ones by evidence.
 
-Works on masked texts (`signature.template_of`): the caller fetches candidates by shared words and passes plain strings
-and numbers, so that a hook process pays only for this file. What it rests on (figures: `benchmarks/recall.py`):
+Works on masked texts (`signature.template_of`) that `lessons.finding` chose, so that a hook process pays only for
+this file. What it rests on (figures: `benchmarks/recall.py`):
 
 - Two texts of one cause differ in parameters, two causes in words. So whatever holds a placeholder is one blank, every
   other word weighs by how likely it names the cause (`_weight`), and words that differ cost by their sum as well as by
@@ -9,10 +9,6 @@ and numbers, so that a hook process pays only for this file. What it rests on (f
 - A remembered line inside a long output, and one line out of a long memory, are the same cause: the smaller text is
   looked for in the larger, part by part.
 - What a person types is words, not an error: those are looked for anywhere in the memory.
-- Similarity decides which band a lesson is in, evidence its place inside the band, age nothing.
-
-Words rare in the memory do not weigh more: tried on the log sets with an early version of these weights, that changed
-nothing (.92 of recall with it and without), and a hook would have to fetch the counts.
 """
 
 from __future__ import annotations
@@ -29,15 +25,9 @@ if TYPE_CHECKING:
 
     from ratchet.lessons.ranking_words import Bag, Part
 
-THRESHOLD = 0.84
-"""Below it a text is not the remembered one. The lowest at which at most 1 % of the benchmark's log queries, their own
-memory held out, would be answered; `benchmarks/recall.py` tells how that does on sets left out of the choice."""
-
 BAND = 0.05
 """Scores this near to the best of their band count as equal, so that evidence orders them."""
 
-WORDS = 24  # words that a search for candidates is given
-FULLY_COMPARED = 16  # candidates, out of those a search found, that are compared in full
 LENGTH = 2_000  # characters of a text that are compared
 LINES = 40  # lines of it, and clauses: comparing them costs their product
 
@@ -60,7 +50,6 @@ _LEAST_HEAD = 3.0
 _LEAST_SENTENCE = 4.0  # of a first sentence, behind which others only tell what to do
 _QUESTION_WORDS = 24
 
-_PIECE = re.compile(r"\w{2,}")
 _CLAUSE = re.compile(r"[.:;][\"'`)\]}]*(?:\s+|$)")
 _HEAD = re.compile(r"[\w.$# ]*(?:Error|Exception|Warning)\b|# \w+: ")
 _SENTENCE = re.compile(r".{8,400}?[^.][.!?](?=\s+[A-Z])")
@@ -104,33 +93,9 @@ def trigrams(text: str) -> set[str]:
     return {text[i : i + 3] for i in range(len(text) - 2)} or {text}
 
 
-def words(masked: str) -> list[str]:
-    """The words by which to search for candidates, lower case, those that tell most first; at most `WORDS`."""
-    bag = _merged([part[0] for part in parts_of(blanked(masked[:LENGTH]).split("\n")[:LINES])])
-    telling = sorted(bag, key=lambda word: (-min(bag[word], 1.0), -len(word), word))
-    return list(dict.fromkeys([piece for word in telling for piece in _PIECE.findall(word)]))[:WORDS]
-
-
 def similarity(query: str, memory: str) -> float:
     """Rate how surely two masked texts have one cause, in [0, 1]; 1 only for equal ones."""
     return 1.0 if query == memory else compare(Text(query), Text(memory))
-
-
-def rank(query: str, memories: Sequence[str], *, advice: Sequence[str] = ()) -> list[tuple[float, int]]:
-    """(similarity, position) of the memories that are similar enough to the query, the most similar first.
-
-    `advice`, one text per memory, is what they advise: a person's question may name the remedy as well as the error.
-    """
-    asked = Text(query)
-    found = []
-    for position in _worth_comparing(query, memories):
-        memory = memories[position]
-        told = advice[position] if advice and asked.question else ""
-        score = 1.0 if memory == query else compare(asked, Text(memory), told)
-        if score >= THRESHOLD:
-            found.append((score, position))
-    found.sort(key=lambda hit: (-hit[0], hit[1]))
-    return found
 
 
 def evidence(tried: int, worked: int) -> float:
@@ -166,19 +131,6 @@ def order(hits: Iterable[tuple[float, bool, int, int, str]]) -> list[int]:
         return bands[position], not active, -evidence(tried, worked), -score, name
 
     return sorted(ranked, key=key)
-
-
-def _worth_comparing(query: str, memories: Sequence[str]) -> Iterable[int]:
-    """Positions of the memories that share most of the smaller text's words: a glance before the full comparison."""
-    if len(memories) <= FULLY_COMPARED:
-        return range(len(memories))
-    asked = set(query.lower().split())
-
-    def shared(position: int) -> float:
-        known = set(memories[position].lower().split())
-        return len(asked & known) / (min(len(asked), len(known)) + 1.0)
-
-    return sorted(range(len(memories)), key=lambda i: (-shared(i), i))[:FULLY_COMPARED]
 
 
 def compare(query: Text, memory: Text, advice: str = "") -> float:

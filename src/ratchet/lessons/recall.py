@@ -1,25 +1,26 @@
 """Answers a failure with what is remembered about it, or says that nothing is.
 
-First the very signature, or its pattern: a look-up each. Then lessons that share words with the text (at most
-`CANDIDATES`, by BM25), compared in full by `lessons.ranking`. What is not similar enough is not returned: an agent that
-is handed the advice for another failure is worse off than one that is handed none.
+First lessons whose findings the text shows, then the memories that share its rarest features, judged by
+`lessons.finding`: what is sure is returned apart from what is only possible. An agent that is handed the advice for
+another failure is worse off than one that is handed none. What people wrote is ranked as prose (`lessons.prose`) and is
+only ever possible.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from ratchet.failures.diagnostics import keys_of
-from ratchet.failures.excerpt import error_lines
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import redact
-from ratchet.failures.signature import TEXT_LIMIT, sign, template_of
+from ratchet.failures.signature import TEXT_LIMIT, sign
+from ratchet.lessons import prose
 from ratchet.lessons.exposure import concerns
-from ratchet.lessons.ranking import order, rank, words
+from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Sought, judged, quoted_names, sought
+from ratchet.lessons.ranking import order
 from ratchet.lessons.restating import restates
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
@@ -28,24 +29,25 @@ from ratchet.records import Json, Lesson, LessonState, Row, whole_in
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
-CANDIDATES = 64  # eight held all that was found among 10,000 lessons; many lessons of one wording need more
+CALIBRATED = "recall"
+"""The row of table `meta` that holds the thresholds."""
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
-
-_NAMES = 8
 _ASKED_KEYS, _ASKED_LESSONS = 200, 400  # of one text; SQLite's oldest limit of values is 999
-_QUOTED = re.compile(r"(['\"`])([\w.@\-]{1,60})\1")
 
-Match = Literal["exact", "pattern", "similar"]
+Match = Literal["finding", "exact", "pattern", "similar", "words"]
+Silent = Literal["", "nothing", "unlike", "ambiguous", "empty"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledLesson:
-    """One recalled lesson. `match` is "exact" (the same signature), "pattern" (another signature of the same pattern),
-    both with score 1, or "similar"; `score` in [0, 1] is the similarity."""
+    """One recalled lesson. `match` is "finding" (the text shows what the lesson answers), "exact" (the same signature),
+    "pattern" (another signature of the same pattern), "similar", or "words" (a person's text that shares words);
+    `score` in [0, 1] is the similarity. `superseded_by` names a newer lesson about the same."""
 
     lesson: Lesson
     match: Match
     score: float
+    superseded_by: str = ""
 
     @property
     def text(self) -> str:
@@ -59,12 +61,18 @@ class RecalledLesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """Lessons, best first. `abstained` says that nothing known is similar enough; with `searched` = 0 because there is
-    nothing to search. `searched` counts the lessons of the store in the states asked for."""
+    """Lessons, best first: `lessons` are sure enough to be handed to an agent, `possibly` for a person to look through.
+
+    `abstained` says that none is sure, `silent` why: "nothing" is remembered, what is remembered is "unlike" this, or
+    two remedies fit equally well ("ambiguous"); "empty" where the text has no words. `looked_for` is what the text was
+    known by. `searched` counts the lessons of the store in the states asked for."""
 
     lessons: tuple[RecalledLesson, ...]
     searched: int
     elapsed_ms: float
+    possibly: tuple[RecalledLesson, ...] = ()
+    looked_for: str = ""
+    silent: Silent = ""
 
     @property
     def abstained(self) -> bool:
@@ -79,37 +87,51 @@ def recall(
     project: str | None = None,
     states: tuple[LessonState, ...] = ("active", "candidate"),
 ) -> Recalled:
-    """The lessons for this error text, traceback, tool output or question; best first, at most `limit`.
+    """The lessons for this error text, traceback, tool output, whole log or question; at most `limit` of either list.
 
     `project` (a folder) leaves out what was learnt elsewhere and is not global; None searches every project, which is
     for a person asking their own store. Lessons quarantined or retired never come back unless `states` asks for them.
-    Exact matches come first, then those of the pattern, then bands of similarity; inside each, evidence decides, never
-    age. Raises StoreError when the store cannot be read: that is no answer, unlike an empty one.
+    Raises StoreError when the store cannot be read: that is no answer, unlike an empty one.
     """
+    return _recall(store, text, {"state": ("in", list(states))}, limit=max(0, limit), project=project)
+
+
+def _recall(store: Store, text: str, where: Where, *, limit: int, project: str | None) -> Recalled:
     started = time.perf_counter()
-    wanted = max(0, limit)
     said = redact(_ends(text))  # as everything stored was, so that signatures agree
-    template = template_of(said)
-    allowed: Where = {"state": ("in", list(states))}
-    searched = _count(store, allowed)
-    found: dict[str, RecalledLesson] = {}
-    if searched and template and wanted:
-        signature = sign(kind_of(said), template)
-        found |= _new(found, _keyed(store, said, allowed, project))
-        found |= _new(found, _exact(store, signature, allowed, project, said))
-        if len(found) < wanted:
-            found |= _new(found, _of_pattern(store, signature, allowed, project, said))
-        if len(found) < wanted:
-            found |= _new(found, _similar(store, template, allowed, project, said))
-    elapsed_ms = (time.perf_counter() - started) * 1000
-    return Recalled(lessons=tuple(found.values())[:wanted], searched=searched, elapsed_ms=elapsed_ms)
+    asked = Sought(said)
+    searched = _count(store, where)
+    sure: dict[str, RecalledLesson] = {}
+    possibly: dict[str, RecalledLesson] = {}
+    silent: Silent = "empty" if not asked.template else "nothing" if not searched else ""
+    if not silent and limit:
+        sure = {each.id: each for each in _keyed(store, said, where, project)}
+        rows, same = candidates(store, asked, where, project, said)
+        found = judged(
+            asked,
+            [row for row in rows if str(row["id"]) not in sure],
+            same,
+            lambda terms: store.spread("lessons", terms),
+            bars_of(store),
+            quoted_names(said),
+        )
+        sure |= {str(each.row["id"]): _told(each, same) for each in found.sure}
+        silent = "" if sure else cast(Silent, found.silent)
+        possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
+    return Recalled(
+        lessons=tuple(sure.values())[:limit],
+        possibly=tuple(each for each in possibly.values() if each.id not in sure)[:limit],
+        searched=searched,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
+        looked_for=asked.template,
+        silent=silent,
+    )
 
 
-def quoted_names(text: str) -> list[str]:
-    """The single words that an error text quotes (a module, a key, a branch), which its signature leaves out; kept as
-    `names` with a lesson, they tell apart what shares a signature."""
-    quoted = _QUOTED.findall(error_lines(text))
-    return list(dict.fromkeys([name for _, name in quoted if not name.isdigit()]))[:_NAMES]
+def bars_of(store: Store) -> Bars:
+    """The thresholds that this store's own memories gave (`lessons.calibration`), else those that come with Ratchet."""
+    kept = (store.get("meta", CALIBRATED) or {}).get("bars")
+    return Bars.of(kept) if isinstance(kept, dict) else Bars()
 
 
 def _ends(text: str) -> str:
@@ -123,10 +145,6 @@ def _count(store: Store, where: Where) -> int:
     return whole_in(counted[0], "count:*") if counted else 0
 
 
-def _new(found: Collection[str], more: Iterable[RecalledLesson]) -> dict[str, RecalledLesson]:
-    return {each.id: each for each in more if each.id not in found}
-
-
 def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[RecalledLesson]:
     """Mined lessons for the findings that the text shows, in their order."""
     keys = keys_of(text)
@@ -134,59 +152,38 @@ def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[R
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
-    found = _ordered(
-        [RecalledLesson(lesson=each, match="exact", score=1.0) for each in _of_project(rows, project, text)]
-    )
-    return sorted(found, key=lambda each: (each.lesson.state != "active", first[each.id]))
+    found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in _shown(rows, project, text)]
+    return sorted(_by_evidence(found), key=lambda each: (each.lesson.state != "active", first[each.id]))
 
 
 def _keys_of(row: Row) -> list[str]:
     return [str(key) for key in cast("list[Json]", row.get("keys") or [])]
 
 
-def _exact(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[RecalledLesson]:
-    rows = store.find("lessons", {**where, "signature": signature}).rows
-    found = _ordered(
-        [RecalledLesson(lesson=lesson, match="exact", score=1.0) for lesson in _of_project(rows, project, text)]
-    )
-    if len(found) > 1:
-        # A signature masks quoted names, so lessons for two missing modules share it: those that name others come last.
-        asked = set(quoted_names(text))
-        told = {str(row["id"]): set(map(str, cast("list[Json]", row.get("names") or []))) for row in rows}
-        found.sort(key=lambda each: bool(asked and told[each.id]) and not asked & told[each.id])
-    return found
-
-
-def _of_pattern(store: Store, signature: str, where: Where, project: str | None, text: str) -> list[RecalledLesson]:
-    """Lessons for other signatures that analysis, or a person, holds to be the same failure."""
-    held = store.get("signatures", signature)
-    pattern = held.get("pattern") if held else None
-    if not pattern:
-        return []
-    rows = store.find("lessons", {**where, "pattern": pattern}).rows
-    return _ordered(
-        [RecalledLesson(lesson=lesson, match="pattern", score=1.0) for lesson in _of_project(rows, project, text)]
-    )
-
-
-def _similar(store: Store, template: str, where: Where, project: str | None, text: str) -> list[RecalledLesson]:
+def candidates(
+    store: Store, asked: Sought, where: Where, project: str | None, text: str
+) -> tuple[list[Row], dict[str, Match]]:
+    """Rows that share the rarest features, and those with the signature of the text or one of its pattern; the latter
+    by id."""
+    signature = sign(kind_of(text), asked.template)
+    exact = store.find("lessons", {**where, "signature": signature}).rows
+    pattern = (store.get("signatures", signature) or {}).get("pattern")
+    sibling = store.find("lessons", {**where, "pattern": pattern}).rows if pattern else []
     wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS
-    rows = store.match("lessons", words(template), where, limit=wanted)
-    rows = [row for row in rows if row.get("rule") != "edit"]  # those answer a finding, not a wording
-    lessons = _of_project(rows, project, text)[:CANDIDATES]
-    advice = [f"{lesson.head} {lesson.text}" for lesson in lessons]
-    hits = rank(template, [lesson.when for lesson in lessons], advice=advice)
-    return _ordered(
-        [RecalledLesson(lesson=lessons[position], match="similar", score=score) for score, position in hits]
-    )
+    chosen = sought(asked.features, store.spread("lessons", [*asked.features, ""]))
+    near = [row for row in store.match("lessons", chosen, where, limit=wanted) if row.get("rule") != "edit"]
+    same: dict[str, Match] = {str(row["id"]): "pattern" for row in sibling}
+    same |= {str(row["id"]): "exact" for row in exact}
+    rows = {str(row["id"]): row for row in (*exact, *sibling, *_shown(near, project, text)[:CANDIDATES])}
+    return _shown(rows.values(), project, text), same
 
 
-def _of_project(rows: Iterable[Row], project: str | None, message: str) -> list[Lesson]:
-    """Lessons that may be shown in a project: its own (reviewed ones of its repository among them) and global ones;
-    not those that only repeat what the failure's own `message` says or are about another value, nor stale ones."""
+def _shown(rows: Iterable[Row], project: str | None, message: str) -> list[Row]:
+    """Rows that may be shown in a project: its own (reviewed ones of its repository among them) and global ones; not
+    those that only repeat what the failure's own `message` says or are about another value, nor stale ones."""
     told = (row for row in rows if not restates(row, message) and _names_it(row, message))
     fresh = (row for row in told if not stale(row, project or folder_of(row)))
-    return [lesson_of(row) for row in fresh if project is None or concerns(row, project)]
+    return [row for row in fresh if project is None or concerns(row, project)]
 
 
 def _names_it(row: Row, message: str) -> bool:
@@ -194,6 +191,36 @@ def _names_it(row: Row, message: str) -> bool:
     return row.get("rule") != "fields" or str(row.get("needs") or "") in message
 
 
-def _ordered(found: list[RecalledLesson]) -> list[RecalledLesson]:
+def _possibly(
+    store: Store,
+    text: str,
+    where: Where,
+    project: str | None,
+    hits: Sequence[Hit],
+    same: dict[str, Match],
+    *,
+    limit: int,
+) -> dict[str, RecalledLesson]:
+    found = [each for each in hits if each.near >= POSSIBLE or each.same]
+    listed = [_told(each, same) for each in found[:limit]]
+    told = prose.ranked(store, text, where, limit=prose.CANDIDATES)
+    seen = {str(row["id"]) for row in _shown([each.row for each in told], project, text)}
+    best = max((each.z for each in told), default=1.0) or 1.0
+    written = [
+        RecalledLesson(lesson=lesson_of(each.row), match="words", score=each.z / best, superseded_by=each.superseded_by)
+        for each in [each for each in told if str(each.row["id"]) in seen][:limit]
+    ]
+    first: dict[str, RecalledLesson] = {}
+    for each in (*listed, *written):
+        first.setdefault(each.id, each)
+    return first
+
+
+def _told(hit: Hit, same: dict[str, Match]) -> RecalledLesson:
+    lesson = lesson_of(hit.row)
+    return RecalledLesson(lesson=lesson, match=same.get(lesson.id, "similar"), score=max(hit.near, hit.alike))
+
+
+def _by_evidence(found: list[RecalledLesson]) -> list[RecalledLesson]:
     keys = [(f.score, f.lesson.state == "active", f.lesson.tried, f.lesson.worked, f.id) for f in found]
     return [found[position] for position in order(keys)]

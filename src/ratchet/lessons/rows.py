@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ratchet.failures.features import KEPT
 from ratchet.lessons.fence import shown
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.records import Lesson, Row, record_of
@@ -26,6 +27,11 @@ def without_evidence(lesson: Lesson) -> Lesson:
         return lesson
     text = WITHHELD if lesson.is_quote else lesson.text
     return replace(lesson, quote="", text=text, step="", sessions=(), note="", noted_in="")
+
+
+def told(when: str, source: str) -> Row:
+    """The part of a row by which a lesson is found: the redacted text that it is about, and who said so."""
+    return {"said": when[:KEPT], "source": source}
 
 
 def for_agents(lesson: Lesson) -> Lesson:

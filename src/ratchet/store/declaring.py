@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
+
+from ratchet.records import Json, Row
 
 Type = Literal["text", "int", "real", "bool"]
 Role = Literal["value", "counter", "min", "max"]
@@ -32,7 +35,8 @@ class Index:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """One table. `key` identifies a row; `words` are the columns whose text `Store.match` searches.
+    """One table. `key` identifies a row; `terms` is the column of blank-separated terms by which `Store.match` finds
+    it. `made` columns are computed from the row by each write: what is found by them is always what the row says.
 
     `clustered` rows lie in the order of their key, which suits tallies (read by ranges of the key, no other index);
     all others are appended, which is what keeps inserts cheap. A table with a `revision` column can be swapped.
@@ -43,7 +47,8 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     indexes: tuple[Index, ...] = ()
-    words: tuple[str, ...] = ()
+    terms: str = ""
+    made: Mapping[str, Callable[[Row], Json]] = field(default_factory=dict)
     clustered: bool = False
     body: bool = True
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet.errors import StoreError
 from ratchet.store import search
+from ratchet.store.kept_texts import keep_texts
 from ratchet.store.schema import TABLES, VERSION
 
 if TYPE_CHECKING:
@@ -45,7 +46,15 @@ def _count_facts(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE sessions SET pending = 1")
 
 
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts}
+def _keep_texts(connection: sqlite3.Connection) -> None:
+    """Version 9: the index of words goes, with the triggers that kept it; texts and terms take its place."""
+    for end in ("in", "out", "new"):
+        connection.execute(f'DROP TRIGGER IF EXISTS "lessons_words_{end}"')
+    connection.execute('DROP TABLE IF EXISTS "lessons_words"')
+    keep_texts(connection, "?")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}
@@ -124,10 +133,9 @@ def _lay_out(connection: sqlite3.Connection, table: Table) -> None:
             columns = ", ".join(f'"{column}"' for column in index.columns)
             only = f' WHERE "{index.where}" IS NOT NULL' if index.where else ""
             connection.execute(f'CREATE INDEX "{name}" ON "{table.name}" ({columns}){only}')
-    if table.words and search.index_of(table) not in names:
+    if table.terms and search.terms_of(table) not in names:
         for statement in search.create(table):
             connection.execute(statement)
-        connection.execute(f'INSERT INTO "{search.index_of(table)}" ("{search.index_of(table)}") VALUES (\'rebuild\')')
 
 
 def _create(table: Table) -> str:

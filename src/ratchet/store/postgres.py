@@ -7,7 +7,7 @@ Readers never wait. Large batches travel as COPY; only one that meets a known ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any
@@ -18,15 +18,15 @@ from ratchet.errors import StoreError, UsageError
 from ratchet.ports import Changes, Where
 from ratchet.records import Json, Page, Row
 from ratchet.store import postgres_batches as batches
-from ratchet.store import postgres_words as words_index
+from ratchet.store import postgres_terms, sql
 from ratchet.store import rows as codec
-from ratchet.store import sql
 from ratchet.store.declaring import Table
 from ratchet.store.listening import CHANNEL, Listening
 from ratchet.store.postgres_connections import OLDEST, Connection, Connections, HeldConnection
 from ratchet.store.postgres_layout import BEGIN, layout_of, migrate
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
 from ratchet.store.schema import TABLES, table_of
+from ratchet.store.search import searched
 from ratchet.store.sql import POSTGRES
 
 _BATCH_ROWS = 16  # fewer are quicker one by one than by COPY with its savepoint
@@ -97,8 +97,8 @@ class PostgresStore:
             raise UsageError(f"table {table} holds counters; use add")
         with self._writing() as held:
             connection = held.connection
-            if len(rows) < _BATCH_ROWS or declared.words:
-                return [at for at, row in enumerate(rows) if self._insert(connection, declared, row)]
+            if len(rows) < _BATCH_ROWS:
+                return [at for at, row in enumerate(rows) if _insert(connection, declared, row)]
             if _attempt(held, lambda: _copy(connection, declared, rows)):
                 return list(range(len(rows)))
             return _insert_unknown(connection, declared, rows)
@@ -146,14 +146,19 @@ class PostgresStore:
             with held.connection.cursor() as cursor:
                 cursor.executemany(one, [fitted(declared, row) for row in rows])
 
-    def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
-        declared = table_of(table)
-        if not declared.words:
-            raise UsageError(f"table {table} has no text to match")
+    def match(
+        self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
+    ) -> list[Row]:
+        declared = searched(table_of(table))
+        words = {term: weight for term, weight in weights.items() if term.isalnum()}  # no other term is in any row
         if not words:
             return []
-        text, values = words_index.select(declared, words, fitted_where(declared, where), limit)
+        text, values = postgres_terms.weigh(declared, words, fitted_where(declared, where), limit)
         return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
+
+    def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
+        found = self._connections.ask(*postgres_terms.spread(searched(table_of(table)), terms))
+        return {str(term): int(n) for term, n in found}
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
@@ -161,15 +166,15 @@ class PostgresStore:
         whole = codec.swapped(declared, key, revision, row)
         with self._writing() as held:
             if revision == 0:
-                return self._insert(held.connection, declared, whole)
+                return _insert(held.connection, declared, whole)
             statement = sql.update_at_revision(declared, POSTGRES)
             values = [*fitted(declared, whole), *_asked_key(declared, key), revision]
-            return self._changed(held.connection, declared, statement, values, whole)
+            return held.connection.execute(statement, values).rowcount == 1
 
     def swap_many(self, table: str, rows: Sequence[Row]) -> int:
         """`swap` for many rows, sent together."""
         declared = table_of(table)
-        if not declared.swappable or declared.words:
+        if not declared.swappable:
             return sum(self.swap(table, codec.key_of(declared, row), codec.revision_of(row), row) for row in rows)
         new = [fitted(declared, {**row, "revision": 1}) for row in rows if not codec.revision_of(row)]
         known = [row for row in rows if codec.revision_of(row)]
@@ -213,23 +218,6 @@ class PostgresStore:
         """Close the connections of all threads. Safe to call twice; any later use raises StoreError."""
         self._connections.close()
 
-    # -- writing -------------------------------------------------------------------------------------------------
-
-    def _insert(self, connection: Connection, table: Table, row: Row) -> bool:
-        return self._changed(connection, table, sql.insert(table, POSTGRES), fitted(table, row), row)
-
-    def _changed(self, connection: Connection, table: Table, statement: str, values: Sequence[Json], row: Row) -> bool:
-        """Write one row; whether it was written. Its words follow."""
-        if not table.words:
-            return connection.execute(statement, values).rowcount == 1
-        numbered = connection.execute(f'{statement} RETURNING "rowid_"', values).fetchone()
-        if numbered is None:
-            return False
-        number = int(str(numbered[0]))
-        connection.execute(words_index.forget(table), (number,))
-        connection.execute(words_index.keep(table), words_index.entries(table, number, row))
-        return True
-
     # -- the rest ------------------------------------------------------------------------------------------------
 
     def _opened(self, connection: Connection) -> None:
@@ -244,6 +232,10 @@ class PostgresStore:
             raise StoreError(f"{self._connections.shown} is not in UTF8: make it with `createdb --encoding=UTF8`")
         migrate(connection, self._connections.shown)
         self._known = True
+
+
+def _insert(connection: Connection, table: Table, row: Row) -> bool:
+    return connection.execute(sql.insert(table, POSTGRES), fitted(table, row)).rowcount == 1
 
 
 def _attempt(held: HeldConnection, work: Callable[[], None]) -> bool:

@@ -68,7 +68,8 @@ def texts_of(table: Table, rows: Sequence[Row]) -> list[str] | None:
 def _columns(table: Table, rows: Sequence[Row]) -> _Columns | None:
     """The values of each column, plain and of its type, as Postgres reads them."""
     columns: list[tuple[Column | None, list[Json]]] = [
-        (table.by_name[name], [row.get(name) for row in rows]) for name in table.names
+        (table.by_name[name], [*map(table.made[name], rows)] if name in table.made else [row.get(name) for row in rows])
+        for name in table.names
     ]
     for parent, fields in table.copies:
         nested = [held if isinstance(held := row.get(parent), dict) else {} for row in rows]

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ratchet.errors import StoreError
-from ratchet.store import postgres_words as words
+from ratchet.store import postgres_terms
 from ratchet.store.declaring import Column, Table
 from ratchet.store.postgres_migrations import PLAN, Step
 from ratchet.store.schema import TABLES, VERSION
-from ratchet.store.search import index_of
+from ratchet.store.search import terms_of
 
 if TYPE_CHECKING:
     from ratchet.store.postgres_connections import Connection
@@ -123,24 +123,16 @@ def _lay_out(connection: Connection, table: Table) -> None:
             )
             only = f' WHERE "{index.where}" IS NOT NULL' if index.where else ""
             connection.execute(f'CREATE INDEX "{name}" ON "{table.name}" ({columns}){only}')
-    if table.words and index_of(table) not in names:
-        _index_words(connection, table)
-
-
-def _index_words(connection: Connection, table: Table) -> None:
-    for statement in words.create(table):
-        connection.execute(statement)
-    columns = ", ".join(f'"{name}"' for name in table.words)
-    for number, *texts in connection.execute(f'SELECT "rowid_", {columns} FROM "{table.name}"').fetchall():
-        row = {name: text for name, text in zip(table.words, texts, strict=True) if isinstance(text, str)}
-        connection.execute(words.keep(table), words.entries(table, int(str(number)), {**row}))
+    if table.terms and terms_of(table) not in names:
+        for statement in postgres_terms.create(table):
+            connection.execute(statement)
 
 
 def _create(table: Table) -> str:
     columns = [_declared(c) + (" NOT NULL" if c.required or c.name in table.key else "") for c in table.columns]
     if table.body:
         columns.append('"body" text')
-    if table.words:
+    if table.terms:
         columns.insert(0, '"rowid_" bigint GENERATED ALWAYS AS IDENTITY UNIQUE')
     key = ", ".join(f'"{name}"' for name in table.key)
     return f'CREATE TABLE "{table.name}" ({", ".join(columns)}, PRIMARY KEY ({key}))'

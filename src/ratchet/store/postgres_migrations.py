@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from ratchet.store.kept_texts import keep_texts
+
 if TYPE_CHECKING:
     from ratchet.store.postgres_connections import Connection
 
@@ -33,5 +35,11 @@ def _count_facts(connection: Connection) -> None:
     connection.execute("UPDATE sessions SET pending = 1")
 
 
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts}
+def _keep_texts(connection: Connection) -> None:
+    """Version 9: the index of words goes; texts and terms take its place."""
+    connection.execute("DROP TABLE IF EXISTS lessons_words")
+    keep_texts(connection, "%s")
+
+
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

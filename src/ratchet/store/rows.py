@@ -51,6 +51,8 @@ def values_of(table: Table, row: Row) -> list[Json]:
     Raises UsageError for an unknown field of a table that has no body.
     """
     values = [*map(row.get, table.names)]
+    for name, make in table.made.items():
+        values[table.names.index(name)] = make(row)
     for parent, fields in table.copies:
         nested = row.get(parent)
         values += map(nested.get, fields) if isinstance(nested, dict) else (None,) * len(fields)

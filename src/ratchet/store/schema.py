@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
+from ratchet.store.derived import terms_of
 
-VERSION = 8
+VERSION = 9
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -165,6 +166,7 @@ _TABLES = (
             *integer("tried", "worked", "uses", "wins"),
             *real("created_at", "updated_at"),
             *_REVISION,
+            *text("source", "terms", "said"),
         ),
         # In the order in which a session start is offered them: `lookup.top` reads the first few and no more.
         indexes=(
@@ -173,7 +175,8 @@ _TABLES = (
             Index(columns=("state", "worked", "id")),
             Index(columns=("project", "head"), where="project"),
         ),
-        words=("when_text",),
+        terms="terms",
+        made={"terms": terms_of},
     ),
     # What was said in a history, and what a session makes of a person's words.
     Table(

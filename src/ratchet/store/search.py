@@ -1,15 +1,18 @@
-"""Words of declared text columns, found through SQLite's FTS5 and ranked by BM25.
+"""Terms of a declared column, found through SQLite's FTS5 and weighed by who asks.
 
-The index holds no text of its own: it refers to the table by row number, and triggers keep it in step.
+The index knows only in which rows a term is (contentless, `detail=none`: some 2 bytes a term and row). A table beside
+it holds how many rows have each term: counting a common one's takes longer than all else of a search. Triggers keep
+both in step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ratchet.errors import UsageError
 from ratchet.store.rows import read_names
-from ratchet.store.sql import conditions, quoted
+from ratchet.store.sql import SQLITE, conditions
 
 if TYPE_CHECKING:
     from ratchet.ports import Where
@@ -17,43 +20,78 @@ if TYPE_CHECKING:
     from ratchet.store.declaring import Table
 
 
-def index_of(table: Table) -> str:
-    return f"{table.name}_words"
+_COUNTED = 100_000  # rows that a search may weigh: more than anybody asks for, but a limit keeps their order
+
+
+def terms_of(table: Table) -> str:
+    return f"{table.name}_terms"
+
+
+def spread_of(table: Table) -> str:
+    return f"{table.name}_spread"
+
+
+def searched(table: Table) -> Table:
+    """The table. Raises UsageError for one that has no terms to search."""
+    if not table.terms:
+        raise UsageError(f"table {table.name} has no terms to match")
+    return table
 
 
 def create(table: Table) -> list[str]:
-    """Statements that build the index of a table's `words` and keep it in step with every later write."""
-    name, columns = index_of(table), quoted(table.words)
-    fresh = ", ".join(f'new."{word}"' for word in table.words)
-    stale = ", ".join(f'old."{word}"' for word in table.words)
-    remove = f'INSERT INTO "{name}" ("{name}", rowid, {columns}) VALUES (\'delete\', old.rowid_, {stale});'
-    put = f'INSERT INTO "{name}" (rowid, {columns}) VALUES (new.rowid_, {fresh});'
-    # Underscores join a word, since they do in names of functions and variables.
-    tokens = "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\""
-    options = f"content='{table.name}', content_rowid='rowid_', {tokens}"
+    """Statements that build the index of a table's `terms` and keep it in step with every later write."""
+    name, counts, column = terms_of(table), spread_of(table), f'"{table.terms}"'
+
+    def each(row: str) -> str:
+        listed = f"'[\"' || replace({row}.{column}, ' ', '\",\"') || '\"]'"
+        return f"SELECT '' AS term UNION ALL SELECT value FROM json_each({listed})"
+
+    put = (
+        f'INSERT INTO "{name}" (rowid, {column}) VALUES (new.rowid_, new.{column}); '
+        f'INSERT INTO "{counts}" (term, n) SELECT term, 1 FROM ({each("new")}) WHERE true '
+        "ON CONFLICT (term) DO UPDATE SET n = n + 1;"
+    )
+    remove = (
+        f'INSERT INTO "{name}" ("{name}", rowid, {column}) VALUES (\'delete\', old.rowid_, old.{column}); '
+        f'UPDATE "{counts}" SET n = n - 1 WHERE term IN ({each("old")}); '
+        f'DELETE FROM "{counts}" WHERE n < 1 AND term IN ({each("old")});'
+    )
+    has, had = f"new.{column} <> ''", f"old.{column} <> ''"
+    changed = f"old.{column} IS NOT new.{column}"
+    on = f'UPDATE OF {column} ON "{table.name}"'
     return [
-        f'CREATE VIRTUAL TABLE "{name}" USING fts5({columns}, {options})',
-        f'CREATE TRIGGER "{name}_in" AFTER INSERT ON "{table.name}" BEGIN {put} END',
-        f'CREATE TRIGGER "{name}_out" AFTER DELETE ON "{table.name}" BEGIN {remove} END',
-        f'CREATE TRIGGER "{name}_new" AFTER UPDATE OF {columns} ON "{table.name}" BEGIN {remove} {put} END',
+        f"CREATE VIRTUAL TABLE \"{name}\" USING fts5({column}, content='', detail='none', columnsize=0)",
+        f'CREATE TABLE "{counts}" (term TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID',
+        f'CREATE TRIGGER "{name}_in" AFTER INSERT ON "{table.name}" WHEN {has} BEGIN {put} END',
+        f'CREATE TRIGGER "{name}_out" AFTER DELETE ON "{table.name}" WHEN {had} BEGIN {remove} END',
+        f'CREATE TRIGGER "{name}_old" BEFORE {on} WHEN {had} AND {changed} BEGIN {remove} END',
+        f'CREATE TRIGGER "{name}_new" AFTER {on} WHEN {has} AND {changed} BEGIN {put} END',
     ]
 
 
-def select(table: Table, words: Sequence[str], where: Where | None, limit: int) -> tuple[str, list[Json]]:
-    """Rows that share any of the words, best first."""
-    name = index_of(table)
+def spread(table: Table, terms: Sequence[str]) -> tuple[str, list[Json]]:
+    """Count the rows that have each term; "" stands for those that have any."""
+    return (
+        f'SELECT term, n FROM "{spread_of(table)}" WHERE term IN (SELECT value FROM json_each(?))',
+        [SQLITE.listed(list(terms))],
+    )
+
+
+def weigh(table: Table, weights: Mapping[str, float], where: Where | None, limit: int) -> tuple[str, list[Json]]:
+    """Rows by the sum of the weights of their terms, the highest first.
+
+    Rows are looked at one by one in that order (CROSS JOIN keeps it) until enough of them meet `where`.
+    """
+    name = terms_of(table)
     said, values = conditions(table, where, prefix="held.")
     columns = ", ".join(f'held."{column}"' for column in read_names(table))
-    text = (
-        f'SELECT {columns} FROM "{name}" AS found JOIN "{table.name}" AS held ON held.rowid_ = found.rowid '
-        f'WHERE "{name}" MATCH ?'
+    one = f'SELECT rowid AS at, ? AS weight FROM "{name}" WHERE "{name}" MATCH ?'
+    summed = (
+        f"SELECT at, sum(weight) AS score FROM ({' UNION ALL '.join([one] * len(weights))}) "
+        f"GROUP BY at ORDER BY score DESC, at LIMIT {_COUNTED}"
     )
+    text = f'SELECT {columns} FROM ({summed}) AS found CROSS JOIN "{table.name}" AS held ON held.rowid_ = found.at'
     if said:
-        text += f" AND {said}"
-    return f"{text} ORDER BY found.rank LIMIT ?", [_any_of(words), *values, limit]
-
-
-def _any_of(words: Sequence[str]) -> str:
-    """Each word quoted, so that nothing in it is query syntax; a NUL would end the query's text."""
-    quotes = (word.replace("\0", " ").replace('"', '""') for word in dict.fromkeys(words))
-    return " OR ".join(f'"{word}"' for word in quotes)
+        text += f" WHERE {said}"
+    asked: list[Json] = [each for term, weight in weights.items() for each in (weight, f'"{term}"')]
+    return f"{text} LIMIT ?", [*asked, *values, limit]

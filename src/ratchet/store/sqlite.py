@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -171,15 +171,19 @@ class SqliteStore:
         with self.transaction(), self._translated():
             self._write_many(sql.upsert(declared), declared, rows)
 
-    def match(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 64) -> list[Row]:
-        declared = table_of(table)
-        if not declared.words:
-            raise UsageError(f"table {table} has no text to match")
+    def match(
+        self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
+    ) -> list[Row]:
+        declared = search.searched(table_of(table))
+        words = {term: weight for term, weight in weights.items() if term.isalnum()}  # no other term is in any row
         if not words:
             return []
-        text, values = search.select(declared, words, where, limit)
-        found = self._read(text, values)
-        return [codec.row_of(declared, held) for held in found]
+        text, values = search.weigh(declared, words, where, limit)
+        return [codec.row_of(declared, held) for held in self._read(text, values)]
+
+    def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
+        text, values = search.spread(search.searched(table_of(table)), terms)
+        return dict(self._read(text, values))
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""

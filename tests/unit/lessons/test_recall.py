@@ -10,8 +10,9 @@ import pytest
 from ratchet.errors import StoreError
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
+from ratchet.lessons.finding import quoted_names
 from ratchet.lessons.lessons import add
-from ratchet.lessons.recall import Recalled, quoted_names, recall
+from ratchet.lessons.recall import Recalled, recall
 from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store
 from ratchet.records import Json, Row
@@ -61,6 +62,10 @@ def names(found: Recalled) -> list[str]:
     return [each.id for each in found.lessons]
 
 
+def listed(found: Recalled) -> list[str]:
+    return [each.id for each in (*found.lessons, *found.possibly)]
+
+
 def test_the_same_failure_with_other_parameters_is_an_exact_match(store: Store) -> None:
     remember(store, "port", "Error: listen EADDRINUSE: address already in use 127.0.0.1:3000")
     found = recall(store, "Error: listen EADDRINUSE: address already in use 10.0.0.7:8081")
@@ -87,9 +92,9 @@ def test_a_persons_short_form_finds_the_whole_error(store: Store) -> None:
     for asked in (
         "fatal: The current branch feature-x has no upstream branch.",
         "git push fails: current branch has no upstream branch",
-        UPSTREAM.replace("main", "fix/login"),
     ):
-        assert names(recall(store, asked)) == ["upstream"]
+        assert listed(recall(store, asked))[:1] == ["upstream"]
+    assert names(recall(store, UPSTREAM.replace("main", "fix/login"))) == ["upstream"]
 
 
 def test_a_remembered_line_is_found_in_the_output_of_a_whole_build(store: Store) -> None:
@@ -144,38 +149,61 @@ def test_evidence_orders_equal_matches_and_age_does_not(store: Store) -> None:
     remember(store, "new", UPSTREAM, tried=1, worked=1, created_at=9e9, updated_at=9e9)
     remember(store, "proven", UPSTREAM, tried=9, worked=8)
     remember(store, "poor", UPSTREAM, tried=9, worked=1, created_at=9e9, updated_at=9e9)
-    assert names(recall(store, UPSTREAM)) == ["proven", "new", "poor"]
+    found = recall(store, UPSTREAM)
+    assert (names(found), listed(found)) == (["proven"], ["proven", "new", "poor"])
+
+
+def test_of_two_remedies_for_one_text_none_is_sure_before_either_is_proven(store: Store) -> None:
+    remember(store, "one", UPSTREAM)
+    remember(store, "other", UPSTREAM)
+    found = recall(store, UPSTREAM)
+    assert (found.abstained, found.silent, listed(found)) == (True, "ambiguous", ["one", "other"])
+    remember(store, "same", UPSTREAM.replace("main", "x"), text="do one")
+    assert recall(store, UPSTREAM).silent == "ambiguous"
+
+
+def test_lessons_that_advise_the_same_are_sure_together(store: Store) -> None:
+    remember(store, "one", UPSTREAM, text="push with --set-upstream")
+    remember(store, "other", UPSTREAM, text="push with --set-upstream")
+    assert names(recall(store, UPSTREAM)) == ["one", "other"]
 
 
 def test_an_exact_match_comes_before_a_similar_one_with_more_evidence(store: Store) -> None:
     remember(store, "similar", "fatal: The current branch topic has no upstream branch.", tried=50, worked=50)
     remember(store, "exact", UPSTREAM)
     found = recall(store, UPSTREAM)
-    assert [(each.id, each.match) for each in found.lessons] == [("exact", "exact"), ("similar", "similar")]
+    assert [(each.id, each.match) for each in found.lessons] == [("exact", "exact")]
+    assert [(each.id, each.match) for each in found.possibly] == [("similar", "similar")]
 
 
 def test_lessons_of_the_same_pattern_come_after_the_exact_ones(store: Store) -> None:
     remember(store, "exact", UPSTREAM, pattern="p1")
     remember(store, "sibling", "something that reads quite different", pattern="p1")
     know(store, UPSTREAM, pattern="p1")
-    assert [(each.id, each.match) for each in recall(store, UPSTREAM).lessons] == [
-        ("exact", "exact"),
-        ("sibling", "pattern"),
-    ]
+    found = recall(store, UPSTREAM)
+    assert [(each.id, each.match) for each in found.lessons] == [("exact", "exact")]
+    assert [(each.id, each.match) for each in found.possibly] == [("sibling", "pattern")]
 
 
-def test_of_lessons_with_one_signature_those_that_name_the_same_come_first(store: Store) -> None:
+def test_a_lesson_of_the_pattern_is_sure_where_it_is_the_only_one(store: Store) -> None:
+    remember(store, "sibling", "something that reads quite different", pattern="p1")
+    know(store, UPSTREAM, pattern="p1")
+    assert [(each.id, each.match) for each in recall(store, UPSTREAM).lessons] == [("sibling", "pattern")]
+
+
+def test_of_lessons_with_one_signature_the_one_that_names_the_same_is_sure(store: Store) -> None:
     for module in ("requests", "yaml", "numpy"):
         when = f"ModuleNotFoundError: No module named '{module}'"
         remember(store, module, when, names=[*quoted_names(when)], tried=9, worked=len(module))
-    assert names(recall(store, "ModuleNotFoundError: No module named 'yaml'"))[0] == "yaml"
-    assert names(recall(store, "ModuleNotFoundError: No module named 'attrs'")) == ["requests", "numpy", "yaml"]
+    assert names(recall(store, "ModuleNotFoundError: No module named 'yaml'")) == ["yaml"]
+    found = recall(store, "ModuleNotFoundError: No module named 'attrs'")
+    assert (found.silent, listed(found)) == ("ambiguous", ["requests", "numpy", "yaml"])
 
 
 def test_at_most_as_many_as_asked_come_back(store: Store) -> None:
     for number in range(9):
         remember(store, f"l{number}", UPSTREAM)
-    assert names(recall(store, UPSTREAM, limit=3)) == ["l0", "l1", "l2"]
+    assert listed(recall(store, UPSTREAM, limit=3)) == ["l0", "l1", "l2"]
     assert recall(store, UPSTREAM, limit=0).lessons == ()
 
 
@@ -183,8 +211,8 @@ def test_a_project_sees_its_own_lessons_and_global_ones_only(store: Store) -> No
     remember(store, "own", UPSTREAM, scope="project", projects=["/home/ann/shop"])
     remember(store, "others", UPSTREAM, scope="project", projects=["/home/ann/api"])
     remember(store, "all", UPSTREAM)
-    assert names(recall(store, UPSTREAM, project="/home/ann/shop")) == ["all", "own"]
-    assert names(recall(store, UPSTREAM)) == ["all", "others", "own"]
+    assert listed(recall(store, UPSTREAM, project="/home/ann/shop")) == ["all", "own"]
+    assert listed(recall(store, UPSTREAM)) == ["all", "others", "own"]
 
 
 def test_a_project_is_its_folders_below_and_above_too(store: Store) -> None:

@@ -146,7 +146,7 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(path: Path) -> None:
         key=old.key,
         columns=(*old.columns, Column(name="colour", type="text")),
         indexes=(*old.indexes, Index(columns=("colour",))),
-        words=("task",),
+        terms="task",
     )
     fresh = Table(name="things", key=("id",), columns=(Column(name="id", type="text"),))
 
@@ -157,7 +157,7 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(path: Path) -> None:
     migrations.migrate(raw, str(path), tables=[wider, fresh], version=target, plan={target: paint})
     assert raw.execute("SELECT id, colour FROM outcomes").fetchall() == [("o1", "red")]
     assert raw.execute("SELECT COUNT(*) FROM things").fetchone() == (0,)
-    found = raw.execute("SELECT rowid FROM outcomes_words WHERE outcomes_words MATCH 'paint'").fetchall()
+    found = raw.execute("SELECT rowid FROM outcomes_terms WHERE outcomes_terms MATCH 'paint'").fetchall()
     assert found == [(1,)]
     assert raw.execute("PRAGMA user_version").fetchone() == (target,)
     raw.close()

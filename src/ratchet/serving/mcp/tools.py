@@ -55,12 +55,15 @@ class Tools:
         if not self._runtime.exists:
             self._runtime.init()
         found = self._runtime.recall(query, limit=limit, project=project or None)
+        seen, more = (
+            tuple(replace(each, lesson=self._leaving(each.lesson)) for each in told)
+            for told in (found.lessons, found.possibly)
+        )
+        shape = RecalledShape.built(replace(found, lessons=seen, possibly=more))
         if found.abstained:
-            return answer(
-                f"Nothing known is similar enough ({found.searched} lessons searched).", RecalledShape.built(found)
-            )
-        seen = tuple(replace(each, lesson=self._leaving(each.lesson)) for each in found.lessons)
-        shape = RecalledShape.built(replace(found, lessons=seen))
+            why = "several remedies fit equally well" if found.silent == "ambiguous" else "nothing known is surely it"
+            listed = f"; {len(more)} that may be about it are listed under `possibly`" if more else ""
+            return answer(f"No answer: {why} ({found.searched} lessons searched){listed}.", shape)
         return answer(fenced([self._leaving(each.lesson) for each in found.lessons]), shape)
 
     @told

@@ -132,18 +132,22 @@ class FoundLessonShape(Shape):
     text: str = said("The advice, word for word.", foreign="words", of="lesson.text")
     state: str = said("candidate, active, quarantined or retired.", of="lesson.state")
     foreign: bool = said("Whether others wrote it: `text` then holds its commands only.", of="lesson.foreign")
-    match: str = said("exact (same signature), pattern (same pattern) or similar.")
+    match: str = said("finding (a finding of the text), exact (same signature), pattern, similar, or words (in prose).")
     score: float = said("Similarity, from 0 to 1.", digits=4)
     tried: int = said("How often it was seen to be tried.", of="lesson.tried")
     worked: int = said("How often it worked.", of="lesson.worked")
     evidence: list[str] = said("Ids of the outcomes behind it.", of="lesson.evidence", foreign="name")
+    superseded_by: str = said("The newer lesson about the same, empty for none.", foreign="name")
 
 
 class RecalledShape(Shape):
     """Lessons that are known to fix an error."""
 
-    lessons: list[FoundLessonShape] = said("Best first.")
-    abstained: bool = said("Whether nothing known is similar enough.")
+    lessons: list[FoundLessonShape] = said("Surely about it, best first.")
+    possibly: list[FoundLessonShape] = said("For who looks through them, nearest first; never to be followed unread.")
+    abstained: bool = said("Whether nothing is sure.")
+    silent: str = said("Why: nothing (remembered), unlike, ambiguous, empty; empty where something is sure.")
+    looked_for: str = said("What the text was known by, masked.", foreign="words")
     searched: int = said("Lessons searched.")
     elapsed_ms: float = said("Milliseconds that the search took.", digits=2)
 

@@ -1,0 +1,100 @@
+"""Cuts a text into the features by which memories are found: its telling words and its pairs of neighbouring tokens.
+
+A feature is stored as eight hex digits (crc32): 50 to 150 a memory. Pairs keep what single words lose ("not found" and
+"found", `foo()` and `foo`); with them the right memory of a traceback came first in .864 of cases, without in .626.
+Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import crc32
+
+from ratchet.failures.excerpt import error_lines, marks_of, plain
+from ratchet.failures.signature import mask
+
+KEPT = 6_000  # characters of a text that are kept with a memory
+LONG = 2_400  # characters beyond which a text is known by its densest stretch
+STRETCH = 2_000
+LEAD = 12  # lines in front of the first error of a stretch: what was run, and where
+KEYS = 12  # findings of an output by which it is known
+MORE = 400  # characters of error lines from elsewhere
+
+MASKED = "masked"
+"""Stands among the features of a memory of which only the masked text was kept: that is less than was said."""
+
+_TOKEN = re.compile(r"<[a-z]{2,5}>|\w+|[^\w\s]")
+_WORD = re.compile(r"[^\W\d_]{2}")
+# Chinese, Japanese and Korean write no blanks: a run of their letters is cut into trigrams.
+_UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+_RUN = re.compile(_UNSPACED + "{4,}")
+_STOP = frozenset(
+    "an the of in on at to for from by with is are was were be been it its this that these those as and or has have "  # noqa: SIM905
+    "had into your you please if when while then there here will would should may any some".split()
+)
+
+
+def features_of(text: str) -> list[str]:
+    """The features of a text, masked, each once, sorted; those of the findings that it shows (`k` and eight digits) are
+    the last."""
+    from ratchet.failures.diagnostics import keys_of
+
+    said = telling_of(text)
+    return [*features_in(mask(said)), *sorted({f"k{_crc(key)}" for key in keys_of(said)[:KEYS]})]
+
+
+def features_in(masked: str) -> list[str]:
+    """The features of a text that is masked already, each once, sorted."""
+    tokens = _TOKEN.findall(spaced(masked.lower()))
+    found = {token for token in tokens if token not in _STOP and _WORD.search(token) and token[0] != "<"}
+    found.update([f"{one} {other}" for one, other in zip(tokens, tokens[1:], strict=False)])
+    return sorted(map(_crc, found))
+
+
+def _crc(said: str) -> str:
+    return f"{crc32(said.encode('utf-8', 'replace')):08x}"
+
+
+def spaced(text: str) -> str:
+    """The text with the trigrams of what is written without blanks in the place of each such run."""
+    return _RUN.sub(_trigrams, text) if not text.isascii() else text
+
+
+def _trigrams(match: re.Match[str]) -> str:
+    run: str = match[0]
+    return " " + " ".join([run[at : at + 3] for at in range(len(run) - 2)]) + " "
+
+
+def telling_of(text: str) -> str:
+    """The text, or of one longer than `LONG` the stretch where errors stand densest, with error lines from elsewhere.
+
+    A failure inside a paste is found by its own words then, whatever else was pasted. Linear in the text.
+    """
+    text = plain(text)
+    if len(text) <= LONG:
+        return text
+    lines = text.split("\n")
+    first, last = _densest(lines)
+    stretch = "\n".join(lines[max(0, first - LEAD) : last])
+    if len(stretch) > STRETCH:
+        stretch = stretch[-STRETCH:]
+    more = error_lines(text, MORE)
+    return stretch if more in stretch else f"{stretch}\n{more}"
+
+
+def _densest(lines: list[str]) -> tuple[int, int]:
+    """The first marked line of the stretch with most marks of errors, and the line where it ends; of equals the
+    last, since what a program says last is nearest to why it ended."""
+    marks = marks_of(lines)
+    best, chosen = 0, (max(0, len(lines) - LEAD), len(lines))
+    start = held = size = 0
+    for at, line in enumerate(lines):
+        held += marks[at]
+        size += len(line) + 1
+        while start < at and (size > STRETCH or not marks[start]):
+            held -= marks[start]
+            size -= len(lines[start]) + 1
+            start += 1
+        if held >= best and held and marks[at]:
+            best, chosen = held, (start, at + 1)
+    return chosen

@@ -1,0 +1,261 @@
+"""Finds the memory of a failure among many, and judges whether it is sure enough to be handed to an agent.
+
+Ranked by jK: the share of rarity that two texts have in common, `common / (I(asked) + I(known) - common)`, with
+`I` the sum of `idf(t) = ln((N + 1) / (df + .5))` over features (`failures.features`), which is ln(1 + (N - df + .5) /
+(df + .5)). Judged apart from that, since what is nearest need not be near: by how alike the masked texts are
+(`ranking.compare`) and by how many different causes would fit as well. An equal signature makes two texts alike, and
+no more: where two pieces of advice stand under it they are told apart by jK or by their evidence, else nothing is sure.
+
+The form of the text decides how much is asked for (thresholds: `Bars`); they were chosen on half of the sets of
+`benchmarks/recall.py` and are replaced by those that this home's own memories give (`lessons.calibration`).
+Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from math import log
+
+from ratchet.failures.excerpt import error_lines
+from ratchet.failures.features import MASKED, features_in, features_of, telling_of
+from ratchet.failures.signature import template_of
+from ratchet.lessons.ranking import Text, compare, evidence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from ratchet.records import Row
+
+SOUGHT = 24  # features by which candidates are searched: the rarest
+STEPS = 3_000  # rows that have one of them, in all: what a search may cost
+CANDIDATES = 32  # ranked, out of those that a search found
+COMPARED = 8  # of these, the nearest, that are compared in full: what a search costs most
+FITS = 0.84  # how alike a text must be to count as a cause that fits
+_AS_WELL = 0.95  # a share of the best: alike as this, another cause fits as well
+_APART = 0.05  # of jK between two lessons under one signature: less tells them not apart
+_PROVEN_BETTER = 0.2  # difference of `ranking.evidence` that decides between two remedies for one text
+_KEYS_SHARE = 0.3  # of a rank that common findings may add to jK: a linter's rule, a compiler's message
+_GRAMS_SHARE = 0.3  # ... and common trigrams of the masked texts
+POSSIBLE = 0.1  # jK below which a memory is not worth a look
+_NAMES = 8
+_QUOTED = re.compile(r"(['\"`])([\w.@\-]{1,60})\1")
+_TRACE = re.compile(
+    r"""(?m)Traceback \(most recent call last|^E {3,}\S|^\s*File "[^"\n]+", line \d|^\tat \S|^ {2,8}at \S+ ?\("""
+    r"|panicked at|^goroutine \d|^\S+\.py:\d+: "
+)
+
+
+class Bars:
+    """Thresholds in [0, 1]: how alike (`line`, `output`) and how near by jK (`trace`, `whole`) a memory must be."""
+
+    __slots__ = ("line", "output", "trace", "whole")
+
+    def __init__(self, line: float = 0.98, output: float = 0.90, trace: float = 0.75, whole: float = 0.92) -> None:
+        self.line = line
+        self.output = output
+        self.trace = trace
+        self.whole = whole
+
+    @classmethod
+    def of(cls, kept: Mapping[str, object]) -> Bars:
+        """Those that are kept, for the rest those that come with Ratchet."""
+        bars = cls()
+        for name in cls.__slots__:
+            value = kept.get(name)
+            if isinstance(value, float):
+                setattr(bars, name, value)
+        return bars
+
+
+class Sought:
+    """A text that is asked about, made ready. `form` is "line", "output" or "trace"."""
+
+    __slots__ = ("features", "form", "said", "template", "text")
+
+    def __init__(self, said: str) -> None:
+        self.said = telling_of(said)
+        self.template = template_of(self.said)
+        self.features = features_of(self.said)
+        self.text = Text(self.template)
+        self.form = form_of(self.said)
+
+
+class Hit:
+    """A memory that was looked at: `near` is jK, `alike` the similarity of the masked texts, both in [0, 1]; `rank`
+    orders it among others."""
+
+    __slots__ = ("alike", "near", "rank", "row", "same")
+
+    def __init__(self, row: Row, near: float, alike: float, same: bool) -> None:
+        self.row = row
+        self.rank = near
+        self.near = near
+        self.alike = alike
+        self.same = same
+
+
+class Judged:
+    """Judgement of what was found: `sure` may be handed to an agent, `possibly` is for who asks, nearest first.
+    `silent` tells why nothing is sure: "" (something is), "unlike", "ambiguous"."""
+
+    __slots__ = ("possibly", "silent", "sure")
+
+    def __init__(self, sure: list[Hit], possibly: list[Hit], silent: str) -> None:
+        self.sure = sure
+        self.possibly = possibly
+        self.silent = silent
+
+
+def quoted_names(text: str) -> list[str]:
+    """The single words that an error text quotes (a module, a key, a branch), which its signature leaves out; kept as
+    `names` with a lesson, they tell apart what shares a signature."""
+    quoted = _QUOTED.findall(error_lines(text))
+    return list(dict.fromkeys([name for _, name in quoted if not name.isdigit()]))[:_NAMES]
+
+
+def form_of(said: str) -> str:
+    if _TRACE.search(said):
+        return "trace"
+    return "output" if "\n" in said.strip() else "line"
+
+
+def rarity(counts: Mapping[str, int], term: str) -> float:
+    """Weigh how much a feature tells; `counts` as `Store.spread` gives them."""
+    return log((counts.get("", 0) + 1) / (counts.get(term, 0) + 0.5))
+
+
+def sought(features: Iterable[str], counts: Mapping[str, int]) -> dict[str, float]:
+    """The features to search by with their weights: the rarest that any memory has, as many as may be looked at."""
+    chosen: dict[str, float] = {}
+    left = STEPS
+    for term in sorted([each for each in features if each in counts], key=lambda each: (counts[each], each)):
+        left -= counts[term]
+        if chosen and (left < 0 or len(chosen) == SOUGHT):
+            break
+        chosen[term] = rarity(counts, term)
+    return chosen
+
+
+def judged(
+    asked: Sought,
+    rows: Sequence[Row],
+    same: Collection[str],
+    spread: Callable[[Sequence[str]], Mapping[str, int]],
+    bars: Bars,
+    names: Collection[str] = (),
+) -> Judged:
+    """Rank the rows of memories and judge the nearest. `same` are ids of those whose signature or pattern is that of
+    the text; `names` what it quotes."""
+    hits = _ranked(asked, rows, same, spread)
+    hits.sort(key=lambda hit: _order(hit, names))
+    if not hits:
+        return Judged([], [], "unlike")
+    top = hits[0]
+    rivals = _rivals(top, hits, names)
+    if rivals:
+        best = _proven(top, rivals, names)
+        if best is None:
+            return Judged([], hits, "ambiguous")
+        top = best
+    if not sure(asked.form, top, bars):
+        return Judged([], hits, "unlike")
+    agreed = [each for each in hits if each is not top and _advice(each) == _advice(top) and each.alike >= FITS]
+    others = [each for each in hits if each is not top and each not in agreed]
+    return Judged([top, *agreed], others, "")
+
+
+def sure(form: str, hit: Hit, bars: Bars) -> bool:
+    """Tell whether a memory is near enough to a text of this form."""
+    if hit.near >= bars.whole:
+        return True
+    if form == "line":
+        return hit.alike >= bars.line
+    return hit.alike >= bars.output and (form != "trace" or hit.near >= bars.trace)
+
+
+def _ranked(
+    asked: Sought, rows: Sequence[Row], same: Collection[str], spread: Callable[[Sequence[str]], Mapping[str, int]]
+) -> list[Hit]:
+    held = [(row, _features(row)) for row in rows]
+    counts = spread([*set(asked.features).union(*[features for _, features in held]), ""])
+    whole_text = {term: rarity(counts, term) for term in asked.features}
+    core = {term: rarity(counts, term) for term in features_in(asked.template)}
+    hits = []
+    for row, features in held:
+        own = core if MASKED in features else whole_text
+        weight = sum(own.values())
+        common = sum([own[term] for term in features if term in own])
+        whole = weight + sum([rarity(counts, term) for term in features if term != MASKED]) - common
+        equal = str(row["id"]) in same
+        hits.append(Hit(row, common / whole if whole > 0 else float(equal), float(equal), equal))
+    hits.sort(key=lambda hit: -hit.rank)
+    own_keys = {term for term in asked.features if term[0] == "k"}
+    for hit in hits[:COMPARED]:
+        template = str(hit.row.get("when_text") or "")
+        known = _text_of(template)
+        if not hit.same:
+            # A person's question may name the remedy as well as the error.
+            advice = str(hit.row.get("text") or "") if asked.text.question else ""
+            hit.alike = 1.0 if template == asked.template else compare(asked.text, known, advice)
+        keys = {term for term in _features(hit.row) if term[0] == "k"}
+        hit.rank += _KEYS_SHARE * _overlap(own_keys, keys) + _GRAMS_SHARE * _overlap(asked.text.grams, known.grams)
+    return hits
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / (len(one | other) or 1)
+
+
+_text_of = lru_cache(maxsize=2_048)(Text)  # the same memories are met again and again by a process that lives on
+
+
+def _order(hit: Hit, names: Collection[str]) -> tuple[float, bool, bool, float, str]:
+    row = hit.row
+    return -round(hit.rank, 4), not _named(hit, names), row.get("state") != "active", -_evidence(row), str(row["id"])
+
+
+def _features(row: Row) -> list[str]:
+    terms = row.get("terms")
+    return terms.split() if isinstance(terms, str) else []
+
+
+def _rivals(top: Hit, hits: Sequence[Hit], names: Collection[str]) -> list[Hit]:
+    """Memories that fit as well and advise something else: other causes, or the same with another remedy."""
+    least = max(FITS, _AS_WELL * top.alike)
+    own = _named(top, names)
+    return [
+        each
+        for each in hits
+        if each.alike >= least
+        and _advice(each) != _advice(top)
+        and (not top.same or top.near - each.near < _APART)
+        and (own, top.row.get("state") == "active") <= (_named(each, names), each.row.get("state") == "active")
+    ]
+
+
+def _named(hit: Hit, names: Collection[str]) -> bool:
+    """Tell whether a memory is about a name that the text quotes."""
+    known = hit.row.get("names")
+    return isinstance(known, list) and any(name in names for name in known)
+
+
+def _proven(top: Hit, rivals: Sequence[Hit], names: Collection[str]) -> Hit | None:
+    """Of several remedies for one text the one that is proven better, if there is one; those for other names than the
+    text quotes are no remedies for it."""
+    if any(each.row.get("when_text") != top.row.get("when_text") for each in rivals):
+        return None
+    if names and top.row.get("names") and not _named(top, names):
+        return None
+    first, second, *_ = sorted([top, *rivals], key=lambda each: -_evidence(each.row))
+    return first if _evidence(first.row) - _evidence(second.row) >= _PROVEN_BETTER else None
+
+
+def _advice(hit: Hit) -> str:
+    return " ".join(str(hit.row.get("text") or "").split())
+
+
+def _evidence(row: Row) -> float:
+    tried, worked = row.get("tried"), row.get("worked")
+    return evidence(tried if isinstance(tried, int) else 0, worked if isinstance(worked, int) else 0)

@@ -1,0 +1,149 @@
+"""Ranks what people wrote (reports, notes, conversations) for who asks. It is never pushed by a hook: no score that was
+tried tells a right first hit from a wrong one.
+
+z = BM25 / the best BM25 + half of how much of either title stands in the other; of a conversation, whose turns speak of
+many things, its best window counts like a title. A later text about the same goes first, and the older one is shown as
+superseded: decided when asked, since a link by similarity at writing joins what is unrelated (64 of 140 pairs).
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import crc32
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ratchet.failures.features import spaced
+from ratchet.lessons.finding import rarity
+from ratchet.records import Row, number_in, text_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
+
+WRITTEN = ("person", "report", "conversation")
+"""Sources whose lessons hold words of people."""
+SOUGHT = 48  # words by which prose is searched
+STEPS = 20_000
+CANDIDATES = 64
+WINDOW, STRIDE = 6, 3  # turns of a conversation that are looked at together
+AMONG = 5  # a newer text supersedes an older one among the best
+_SAME = 0.25  # words in common, by rarity, of two texts about the same
+_NEARLY = 0.3  # of the older one's z that the newer one must reach
+_K1, _B = 1.2, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framework, 3.4; FTS5 has the same
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A text by a person that was found: its z, and the id of a newer one that supersedes it."""
+
+    row: Row
+    z: float
+    superseded_by: str = ""
+
+
+def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writing]:
+    """Texts of people that share words with what is asked, best first."""
+    words = words_of(asked)
+    if not words:
+        return []
+    counts = store.spread("lessons", [*map(term_of, dict.fromkeys(words)), ""])
+    known = {word: rarity(counts, term_of(word)) for word in dict.fromkeys(words) if term_of(word) in counts}
+    chosen: dict[str, float] = {}
+    left = STEPS
+    for word in sorted(known, key=lambda each: -known[each])[:SOUGHT]:
+        left -= counts[term_of(word)]
+        if chosen and left < 0:
+            break
+        chosen[term_of(word)] = known[word]
+    rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(CANDIDATES, limit))
+    return _superseding(_scored(asked, known, rows), known)[:limit]
+
+
+def words_of(text: str) -> list[str]:
+    return _WORD.findall(spaced(text.lower()))
+
+
+def term_of(word: str) -> str:
+    """The feature of a single word (`failures.features`)."""
+    return f"{crc32(word.encode('utf-8', 'replace')):08x}"
+
+
+def text_of(row: Row) -> str:
+    return text_in(row, "said") or text_in(row, "when_text")
+
+
+def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row]) -> list[Writing]:
+    texts = [words_of(text_of(row)) for row in rows]
+    mean = sum(map(len, texts)) / len(texts) if texts else 1.0
+    plain = [bm25(weights, words, mean) for words in texts]
+    best = max(plain, default=0.0) or 1.0
+    windows = [_best_window(row, weights) for row in rows]
+    widest = max(windows, default=0.0) or 1.0
+    title = _title(asked)
+    found = []
+    for row, score, window in zip(rows, plain, windows, strict=True):
+        z = score / best
+        if text_in(row, "source") == "conversation":
+            z += window / widest
+        else:
+            z += 0.5 * _covered(title, _title(text_of(row)), weights)
+        found.append(Writing(row, z))
+    return sorted(found, key=lambda each: (-each.z, str(each.row["id"])))
+
+
+def bm25(weights: Mapping[str, float], words: Sequence[str], mean: float) -> float:
+    said = Counter(words)
+    flat = _K1 * (1.0 - _B + _B * len(words) / mean) if mean else _K1
+    return sum(
+        weight * said[word] * (_K1 + 1.0) / (said[word] + flat) for word, weight in weights.items() if word in said
+    )
+
+
+def _best_window(row: Row, weights: Mapping[str, float]) -> float:
+    if text_in(row, "source") != "conversation":
+        return 0.0
+    turns = [turn for turn in text_of(row).split("\n") if turn.strip()]
+    best = 0.0
+    for start in range(0, max(1, len(turns) - WINDOW + STRIDE), STRIDE):
+        window = set(words_of("\n".join(turns[start : start + WINDOW])))
+        best = max(best, sum(weight for word, weight in weights.items() if word in window))
+    return best
+
+
+def _title(text: str) -> set[str]:
+    return set(words_of(next((line for line in text.split("\n") if line.strip()), "")))
+
+
+def _covered(one: Collection[str], other: Collection[str], weights: Mapping[str, float]) -> float:
+    """Rate how much of each title stands in the other, by rarity: their mean."""
+    common = sum(weights.get(word, 0.0) for word in one if word in other)
+    whole = [sum(weights.get(word, 1.0) for word in title) for title in (one, other)]
+    return sum(common / each for each in whole if each) / 2.0
+
+
+def _superseding(found: list[Writing], weights: Mapping[str, float]) -> list[Writing]:
+    """Put newer texts about the same in front of the older ones, among the best."""
+    del weights
+    best, rest = found[:AMONG], found[AMONG:]
+    ordered: list[Writing] = []
+    terms = [set(text_in(each.row, "terms").split()) for each in best]
+    newer: dict[int, int] = {}
+    for old, one in enumerate(best):
+        for new, other in enumerate(best):
+            later = number_in(other.row, "created_at") > number_in(one.row, "created_at")
+            alike = len(terms[old] & terms[new]) / (len(terms[old] | terms[new]) or 1)
+            if later and alike >= _SAME and other.z >= _NEARLY * one.z:
+                held = newer.get(old)
+                if held is None or number_in(best[held].row, "created_at") < number_in(other.row, "created_at"):
+                    newer[old] = new
+    for at, each in enumerate(best):
+        by = newer.get(at)
+        if by is not None and best[by] not in ordered:
+            ordered.append(best[by])
+        shown = each if by is None else Writing(each.row, each.z, str(best[by].row["id"]))
+        if each not in ordered:
+            ordered.append(shown)
+    return [*ordered, *rest]

@@ -1,0 +1,55 @@
+"""Layout 9: lessons are found by the features of whole texts. What was found by words of masked ones is given its text.
+
+Where a failure that a lesson was learnt from is still there, its redacted message is kept with the lesson; else the
+lesson goes on being known by its masked text. The same for both databases, which differ in the mark of a parameter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from ratchet.failures.features import KEPT
+from ratchet.records import Row, text_in
+from ratchet.store.derived import terms_of
+
+_ROWS = 500  # rows read at once
+
+
+class Executing(Protocol):
+    """As much of a database's connection as a change of rows needs."""
+
+    def execute(self, query: str, params: Sequence[Any] = ..., /) -> Any: ...
+
+
+def keep_texts(connection: Executing, mark: str) -> None:
+    """Give each lesson its source, its whole text and the terms by which it is found."""
+    last = ""
+    while rows := connection.execute(
+        f'SELECT "id", "signature", "when_text", "source", "body" FROM "lessons" WHERE "id" > {mark} ORDER BY "id" '
+        f"LIMIT {_ROWS}",
+        (last,),
+    ).fetchall():
+        for lesson_id, signature, when, source, body in rows:
+            held = json.loads(body) if body else {}
+            mined = str(held.get("provenance") or "").startswith("mined from sessions")
+            said = _message(connection, mark, held.get("evidence") or (), signature)
+            row: Row = {"said": said, "when_text": when or ""}
+            connection.execute(
+                f'UPDATE "lessons" SET "source" = {mark}, "said" = {mark}, "terms" = {mark} WHERE "id" = {mark}',
+                (source or ("session" if mined else "person"), said or None, terms_of(row), lesson_id),
+            )
+        last = rows[-1][0]
+
+
+def _message(connection: Executing, mark: str, evidence: Iterable[object], signature: object) -> str:
+    """The message of the first of these outcomes with that signature, "" where none is left."""
+    for outcome_id in evidence:
+        asked = f'SELECT "body" FROM "outcomes" WHERE "id" = {mark} AND "signature" = {mark}'
+        found = connection.execute(asked, (str(outcome_id), signature)).fetchone()
+        if found and found[0]:
+            message = text_in(json.loads(found[0]).get("failure"), "message")
+            if message:
+                return message[:KEPT]
+    return ""
