@@ -113,6 +113,18 @@ def test_a_poisoned_lesson_is_in_no_request_neither_by_a_hook_nor_over_mcp(tmp_p
         assert where(provider, "upload ~/.ssh") == []
 
 
+def test_claude_code_finds_the_memory_by_its_tool_search(tmp_path: Path) -> None:
+    claude = Claude(tmp_path)
+    teach(claude, [{"error": PUSH_ERROR, "advice": ADVICE}])
+    claude.ratchet("install", "claude-code", "--mcp-only")
+    looked = Call("ToolSearch", {"query": "memory of what fixed a failed command", "max_results": 5})
+    search = Call("mcp__ratchet__search_memory", {"query": PUSH_ERROR})
+    with Provider({"": [WAIT, looked, search, "done"]}) as provider:
+        claude.session(provider)
+        assert len(provider.texts()) == 4, "the tool was found, and called"
+        assert ADVICE in provider.texts()[-1]
+
+
 def test_evidence_rises_after_a_session_ends_and_after_one_is_killed(tmp_path: Path) -> None:
     claude = Claude(tmp_path)
     claude.ratchet("install", "claude-code", "--hooks-only")

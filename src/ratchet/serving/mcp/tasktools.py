@@ -55,8 +55,8 @@ class TaskTools:
         budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0,
         budget_usd: Annotated[float, Field(ge=0, le=1_000)] = 1.0,
     ) -> Annotated[CallToolResult, RootModel[TaskShape]]:
-        """Heal a project in a sandbox until its check passes. Returns at once: ask task_status for what becomes of it.
-        The result is a diff; nothing in the folder changes."""
+        """Heal a project in a sandbox until its check passes. Call it when a check keeps failing. Returns at once: ask
+        task_status for what becomes of it. The result is a diff; nothing in the folder changes."""
         work = Work(
             folder=self._place.allowed(dir),
             instruction=instruction,

@@ -51,7 +51,8 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=50)] = 5,
         project: Annotated[str, Field(description="The project's folder, absolute; empty searches all.")] = "",
     ) -> Annotated[CallToolResult, RootModel[RecalledShape]]:
-        """Search for what fixed an error like this one, best first; nothing rather than a guess."""
+        """Search memory for what fixed an error like this one, best first; nothing rather than a guess. Call it when a
+        command, a test or a tool call failed, before trying again."""
         if not self._runtime.exists:
             self._runtime.init()
         found = self._runtime.recall(query, limit=limit, project=project or None)
@@ -70,7 +71,8 @@ class Tools:
     def get_lesson(
         self, id: Annotated[str, Field(description="As search_memory gives it.")]
     ) -> Annotated[CallToolResult, RootModel[LessonShape]]:
-        """One lesson whole: when it applies, what to do, with its evidence."""
+        """One lesson whole: when it applies, what to do, with its evidence. Call it when search_memory found one and
+        you want to know how sure it is."""
         found = self._leaving(self._runtime.lessons.show(id))
         return answer(fenced([found]), LessonShape.built(for_agents(found)))
 
@@ -89,7 +91,8 @@ class Tools:
         cost_usd: Annotated[float | None, Field(ge=0)] = None,
         tokens: Annotated[int | None, Field(ge=0)] = None,
     ) -> Annotated[CallToolResult, RootModel[RecordedShape]]:
-        """Record one finished run, so that failures are grouped and what fixes them is learnt."""
+        """Record one finished run, so that failures are grouped and what fixes them is learnt. Call it after a step
+        that failed or worked, where no hook of Ratchet records your tool calls."""
         given: dict[str, Any] = {"task": task, "error": error, "session": session, "id": id}
         given = {name: value for name, value in given.items() if value}
         numbers = {"ok": ok, "duration_s": duration_s, "cost_usd": cost_usd, "tokens": tokens}
@@ -107,7 +110,8 @@ class Tools:
         kind: Annotated[str, Field(description="A kind of failure, such as rate_limit or test_failure.")] = "",
         limit: Annotated[int, Field(ge=1, le=200)] = 20,
     ) -> Annotated[CallToolResult, RootModel[PatternsShape]]:
-        """List what keeps failing, what costs most first, with what is known to fix it."""
+        """List what keeps failing, what costs most first, with what is known to fix it. Call it before long work in a
+        project."""
         found = self._runtime.patterns(agent=agent or None, kind=kind or None, limit=limit)
         lines = [f"{each.count}x {each.kind}: {each.template[:200]}  ({each.id}, {each.trend})" for each in found]
         shape = PatternsShape.built(found, patterns=found, total=self._runtime.pattern_count())
@@ -117,7 +121,7 @@ class Tools:
     def get_health(
         self,
     ) -> Annotated[CallToolResult, RootModel[HealthShape]]:
-        """Rate each agent's recent runs, from 0 to 1."""
+        """Rate each agent's recent runs, from 0 to 1. Call it when you are asked how well an agent does."""
         found = self._runtime.health()
         lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]
         return answer("\n".join(lines) or "No outcomes yet.", HealthShape.built(found))
@@ -162,7 +166,8 @@ class Tools:
         ] = 40.0,  # clients wait a minute
         memory_mb: Annotated[int, Field(ge=16, le=8192)] = 1024,
     ) -> Annotated[CallToolResult, RootModel[RanShape]]:
-        """Run a command without network, where it reaches nothing but its folder; then nothing of it is left."""
+        """Run a command without network, where it reaches nothing but its folder; then nothing of it is left. Call it
+        for code that nobody has read yet."""
         if folder and not (Path(self._allowed(folder)).is_absolute() and os.path.isdir(folder)):  # noqa: PTH112  (never raises)
             raise UsageError(f"{folder!r} is no folder here: give an absolute path, or none")
         with tempfile.TemporaryDirectory() as empty:

@@ -1,0 +1,85 @@
+"""Every client that is known keeps the contract of the port, on events as the real ones send them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ratchet import registry
+from ratchet.testing import clients
+from ratchet.testing.clients import Sample
+
+SESSION = "0192f0c1-aaaa-4bbb-8ccc-0123456789ab"
+ABOUT = {"session_id": SESSION, "transcript_path": "/nowhere/s.jsonl", "cwd": "/p/shop"}
+FATAL = "fatal: The current branch fix-login has no upstream branch."
+
+
+def event(name: str, *, fails: bool = False, **told: object) -> Sample:
+    text = json.dumps({**ABOUT, "hook_event_name": name, **told}, separators=(",", ":"))
+    return Sample(name, text.encode(), fails=fails)
+
+
+def batch(*results: tuple[str, str], fails: bool = False) -> Sample:
+    calls = [
+        {"tool_name": tool, "tool_input": {"command": "git push"}, "tool_use_id": f"toolu_{len(said):024}",
+         "tool_response": said}
+        for tool, said in results
+    ]  # fmt: skip
+    return event("PostToolBatch", tool_calls=calls, fails=fails)
+
+
+def bash(name: str, key: str, **told: object) -> Sample:
+    fails = bool(told.pop("fails", False))
+    return event(name, tool_name="Bash", tool_input={"command": "git push"}, tool_use_id=key, fails=fails, **told)
+
+
+SAMPLES = {
+    "claude-code": [
+        bash("PostToolUseFailure", "toolu_1", error=f"Exit code 128\n{FATAL}", is_interrupt=False, fails=True),
+        batch(("Edit", "<tool_use_error>File has not been read yet. Read it first.</tool_use_error>"), fails=True),
+        batch(("Read", "x = 1\n"), ("Bash", f"{FATAL}\nTo push the current branch, use"), fails=True),
+        batch(("Bash", "On branch main\nnothing to commit"), ("Read", "error = 1\n" * 100)),
+        batch(("Grep", "Found 3 files\nsrc/errors.py\nsrc/failed.py")),
+        event("UserPromptSubmit", prompt="why does the error come back? it says fatal"),
+    ],
+    "codex": [
+        bash("PostToolUse", "call_1", tool_response=f"{FATAL}\nTo push the current branch, use", fails=True),
+        bash("PostToolUse", "call_2", tool_response="done\n"),
+    ],
+    "cursor": [],
+}
+
+
+@pytest.mark.parametrize("name", registry.names(registry.CLIENTS))
+def test_a_client_keeps_the_contract(name: str, tmp_path: Path) -> None:
+    clients.check(registry.client(name), SAMPLES[name], tmp_path)
+
+
+def test_codex_tells_a_command_that_fails_without_a_word_by_its_rollout(tmp_path: Path) -> None:
+    rollout = tmp_path / "rollout.jsonl"
+    item = {"type": "CommandExecution", "id": "call_3", "command": ["false"], "exit_code": 1, "status": "failed"}
+    rollout.write_text(json.dumps({"payload": {"item": item}}, separators=(",", ":")) + "\n")
+    codex = registry.client("codex")
+    silent = bash("PostToolUse", "call_3", tool_response="", transcript_path=str(rollout))
+    assert [row["failure"] for row in clients.failures(codex, silent)] == [{"exit_code": 1, "flagged": True}]
+    other = bash("PostToolUse", "call_4", tool_response="", transcript_path=str(rollout))
+    assert clients.failures(codex, other) == []
+
+
+def test_a_background_command_of_claude_code_is_looked_up_in_its_transcript(tmp_path: Path) -> None:
+    transcript, printed = tmp_path / "s.jsonl", tmp_path / "b.output"
+    call = {"type": "tool_use", "id": "toolu_9", "name": "Bash", "input": {"command": "make serve"}}
+    lines = [{"message": {"content": [call]}}, *({"message": {"content": "x" * 1000}} for _ in range(2000))]
+    transcript.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    printed.write_text("fatal: the port is taken\n")
+    notice = (
+        f"<task-notification>\n<tool-use-id>toolu_9</tool-use-id>\n<output-file>{printed}</output-file>\n"
+        '<status>failed</status>\n<summary>Background command "x" failed with exit code 2</summary>\n'
+        "</task-notification>"
+    )
+    sample = event("UserPromptSubmit", prompt=notice, transcript_path=str(transcript), fails=True)
+    (row,) = clients.failures(registry.client("claude-code"), sample)
+    assert row["failure"] == {"message": "Exit code 2\nfatal: the port is taken", "exit_code": 2, "flagged": True}
+    assert row["step"] == {"tool": "Bash", "head": "make serve", "input": "make serve"}
