@@ -184,6 +184,7 @@ class Lesson:
     sessions: tuple[str, ...] = ()  # in which they were said
     stale: str = ""  # why it no longer holds where it was learnt: it is told to nobody there
     seen_at: float = 0.0  # when it was met last
+    replaces: tuple[str, ...] = ()  # lessons of people for the same failure that it contradicts; it is newer
     says_itself: bool = False  # the failing tool's own message says as much
     revision: int = 0
 

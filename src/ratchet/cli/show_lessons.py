@@ -80,6 +80,10 @@ def never(found: Sequence[Lesson]) -> Styled:
 
 def decided(each: Lesson) -> None:
     line(f"{each.id} is {each.state}" + (f": {each.reason}" if each.reason else ""))
+    for older in each.replaces:
+        line(
+            f"It takes the place of {older}, which says otherwise and is retired; `ratchet lessons approve` keeps both"
+        )
 
 
 def imported(found: Imported) -> None:

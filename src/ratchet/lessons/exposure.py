@@ -212,7 +212,8 @@ def concerns(lesson: Row, project: str) -> bool:
     project's root) or below it (an agent changes its directory), and in another worktree of the same repository. A
     folder as high as a home is nobody's project."""
     if lesson.get("scope") == "global":
-        return True
+        spoken = lesson.get("generic")  # projects whose own evidence decides
+        return not isinstance(spoken, list) or project_name(project) not in spoken
     projects = lesson.get("projects")
     if isinstance(projects, list) and any(_same_project(str(known), project) for known in projects):
         return True

@@ -42,8 +42,10 @@ def add(
 ) -> Lesson:
     """Write a lesson: when an error like `when` occurs, do `do` (kept verbatim, secrets aside).
 
-    The same `when` and `do` again is the same lesson; a project is added to it, and a candidate becomes active when
-    asked so. Advice that switches a check off is kept as quarantined, with the reason. Raises UsageError.
+    The same `when` and `do` again is the same lesson, and so is another wording of the remedy; a project is added to
+    it, and a candidate becomes active when asked so. An active one takes the place of what people wrote before for the
+    same failure and that says otherwise (`replaces`). Advice that switches a check off is kept as quarantined, with the
+    reason. Raises UsageError.
     """
     from ratchet.failures.kinds.kind import kind_of
     from ratchet.failures.redaction.text import clean
@@ -81,13 +83,35 @@ def add(
         "provenance": provenance,
         "approved": state == "active",
     }
+    return show(store, _kept(store, row, at))
+
+
+def _kept(store: Store, row: Row, at: float) -> str:
+    """Write a person's lesson, or join it with the one that says the same; return its id."""
+    from ratchet.lessons.written import rivals, same_remedy
+
     with store.transaction():
         row["pattern"] = str((store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
-        held = store.get("lessons", lesson_id)
-        row = row if held is None else _joined(held, row)
-        put(store, row, held)
-        noted(store, lesson_id, "added", reason, at)
-    return show(store, lesson_id)
+        held = store.get("lessons", str(row["id"]))
+        others = rivals(store, row)
+        again = next((each for each in others if same_remedy(str(each["text"]), str(row["text"]))), None)
+        if (same := held or again) is not None:
+            row = _joined(same, row)
+        if row["state"] == "active":
+            row["replaces"] = [*map(str, _outdone(store, row, others, at))]
+        put(store, row, same)
+        noted(store, str(row["id"]), "added", str(row["reason"]), at)
+    return str(row["id"])
+
+
+def _outdone(store: Store, row: Row, others: Sequence[Row], at: float) -> list[str]:
+    """Retire what people wrote before for the same failure and that says otherwise: the newer word counts."""
+    older = [each for each in others if each["id"] != row["id"] and each["state"] == "active"]
+    for each in older:
+        reason = f"{row['id']} was written later for the same failure and says otherwise"
+        put(store, {**each, "state": "retired", "approved": False, "reason": reason, "updated_at": at}, each)
+        noted(store, str(each["id"]), "retired", reason, at)
+    return [str(each["id"]) for each in older]
 
 
 def _need_whole(text: str, template: str, state: str, scope: str) -> None:

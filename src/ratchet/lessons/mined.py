@@ -15,6 +15,7 @@ from typing import cast
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.citing import cited
 from ratchet.lessons.exposure import project_name
+from ratchet.lessons.generic import recount_generic
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of
@@ -183,6 +184,7 @@ def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -
     at = time.time() if now is None else now
     ran = _Ran(store)
     changed: dict[str, LessonState] = {}
+    moved: list[Row] = []
     names = set(touched)
     said = {name for name in names if name.startswith(_SAID_IN)}
     recount_rules(store, (name.removeprefix(_SAID_IN) for name in said), now=at)
@@ -191,17 +193,19 @@ def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -
         rows = store.find("resolutions", {"lesson_id": lesson_id}).rows
         made = _draft(store, rows, ran) if rows else None
         if made is None:
-            if held is not None and held.get("group") and not held.get("decided"):
+            if held is not None and held.get("group") and not held.get("decided") and not held.get("generic"):
                 _forget(store, lesson_id)
+                moved.append(held)
             continue
         row = _lesson_row(store, held or {}, lesson_id, made, rows, at)
         if held is not None and all(held.get(name) == value for name, value in row.items() if name != "updated_at"):
             continue
         _write(store, row, held)
+        moved += [row, held] if held is not None else [row]
         if held is None or held.get("state") != row["state"]:
             noted(store, lesson_id, str(row["state"]), str(row.get("reason") or ""), at)
         changed[lesson_id] = cast(LessonState, row["state"])
-    return changed
+    return changed | recount_generic(store, moved, now=at)
 
 
 class _Ran:

@@ -25,6 +25,7 @@ from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.lessons.parts import parts_of
 from ratchet.lessons.rests import stale
 from ratchet.lessons.rows import lesson_of, told
+from ratchet.lessons.tried import trials
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Quarantined, Row, whole_in
 
@@ -63,9 +64,10 @@ def export(store: Store, *, project: str | None = None, with_evidence: bool = Fa
     in elsewhere: what `import_file` would refuse stays here. So do project folders, sessions and outcome ids, which
     name this machine, and a person's words, unless `with_evidence`."""
     rows = store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows
-    kept = [row for row in rows if (project is None or concerns(row, project)) and not refused(row)]
-    kept.sort(key=lambda row: by_merit(lesson_of(row)))
-    lines = [_exported(row, with_evidence) for row in kept if with_evidence or not lesson_of(row).is_quote]
+    kept = (row for row in rows if (project is None or concerns(row, project)) and not refused(row))
+    whole = [row for row in kept if with_evidence or not lesson_of(row).is_quote]
+    whole.sort(key=lambda row: by_merit(lesson_of(row)))
+    lines = ({**_exported(row, with_evidence), **trials(store, row)} for row in whole)
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
@@ -342,8 +344,7 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evide
     """
     path = Path(file)
     rows = [row for row in store.find("lessons", {"state": "active"}).rows if concerns(row, project) and vouched(row)]
-    rows = [row for row in rows if not stale(row, project)]
-    lessons = [lesson_of(shown(row)) for row in rows if not refused(row)]
+    lessons = [lesson_of(shown(row)) for row in rows if not (refused(row) or stale(row, project))]
     lessons = [each for each in lessons if with_evidence or not each.is_quote]
     lessons = sorted((each for each in lessons if each.text.strip()), key=by_merit)[:_BLOCK_LESSONS]
     try:
@@ -353,8 +354,8 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evide
             f"{path} is no file that can be replaced; name CLAUDE.md, AGENTS.md or another text"
         ) from error
     old = held or b""
-    told = [_one_line(line, 240) for line in facts.facts_of(store, project_name(project)).lines]
-    new = _with_block(old, lessons, [line for line in told if line], path)
+    counted = filter(None, (_one_line(line, 240) for line in facts.facts_of(store, project_name(project)).lines))
+    new = _with_block(old, lessons, [*counted], path)
     if new != old:
         files.swap(path, files.version_of(held), new)
     return Synced(lessons=len(lessons), changed=new != old)

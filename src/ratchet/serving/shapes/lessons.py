@@ -55,6 +55,7 @@ class LessonShape(Shape):
     when: str = said("The masked error text that it is for.", foreign="words")
     example: str = said("One real instance of `text`.", foreign="words")
     stale: str = said("Why it no longer holds where it was learnt; empty while it does.", foreign="words")
+    replaces: list[str] = said("Lessons of people that it contradicts; they are retired.")
     seen_at: float = said("When it was met last (Unix seconds); 0 where nobody did.")
     projects: list[str] = said("Projects in which it was learnt.", foreign="name")
     provenance: str = said("The source of it.", foreign="words")

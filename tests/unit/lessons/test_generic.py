@@ -1,0 +1,98 @@
+"""Evidence counts in the project where it was met; what three projects taught alike is told everywhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons import lessons
+from ratchet.lessons.exposure import concerns
+from ratchet.lessons.mined import mine_session
+from ratchet.lessons.portable import export
+from ratchet.lessons.recall import recall
+from ratchet.ports import Store
+from ratchet.records import Lesson, Row
+from ratchet.testing.stores import open_store
+from support.sessions import session, shell
+
+MISSING = "Error: Cannot find module 'vite'"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path)
+    yield opened
+    opened.close()
+
+
+def learn(store: Store, project: str, number: int, calls: list[Row]) -> None:
+    name = f"{project[1:]}-{number}"
+    ingest(store, session(calls, name, project=project, start=1_700_000_000.0 + 86_400 * number))
+    mine_session(store, name)
+
+
+def installed(by: str) -> list[Row]:
+    return [shell("npm run build", MISSING), shell(by), shell("npm run build")]
+
+
+def generic(store: Store) -> list[Lesson]:
+    return [each for each in lessons.listed(store) if each.scope == "global"]
+
+
+def test_a_lesson_of_two_projects_stays_there_and_of_three_is_told_everywhere(store: Store) -> None:
+    for number in range(2):
+        for project in ("/a", "/b"):
+            learn(store, project, number, installed("npm ci"))
+    assert generic(store) == []
+    assert recall(store, MISSING, project="/elsewhere").abstained
+    for number in range(2):
+        learn(store, "/c", number, installed("npm ci"))
+    (found,) = generic(store)
+    assert (found.state, found.tried, found.provenance) == ("active", 6, "mined alike in 3 projects")
+    assert [each.id for each in recall(store, MISSING, project="/elsewhere").lessons] == [found.id]
+
+
+def test_a_projects_own_evidence_overrules_the_generic_lesson(store: Store) -> None:
+    for number in range(2):
+        for project in ("/a", "/b", "/c", "/d"):
+            learn(store, project, number, installed("npm ci"))
+    for number in range(2, 9):
+        learn(store, "/d", number, [shell("npm run build")])
+    (found,) = generic(store)
+    row = store.get("lessons", found.id)
+    assert row is not None
+    assert not concerns(row, "/d")
+    assert not concerns(row, "/a"), "its own lesson says it there"
+    assert concerns(row, "/elsewhere")
+    assert [each.lesson.state for each in recall(store, MISSING, project="/a").lessons] == ["active"]
+    assert recall(store, MISSING, project="/d").abstained
+
+
+def test_three_remedies_of_three_projects_are_not_generic(store: Store) -> None:
+    for number in range(2):
+        for project, by in (("/a", "npm ci"), ("/b", "pnpm install"), ("/c", "yarn install")):
+            learn(store, project, number, installed(by))
+    assert generic(store) == []
+
+
+def test_it_goes_when_a_project_takes_its_evidence_back(store: Store) -> None:
+    for number in range(2):
+        for project in ("/a", "/b", "/c"):
+            learn(store, project, number, installed("npm ci"))
+    assert len(generic(store)) == 1
+    for number in range(2, 9):
+        learn(store, "/c", number, [shell("npm run build")])
+    assert generic(store) == []
+
+
+def test_an_export_says_what_was_tried_in_vain(store: Store) -> None:
+    learn(store, "/a", 0, [shell("npm run build", MISSING), shell("npm install"), shell("npm run build", MISSING)])
+    for number in (1, 2):
+        learn(store, "/a", number, installed("npm ci"))
+    (line,) = [json.loads(each) for each in export(store).splitlines() if "npm ci" in each]
+    assert (line["tried"], line["worked"], line["met_in"]) == (2, 2, 1)
+    assert line["tried_in_vain"] == [{"do": "Run `npm install` first, then `npm run build` again.", "sessions": 1}]
