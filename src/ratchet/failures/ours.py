@@ -17,6 +17,10 @@ _BLOCK = re.compile(r"<(ratchet-(?:lessons|data)-[0-9a-f]{16})>.*?(?:</\1>|\Z)",
 _PROGRAM = re.compile(
     r"ratchet(?:[-_]ai)?(?:$|[ @=\[.])"
 )  # the command, or the distribution as `uvx` and `pipx` name it
+_CARRIERS = frozenset(
+    ("docker", "podman", "nerdctl", "kubectl", "oc", "ssh", "wsl", "vagrant", "lxc", "incus", "nsenter", "chroot")
+)
+_CARRIED_WITHIN = 16  # words in which the options and the name of the place stand
 # How our command line tells of a failure, and what a shell or an interpreter says where it is not there.
 _TOLD = re.compile(
     r"^(?:ratchet: |Usage: (?:python -m )?ratchet\b|Error: No such (?:option|command)"
@@ -56,6 +60,13 @@ def own_words(text: str) -> str:
     return "\n".join(kept) or f"{NAME} ended with a failure"
 
 
+def _carries_us(words: list[str]) -> bool:
+    """Tell whether a command runs ours elsewhere: in a container, on another machine."""
+    if words[0].rpartition("/")[2] not in _CARRIERS:
+        return False
+    return any(word.rpartition("/")[2] == NAME for word in words[1:_CARRIED_WITHIN])
+
+
 def _share(tool: str, given: str, head: str) -> int:
     """0: none of it is ours, 1: some, 2: all that acts."""
     if not is_shell(tool) and tool:
@@ -64,7 +75,7 @@ def _share(tool: str, given: str, head: str) -> int:
         return 0
     found = [words for words, _ in commands(given)] if given else []
     acting = [words for words in found if words[0].rpartition("/")[2] not in NOISE]
-    ours = [words for words in acting if _PROGRAM.match(head_of(words)[0])]
+    ours = [words for words in acting if _PROGRAM.match(head_of(words)[0]) or _carries_us(words)]
     if not found:
         return 2 if _PROGRAM.match(head) else 0
     return 0 if not ours else 2 if len(ours) == len(acting) and not any("--" in words for words in ours) else 1

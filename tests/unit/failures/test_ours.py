@@ -23,6 +23,9 @@ Error: Exit code 1
 fatal: not a git repository
 """
 SPELLINGS = [
+    "docker exec -it shop ratchet patterns",
+    "docker compose exec app /opt/bin/ratchet lessons list",
+    "ssh dev@host ratchet report",
     "ratchet patterns",
     "ratchet --home /x patterns",
     "python -m ratchet patterns",
@@ -57,6 +60,8 @@ SPELLINGS = [
     "ratchet.exe patterns",
 ]
 OTHERS = [
+    "docker build -t ratchet-image .",
+    "ssh ratchet-host make test",
     "cat ratchet.log",
     "pytest tests/ratchet",
     "pip install ratchet-ai",
