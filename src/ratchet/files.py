@@ -116,6 +116,21 @@ def replace(path: FilePath, content: bytes, *, mode: int | None = None, folder: 
         raise
 
 
+def need_inside(path: FilePath) -> None:
+    """Raise Refused where a link on the way to a file leads out of the repository that it is named in, or, outside of
+    one, out of its folder: who made a folder must not choose what is written elsewhere."""
+    place = os.path.abspath(path)
+    folder = above = os.path.dirname(place)
+    while above != os.path.dirname(above):
+        if os.path.lexists(os.path.join(above, ".git")):
+            folder = above
+            break
+        above = os.path.dirname(above)
+    real, top = os.path.realpath(place), os.path.realpath(folder)
+    if os.path.commonpath((real, top)) != top:
+        raise Refused(f"{os.fspath(path)} is a link out of {folder}: nothing was written; to write there, name {real}")
+
+
 def settled(path: FilePath, content: bytes) -> bytes:
     """The content of a file that is written once: `content` if nobody came before. Whole from its first moment on, by
     linking a finished file into place; for its user only. Not synced: a hook does not wait for a disk. Raises OSError.

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from ratchet import registry
+from ratchet import files, registry
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import json_text
 from ratchet.integrations import entries, hook_entries, server_entries
@@ -41,6 +41,9 @@ def install(
     """
     client = registry.client(agent)
     wanted = _of_part(client, client.entries(_place(scope, os.environ)), parts)
+    if scope == "project":  # a clone's settings file may be a link
+        for path in _by_file(wanted):
+            files.need_inside(path)
     if find_spec("mcp") is None:
         wanted = [entry for entry in wanted if entry.part != "mcp"]
         if not wanted:

@@ -79,18 +79,14 @@ def refused(row: Row) -> str:
 
 
 def write(file: str | os.PathLike[str], text: str) -> None:
-    """Write an export to a file, whole or not at all. Raises BackendError."""
-    content = encoded(text)
-    if _is_special(Path(file)):  # a terminal, a pipe: nothing that could be put in its place
-        try:
-            Path(file).write_bytes(content)
-        except OSError as error:
-            raise BackendError(f"{file} cannot be written ({error.strerror}); name another file") from error
-    else:
-        try:
-            files.replace(file, content)
-        except OSError as error:
-            raise BackendError(f"{file} cannot be written ({error.strerror}); it is unchanged") from error
+    """Write an export to a file, whole or not at all. Raises BackendError, Refused for a link that leads away."""
+    content, special = encoded(text), _is_special(Path(file))
+    if not special:  # a terminal, a pipe: nothing that could be put in its place
+        files.need_inside(file)
+    try:
+        Path(file).write_bytes(content) if special else files.replace(file, content)
+    except OSError as error:
+        raise BackendError(f"{file} cannot be written ({error.strerror}); name another file") from error
 
 
 def encoded(text: str) -> bytes:
@@ -357,6 +353,7 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evide
     counted = filter(None, (_one_line(line, 240) for line in facts.facts_of(store, project_name(project)).lines))
     new = _with_block(old, lessons, [*counted], path)
     if new != old:
+        files.need_inside(path)
         files.swap(path, files.version_of(held), new)
     return Synced(lessons=len(lessons), changed=new != old)
 

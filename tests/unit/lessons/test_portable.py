@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratchet.errors import BackendError, NotFound, UsageError
+from ratchet.errors import BackendError, NotFound, Refused, UsageError
 from ratchet.lessons import lessons, portable, trust
 from ratchet.lessons.portable import BEGIN, END
 from ratchet.lessons.recall import recall
@@ -219,6 +220,47 @@ def test_mode_and_links_stay(store: Store, tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o640
     assert text.count(b"\r\n") == text.count(b"\n")
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("is_repository", [False, True])
+@pytest.mark.parametrize("place", ["CLAUDE.md", "docs/AGENTS.md", ".ratchet/lessons.jsonl"])
+def test_a_link_out_of_a_clone_is_not_written_through(
+    store: Store, tmp_path: Path, place: str, is_repository: bool
+) -> None:
+    lessons.add(store, when=WHEN, do=DO, state="active", project=PROJECT)
+    outside, file = tmp_path / "bashrc", tmp_path / "clone" / place
+    outside.write_text("# mine\n")
+    file.parent.mkdir(parents=True)
+    file.symlink_to(outside)
+    if is_repository:
+        (tmp_path / "clone" / ".git").mkdir()
+    writes = (
+        partial(portable.write, file, "x")
+        if place.endswith("l")
+        else partial(portable.sync, store, file, project=PROJECT)
+    )
+    with pytest.raises(Refused, match=r"nothing was written.*bashrc"):
+        writes()
+    assert outside.read_text() == "# mine\n"
+
+
+def test_a_folder_that_is_a_link_out_of_a_repository_is_not_written_into(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "clone" / ".git").mkdir(parents=True)
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "clone" / ".ratchet").symlink_to(tmp_path / "keys")
+    with pytest.raises(Refused, match="link out of"):
+        portable.write(tmp_path / "clone" / ".ratchet" / "lessons.jsonl", "")
+    assert [*(tmp_path / "keys").iterdir()] == []
+
+
+def test_a_link_within_a_repository_is_written_through(store: Store, tmp_path: Path) -> None:
+    lessons.add(store, when=WHEN, do=DO, state="active", project=PROJECT)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "AGENTS.md").write_text("notes\n")
+    (tmp_path / "sub" / "CLAUDE.md").symlink_to("../AGENTS.md")
+    assert portable.sync(store, tmp_path / "sub" / "CLAUDE.md", project=PROJECT).lessons == 1
+    assert "ratchet:begin" in (tmp_path / "AGENTS.md").read_text()
 
 
 @given(before=st.binary(max_size=60), after=st.binary(max_size=60))
