@@ -62,24 +62,31 @@ def settle(store: Store, *, now: float, ended: Collection[str] = (), deadline_s:
             units: dict[str, list[Row]] = {}
             for row in store.find("exposures", {**_LESSONS, "session": session}, order=("at",)).rows:
                 units.setdefault(text_in(row, "unit"), []).append(row)
+            asked: dict[str, set[str]] = {}
+            for first, *_ in units.values():
+                asked.setdefault(text_in(first, "pattern"), set()).add(text_in(first, "trigger"))
             results = store.find("outcomes", {"session": session}, order=("started_at",)).rows
             for exposures in units.values():
                 if not all(row.get("settled") for row in exposures):
-                    verdict = _settle_unit(store, exposures, results, now)
+                    triggers = asked[text_in(exposures[0], "pattern")]
+                    verdict = _settle_unit(store, exposures, results, triggers, now)
                     counted += verdict is not None
                     missed += verdict is None
     return Settled(counted=counted, not_attempted=missed)
 
 
-def _settle_unit(store: Store, exposures: list[Row], results: list[Row], now: float) -> bool | None:
-    """All exposures of a unit get one verdict: that of its first one, or the one that it has already."""
+def _settle_unit(
+    store: Store, exposures: list[Row], results: list[Row], triggers: Collection[str], now: float
+) -> bool | None:
+    """All exposures of a unit get one verdict: that of its first one, or the one that it has already. `triggers` are
+    the failures by which the session asked for the pattern's lessons."""
     known = [row for row in exposures if row.get("settled")]
     lesson = store.get("lessons", text_in(exposures[0], "trial")) or {}
     steps = _steps_about(store, lesson)
     if known:
         verdict = cast("bool | None", known[0].get("ok"))
     else:
-        verdict = judged(exposures[0], results, steps=steps, recurs=_recurrence(store, exposures[0], lesson))
+        verdict = judged(exposures[0], results, steps=steps, recurs=_recurrence(store, exposures[0], lesson, triggers))
     for row in exposures:
         if not row.get("settled"):
             done: Row = {**row, "settled": True, "ok": verdict, "settled_at": now, **_before(steps)}
@@ -190,13 +197,14 @@ def _in_its_place(lesson: Row, named: StepKey) -> list[StepKey]:
     return [(named[0], head, "")] if head not in ("", named[1]) else []
 
 
-def _recurrence(store: Store, exposure: Row, lesson: Row) -> Callable[[Row], bool]:
+def _recurrence(store: Store, exposure: Row, lesson: Row, triggers: Collection[str]) -> Callable[[Row], bool]:
     """Tells failures of the unit's pattern: by the lesson's own signature, by the pattern that a signature belongs to,
-    or by the signature of the very failure that asked (it may be similar only)."""
+    or by the signature of the very failures that asked (they may be similar only)."""
     own = {text_in(lesson, "signature")}
-    trigger = store.get("outcomes", text_in(exposure, "trigger")) if exposure.get("trigger") else None
-    if trigger is not None:
-        own.add(_signature_of(trigger))
+    for each in triggers:
+        trigger = store.get("outcomes", each) if each else None
+        if trigger is not None:
+            own.add(_signature_of(trigger))
     pattern = text_in(exposure, "pattern")
     known: dict[str, bool] = dict.fromkeys(own, True)
     known[""] = False

@@ -413,3 +413,11 @@ def test_half_go_without_only_while_that_can_answer_a_question() -> None:
     assert [withheld_share(1.0, 100, share=share, proven_share=0.05) for share in (0.0, 0.01, 0.1, 0.6)] == [
         0.0, 0.1, 0.25, 0.6,
     ]  # fmt: skip
+
+
+def test_a_failure_that_is_only_similar_came_all_the_same(store: Store) -> None:
+    other_words = call(1, ok=False, failure={"message": "y", "signature": "v1:similar"})
+    settled(store, 1, arm="new", start=True, results=[other_words, call(2)])
+    found = report(store, withheld_share=0.2)
+    assert (found.prevention.shown, found.prevention.shown_ok) == (1, 0)
+    assert (found.cure.shown, found.cure.shown_ok) == (1, 1)
