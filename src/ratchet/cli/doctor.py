@@ -14,6 +14,7 @@ from typing import get_args
 from ratchet import registry
 from ratchet.config import FILE_NAME, Config, unknown_environment
 from ratchet.errors import RatchetError, UsageError
+from ratchet.gate.deadline import raised
 from ratchet.healing.models import choice as modelchoice
 from ratchet.healing.models import local
 from ratchet.integrations import install
@@ -153,7 +154,8 @@ def _share(config: Config, environ: Mapping[str, str]) -> Check:
     """Compare the share that hooks withhold, told by the last command that wrote, with the settings in force."""
     told = exposure.published(str(config.home)).withheld
     found = f"hooks withhold {told:g} of new cases"
-    if told in (config.withheld_share, min(config.withheld_share, config.proven_withheld_share)):
+    asked = config.withheld_share
+    if told in (asked, raised(asked), min(asked, config.proven_withheld_share)):
         return Check(name="hooks' share", ok=True, found=found)
     lasting = f"write it into {config.home / FILE_NAME}, then " if environ.get("RATCHET_WITHHELD_SHARE") else ""
     return Check(

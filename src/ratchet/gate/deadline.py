@@ -30,6 +30,8 @@ that harms is retired by itself, by a test of its own (`CanaryTest`)."""
 PROVEN = 20.0  # evidence from which on fewer units go without (Ville: reached by luck in 1 of 20 at most)
 AIMED_FROM, AIMED_SHARE, AIMED_TIMES = 20, 0.5, 2.5
 LEAST_SHARE = 0.1
+ARM_UNITS = 10
+"""Units of an arm of one pattern below which it is short."""
 _AIMED_WEIGHT = 0.9  # of the evidence stands on the deadline; the rest stays for effects that take thousands of units
 DEADLINE_UNITS = 250
 _OVER = 1.05  # of the sum wanted is aimed at: it is then reached before the last unit where the effect is large
@@ -160,5 +162,20 @@ def withheld_share(evidence: float, tossed: int, *, share: float, proven_share: 
     if evidence > PROVEN:
         return min(share, proven_share)
     if share and AIMED_FROM <= tossed < DEADLINE_UNITS:
-        return max(share, LEAST_SHARE, min(AIMED_SHARE, AIMED_TIMES * share))
+        return raised(share)
     return share
+
+
+def aimed_share(shown: int, withheld: int, *, share: float) -> float | None:
+    """The share to withhold of one pattern's units, given how many of them each arm had, where one arm is short beside
+    the other; None where none is. Without it, single lessons that are learnt late never have a control of their own."""
+    if not share or shown + withheld < ARM_UNITS or min(shown, withheld) >= ARM_UNITS:
+        return None
+    if 2 * withheld < shown:
+        return raised(share)
+    return LEAST_SHARE if 2 * shown < withheld else None
+
+
+def raised(share: float) -> float:
+    """The share to withhold where a question is open, or an arm is short; `share` where that is 0."""
+    return share and max(share, LEAST_SHARE, min(AIMED_SHARE, AIMED_TIMES * share))

@@ -78,10 +78,21 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
             active=whole_in(active[0], "count:*") if active else 0,
             withheld=withheld,
             effects={"": usual[0] if usual else 0.0, **measured},
+            aims=_aims(known, withheld) if withheld >= withheld_share else {},  # once it is proven, few go without
         )
     except OSError as error:
         log.warning("hooks go on with what they were told before: %s cannot be written (%s)", home, error.strerror)
     return withheld
+
+
+def _aims(known: credit.Known, share: float) -> dict[str, float]:
+    """Pattern -> the share to withhold of its units, where an arm of its own is short."""
+    arms: dict[str, list[int]] = {}
+    for each in known.units:
+        if 0 < each.met.share < 1:
+            arms.setdefault(each.met.pattern, [0, 0])[each.met.shown] += 1
+    found = {pattern: deadline.aimed_share(shown, kept, share=share) for pattern, (kept, shown) in arms.items()}
+    return {pattern: each for pattern, each in found.items() if each is not None and each != share}
 
 
 def _withheld(known: credit.Known, share: float, proven_share: float) -> float:

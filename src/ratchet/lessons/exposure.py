@@ -2,8 +2,8 @@
 about it. What a channel can do is of two kinds: told before the step (prevention), or in the turn that failed (cure).
 A unit is a (root session, pattern) in one of them, since each is judged by a question of its own.
 
-The coin needs no coordination: it hashes the home's salt with session and pattern. Only the share has to stick, since
-it falls once lessons are proven; so a session keeps the share of its first toss, in a file of a few bytes. Lean: hook
+The coin needs no coordination: it hashes the home's salt with session and pattern. Only the shares have to stick, since
+they change with what is known; so a session keeps those of its first toss, in a file of a few bytes. Lean: hook
 processes import this, and `deliver` for all other channels.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_WITHHELD = 0.20
 _STATE = "lessons.state"
 _EFFECTS = "lessons.effects"
+_AIMS = "lessons.aims"
 _SALT = "salt"
 PREVENTION = "prevention"
 """Group of the channels that speak before the step: it is judged by whether the failure came."""
@@ -53,8 +54,11 @@ def published(home: str) -> Published:
     return Published(None, DEFAULT_WITHHELD)
 
 
-def publish(home: str, *, active: int, withheld: float, effects: dict[str, float]) -> None:
+def publish(
+    home: str, *, active: int, withheld: float, effects: dict[str, float], aims: dict[str, float] | None = None
+) -> None:
     """Tell the hooks, each file atomically. `effects`: lesson id -> effect against control, "" -> the usual one.
+    `aims`: pattern -> the share of its units that are withheld, where that is another than `withheld`.
 
     Raises OSError.
     """
@@ -62,7 +66,12 @@ def publish(home: str, *, active: int, withheld: float, effects: dict[str, float
 
     folder = hook_folder(home)
     said = "".join(f"{effect:.4f} {lesson_id}\n" for lesson_id, effect in sorted(effects.items()))
-    for name, text in ((_EFFECTS, said), (_STATE, f"active {active}\nwithheld {withheld!r}\n")):
+    aimed = "".join(f"{1.0 - share!r} {pattern}\n" for pattern, share in sorted((aims or {}).items()))
+    mark = ids.hex_of(aimed)[:12] if aimed else ""
+    if mark:
+        os.makedirs(os.path.join(folder, "aims"), mode=0o700, exist_ok=True)
+        files.replace(os.path.join(folder, "aims", mark), aimed.encode(), mode=0o600)
+    for name, text in ((_EFFECTS, said), (_AIMS, mark), (_STATE, f"active {active}\nwithheld {withheld!r}\n")):
         files.replace(os.path.join(folder, name), text.encode(), mode=0o600)
 
 
@@ -128,33 +137,57 @@ def salt_of(home: str) -> str:
         return settled_text(path, os.urandom(16).hex())
 
 
-def shown_share(home: str, session: str) -> float:
-    """The probability with which this session's units are shown their lesson, fixed by its first toss.
+def shown_share(home: str, session: str, pattern: str = "") -> float:
+    """The probability with which this session's units (of a pattern) are shown their lesson, fixed by its first toss.
 
     Raises OSError.
     """
+    share, aims = _shares_of(home, session)
+    return _aimed(home, aims).get(pattern, share) if aims else share
+
+
+def _shares_of(home: str, session: str) -> tuple[float, str]:
+    """(share, name of the aims) of a session's first toss."""
     folder = os.path.join(home, "hook", "sessions")
     path = os.path.join(folder, hex_of(session)[:24])
     try:
-        return float(small_text(path))
+        said = small_text(path)
     except FileNotFoundError:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        return float(settled_text(path, repr(1.0 - published(home).withheld)))
+        said = settled_text(path, f"{1.0 - published(home).withheld!r} {_aims_in_force(home)}".strip())
+    share, _, aims = said.partition(" ")
+    try:
+        return float(share), aims
     except ValueError:  # damaged: fall back on what is in force, the same for all who come now
-        return 1.0 - published(home).withheld
+        return 1.0 - published(home).withheld, ""
+
+
+def _aims_in_force(home: str) -> str:
+    try:
+        return small_text(os.path.join(home, "hook", _AIMS))
+    except OSError:
+        return ""
+
+
+def _aimed(home: str, name: str) -> dict[str, float]:
+    """Pattern -> its share; a lost file only costs the aim: the share of its session holds then."""
+    try:
+        lines = small_text(os.path.join(home, "hook", "aims", name), 1_000_000).split("\n")
+        return {line.partition(" ")[2]: float(line.partition(" ")[0]) for line in lines if line}
+    except (OSError, ValueError):
+        return {}
 
 
 def forget_sessions(home: str, *, older_than_s: float = 30 * 86_400) -> None:
     """Delete the shares of sessions that began long ago. Raises OSError, but for a folder that is not there."""
-    folder = os.path.join(home, "hook", "sessions")
-    if not os.path.isdir(folder):
-        return
     from time import time
 
-    for name in os.listdir(folder):
-        path = os.path.join(folder, name)
-        if os.stat(path).st_mtime < time() - older_than_s:
-            os.unlink(path)
+    for kept in ("sessions", "aims"):
+        folder = os.path.join(home, "hook", kept)
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            if os.stat(path).st_mtime < time() - older_than_s:
+                os.unlink(path)
 
 
 def unit_of(session: str, pattern: str, group: str = CURE) -> str:
@@ -175,7 +208,7 @@ def pattern_of(lesson: Row) -> str:
 
 def toss(home: str, session: str, pattern: str) -> tuple[bool, float]:
     """(whether this unit is shown its lesson, with which probability). The same whenever and wherever asked."""
-    share = shown_share(home, session)
+    share = shown_share(home, session, pattern)
     return ids.toss(salt_of(home), session, pattern, share=share), share
 
 

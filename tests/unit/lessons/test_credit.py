@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.gate.deadline import withheld_share
+from ratchet.gate.deadline import aimed_share, withheld_share
 from ratchet.gate.effects import LessonCounts
 from ratchet.improving.loop import lessons as lesson_trials
 from ratchet.improving.report import report
@@ -421,3 +421,26 @@ def test_a_failure_that_is_only_similar_came_all_the_same(store: Store) -> None:
     found = report(store, withheld_share=0.2)
     assert (found.prevention.shown, found.prevention.shown_ok) == (1, 0)
     assert (found.cure.shown, found.cure.shown_ok) == (1, 1)
+
+
+def test_the_coin_is_aimed_where_an_arm_of_a_pattern_is_short_and_a_session_keeps_its_aim(
+    store: Store, tmp_path: Path
+) -> None:
+    home = str(tmp_path / "home")
+    stuck = [call(1, ok=False), call(2, ok=False)]
+    for number in range(12):
+        settled(store, number, arm="new", start=False, results=stuck, share=0.8)
+    assert deliver.publish(store, tmp_path / "home", withheld_share=0.2, proven_withheld_share=0.05) == 0.2
+    assert exposure.toss(home, "s", "p-1")[1] == 0.5
+    assert exposure.toss(home, "s", "p-2")[1] == 0.8
+    exposure.publish(home, active=1, withheld=0.2, effects={})
+    assert exposure.toss(home, "s", "p-1")[1] == 0.5
+    assert exposure.toss(home, "t", "p-1")[1] == 0.8
+    exposure.forget_sessions(home, older_than_s=-1)
+    assert exposure.toss(home, "s", "p-1")[1] == 0.8
+
+
+def test_an_arm_is_short_beside_the_other_one() -> None:
+    arms = [(9, 0), (10, 0), (12, 7), (30, 9), (30, 10), (0, 12), (7, 12)]
+    assert [aimed_share(*each, share=0.2) for each in arms] == [None, 0.5, None, 0.5, None, 0.1, None]
+    assert aimed_share(100, 0, share=0.0) is None
