@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet import Ratchet
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.improving.trials.settle import settle_units
 from ratchet.lessons import delivery, exposure, facts
@@ -127,3 +128,22 @@ def test_a_command_that_speaks_to_the_agent_is_told_to_nobody(store: Store, tmp_
         mine_session(store, f"b{number}")
     delivery.publish_facts(store, tmp_path / "home", [SHOP])
     assert "ignore all previous" not in exposure.facts_told(str(tmp_path / "home"), SHOP)
+
+
+def test_what_a_program_records_and_watches_teaches_too(tmp_path: Path) -> None:
+    error = "fatal: The current branch fix-{0} has no upstream branch."
+    with Ratchet(home=tmp_path / "home") as held:
+        for number in range(2):
+            session_ = f"s{number}"
+            step = {"tool": "Bash", "input": "git push"}
+            held.record("bot", error=error.format(number), step=step, session=session_, project=SHOP)
+            with held.watch("bot", task="push") as run:
+                better = {"tool": "Bash", "input": f"git push --set-upstream origin fix-{number}"}
+                run.note(step=better, session=session_, project=SHOP)
+        (lesson,) = held.lessons.list()
+        assert (lesson.state, lesson.text) == (
+            "active",
+            "Run `git push --set-upstream origin <branch>` instead of `git push`.",
+        )
+        (found,) = held.lessons.facts(project=SHOP)
+        assert [(each.name, each.calls, each.failures) for each in found.ran] == [("git push", 4, 2)]

@@ -428,6 +428,15 @@ def test_a_fix_by_an_edit_is_kept_with_its_hunk() -> None:
     assert (found.removed, found.added) == (("1",), ("2",))
 
 
+def test_a_long_name_made_short_is_one_fix_whatever_the_name() -> None:
+    message = "Nested modules could be aliased at the top of the invoking module."
+    for old, new in (("App.Telemetry.Otel.setup()", "Otel.setup()"), ("Lang.Models.Chat.new(%{", "Chat.new(%{")):
+        said = f"┃ [D] → {message}\n┃       lib/app.ex:7:5 #(App.start)"
+        edit: Row = {"file_path": "/w/shop/lib/app.ex", "old_string": old, "new_string": new}
+        fixed = found_in(shell("mix credo", said), call("Edit", edit), shell("mix credo"))
+        assert [each.forms for each in fixed if each.way == "edit"] == [("shorten a name",)]
+
+
 def test_what_was_tried_in_vain_is_counted_and_named() -> None:
     error = NO_UPSTREAM.format("fix-cart")
     vain, found = found_in(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ratchet.lessons.mining.hunks import strong
+from ratchet.lessons.mining.hunks import SHORTER, strong
 from ratchet.records import LessonState
 
 PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three loses a tenth of what is right
@@ -213,8 +213,10 @@ _PHRASES: Mapping[str, str] = {
     "put a name for the literal": "a named constant in the literal's place",
     "define a const": "a named constant",
     "check the error": "checking the error",
+    SHORTER: "the short name in the long one's place, with an alias or import at the top",
 }
 _TOLD = {
+    SHORTER: ["shorten"],
     "extract a function": ["extract", "split"],
     "put a name for the literal": ["literal"],
     "check the error": ["check"],

@@ -177,6 +177,9 @@ def imports(lines: Sequence[str]) -> list[str]:
 # -- what a hunk added ----------------------------------------------------------------------------------------------
 
 
+SHORTER = "shorten a name"
+
+
 def features(hunk: Hunk, said: str) -> frozenset[str]:
     """List what a hunk added, each as `kind name`: `add fmt.Errorf`, `suppress nolint:nilerr`, `import strconv`, ...
     `said` is the finding's sentence with the code that it quotes."""
@@ -187,7 +190,9 @@ def features(hunk: Hunk, said: str) -> frozenset[str]:
     found |= set(after - before)
     code = _SUPPRESSES.sub("", new)
     found |= {f"import {name}" for name in Counter(imports(hunk.added)) - Counter(imports(hunk.removed))}
-    found |= {f"add {name}" for name in _gained(_DOTTED, old, code) if not name.startswith(("t.", "self.", "this."))}
+    gained = {name for name in _gained(_DOTTED, old, code) if not name.startswith(("t.", "self.", "this."))}
+    short = {name for name in gained if f".{name}" in old}
+    found |= {f"add {name}" for name in gained - short} | ({SHORTER} if short else set())
     found |= {f"add {name}" for name in _gained(_VERB, old, code) if name == "%w" or name == "%q"}
     found |= {f"mode {name}" for name in _gained(_MODE, old, code)}
     found |= {f"use {name}" for name in _gained(_KEYWORDS, old, code)}
@@ -265,4 +270,4 @@ def _renamed(old: str, new: str, said: str) -> bool:
 def strong(feature: str) -> bool:
     """Tell whether a feature by itself says what to do: a rule's own mark, a name of an interface, an import, a
     mode."""
-    return feature.startswith(("suppress ", "silence ", "import ", "add ", "mode "))
+    return feature == SHORTER or feature.startswith(("suppress ", "silence ", "import ", "add ", "mode "))
