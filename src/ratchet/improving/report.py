@@ -21,7 +21,8 @@ class Report:
     """`prevention` is the effect of being told before the step (success: the failure did not come), `cure` that of
     being told in the failing turn (success: what had failed was achieved), `pooled` both taken together; `lines` say
     the two in a sentence each. `lessons` stand by effect, best first. `withheld_share` is that of new sessions,
-    `waiting` counts units whose sessions still run, `not_attempted` those whose step never came up. `changes` are the
+    `waiting` counts units whose sessions still run, `held_back` those that ended and come after one of them, which is
+    heard first, `not_attempted` those whose step never came up. `changes` are the
     settled trials, newest first, each with the figures of its decision, measured against its own control."""
 
     prevention: Effect
@@ -31,6 +32,7 @@ class Report:
     lessons: tuple[LessonEffect, ...]
     withheld_share: float
     waiting: int
+    held_back: int
     not_attempted: int
     changes: tuple[Trial, ...] = ()
 
@@ -47,6 +49,7 @@ def report(store: Store, *, withheld_share: float) -> Report:
         lessons=lesson_effects(store, known),
         withheld_share=withheld_share,
         waiting=credit.open_units(store),
+        held_back=credit.held_back(store),
         not_attempted=credit.not_attempted(store),
         changes=tuple(trials(store, states=("kept", "reverted", "undecided"), limit=_CHANGES)),
     )

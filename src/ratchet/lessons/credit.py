@@ -314,6 +314,14 @@ def open_units(store: Store) -> int:
     return _distinct_units(store, {**_LESSONS, "settled": False})
 
 
+def held_back(store: Store) -> int:
+    """Settled units that are not counted yet, since one that was exposed before them is still open."""
+    first_open = store.find("exposures", {**_LESSONS, "settled": False}, order=("at",), limit=1).rows
+    if not first_open:
+        return 0
+    return _distinct_units(store, {**_LESSONS, "settled": True, "ok": ("!=", None), "at": (">=", first_open[0]["at"])})
+
+
 def not_attempted(store: Store) -> int:
     """Settled units that do not count."""
     return _distinct_units(store, {**_LESSONS, "settled": True, "ok": None})

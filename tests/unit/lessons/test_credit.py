@@ -231,8 +231,10 @@ def test_units_are_counted_in_the_order_of_their_exposure(store: Store) -> None:
         store.insert_new("outcomes", [call(number + 0.5, session=session)])
     credit.settle(store, now=10.0, ended={"a", "c"})
     assert pooled(store) == {0.8: LessonCounts(1, 0, 0, 0)}
+    assert credit.held_back(store) == 1
     credit.settle(store, now=10.0, ended={"b"})
     assert pooled(store) == {0.8: LessonCounts(3, 0, 0, 0)}
+    assert credit.held_back(store) == 0
 
 
 # --- other channels, and the report ---------------------------------------------------------------------------------

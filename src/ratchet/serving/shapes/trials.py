@@ -207,5 +207,6 @@ class ReportShape(Shape):
     lessons: list[LessonEffectShape] = said("Of each lesson, best first.")
     withheld_share: float = said("The share of new cases from which lessons are withheld.")
     waiting: int = said("Cases whose session still runs.")
+    held_back: int = said("Cases that ended and come after one of those, which is heard first.")
     not_attempted: int = said("Cases whose step was not tried again.")
     changes: list[SettledShape] = said("Changes that were decided about, newest first.")
