@@ -144,6 +144,7 @@ def test_codex_and_plain_conversations_are_heard_too(tmp_path: Path) -> None:
         ("<system-reminder>x</system-reminder> go on", "go on"),
         ("This session is being continued from a previous one", ""),
         ("a <b> c", "a <b> c"),
+        ("<task-notification>x</task-notification>\nRead the output file", ""),
         ("[Request interrupted by user for tool use]", ""),
     ],
 )

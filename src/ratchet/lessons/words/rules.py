@@ -17,7 +17,7 @@ from ratchet.lessons.words import weights
 from ratchet.lessons.words.kept import move_of
 from ratchet.lessons.words.moves import Move, Way, words_of
 from ratchet.ports import Store
-from ratchet.records import Json, LessonState, Row, text_in
+from ratchet.records import Json, LessonState, Row, text_in, whole_in
 from ratchet.store.paging import rows_of
 
 RULE = "said"
@@ -115,7 +115,11 @@ def corrections(store: Store, *, project: str | None = None, every: bool = False
         if row.get("rule") == RULE
         for word in cast("list[Json]", row.get("words") or [])
     }
-    found = [_correction(rule, name, lessons) for name, rows in sorted(by_project.items()) for rule in rules(rows)]
+    found = []
+    for name, rows in sorted(by_project.items()):
+        strong = [row for row in rows if whole_in(row, "points") >= _COUNTED_POINTS]
+        weak = [row for row in rows if whole_in(row, "points") < _COUNTED_POINTS]
+        found += [_correction(rule, name, lessons) for rule in (*rules(strong), *rules(weak))]
     found.sort(key=lambda each: -each.points)
     return tuple(each for each in found if every or each.lesson)
 

@@ -26,6 +26,7 @@ _BLOCK = re.compile(r"\s*<([a-z][\w-]{1,60})(?:\s[^>\n]{0,200})?>.*?</\1>\s*", r
 _INTERRUPTED = re.compile(r"\s*\[(?:Request interrupted by user|Operation Cancelled)[^\]\n]{0,60}\]\s*")
 # Texts that a client sends in a person's name. Each is that client's own fixed wording.
 _CLIENTS = ("This session is being continued from", "Operation stopped by hook", "# AGENTS.md instructions", "Caveat: ")
+_ALL_CLIENTS = ("<task-notification", "<command-", "<local-command-", "<bash-")  # and what stands behind the block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +131,8 @@ def _comments(value: Json, depth: int = 6) -> list[tuple[str, str]]:
 def typed(text: str) -> str:
     """The part of a message that a person typed, "" where all of it is the client's."""
     text = _INTERRUPTED.sub("", text)
+    if text.lstrip().startswith(_ALL_CLIENTS):
+        return ""
     while (found := _BLOCK.match(text)) is not None:
         text = text[found.end() :]
     text = text.strip()
