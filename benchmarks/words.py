@@ -85,7 +85,7 @@ def _is(row: Row, each: Correction) -> bool:
     said = each.quote.lower()
     if row["session"] not in each.sessions or str(row["error"]).lower() not in said:
         return False
-    return any(str(word).lower() in f"{said} {each.head.lower()}" for word in row["accept_any"])  # type: ignore[union-attr]
+    return any(str(word).lower() in f"{said} {each.head} {each.met}".lower() for word in row["accept_any"])  # type: ignore[union-attr]
 
 
 if __name__ == "__main__":

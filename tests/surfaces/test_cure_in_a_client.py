@@ -1,4 +1,4 @@
-"""A check that a lesson was compiled to, in the real Claude Code: it denies the step before it runs, until it is undone."""
+"""A check that a lesson was compiled to, in the real Claude Code: it denies the step, until it is undone."""
 
 from __future__ import annotations
 

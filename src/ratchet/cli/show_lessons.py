@@ -122,6 +122,8 @@ def corrections(found: Sequence[Correction], *, every: bool) -> None:
         title = Styled(f"{each.state or 'kept':<12}", STATE_STYLE.get(each.state, "dim"))
         row(out, title.append(f"{_WAYS[each.way]} {each.head}  ", "default").append(each.lesson, "dim"))
         row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))
+        if each.met:
+            row(out, plain(each.met, 160), Styled("  met  ", "dim"))
         row(out, plain(said_where(each.sessions, each.step, each.people), 200), Styled("  in   ", "dim"))
     if any(each.state == "candidate" for each in found):
         row(out, "To tell agents one of them: ratchet lessons approve ID --do 'the rule in your words'")

@@ -31,12 +31,13 @@ _MOVES = 500  # newest of one project: a comparison costs their square
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A person's words as they are shown: the quote, what they met and where, and what speaks for a rule in them.
-    `lesson` is the candidate that they make, "" where too little speaks for one."""
+    """A person's words as they are shown: the quote, what they met (`met` is the command or the file) and where, and
+    what speaks for a rule in them. `lesson` is the candidate that they make, "" where too little speaks for one."""
 
     quote: str
     way: Way
     head: str
+    met: str
     step: str
     sessions: tuple[str, ...]
     people: int
@@ -131,6 +132,7 @@ def _correction(rule: SaidRule, project: str, lessons: Mapping[str, Row]) -> Cor
         quote=best.quote,
         way=best.way,
         head=best.head,
+        met=best.failed or best.target,
         step=best.step,
         sessions=rule.sessions,
         people=rule.people,

@@ -1,8 +1,9 @@
 """Points for a person's words: how much speaks for a rule that holds beyond the moment.
 
-Measured on the sessions before the split of one project (401 words, 10 of them rules by hand): being refused or stopped
-says that it was a correction, an act that others see says that it will come again, the project's notes say that it is
-to be kept. Words weigh less, and are told in a dozen languages; a language that is not there loses only their points.
+Measured on the sessions of one project (626 words, 17 of them rules by hand): being refused says that it was a
+correction, being stopped says so less surely (who stops an agent may only go on), an act that others see says that it
+will come again, the project's notes say that it is to be kept. Words weigh less, and are told in a dozen languages; a
+language that is not there loses only their points.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import re
 from collections.abc import Sequence
 
 from ratchet.lessons.mining.calls import ToolCall
+from ratchet.lessons.mining.findings import check_of
 
 SHOWN_POINTS = 6
 """Points from which on words are shown as a candidate: below it they are kept and counted only."""
-_STOPPED, _ACT, _NAMES_NOTES, _NOTES, _ALWAYS, _CONTRAST, _STATED, _AGAIN = 3, 3, 4, 2, 2, 2, 1, 2
+_REFUSED, _STOPPED, _ACT, _NAMES_NOTES, _NOTES, _ALWAYS, _CONTRAST, _STATED, _AGAIN = 3, 2, 3, 4, 2, 2, 2, 1, 2
 _LONG_CHARS = 300
 _NOTE_CHARS = 60  # "add this to the notes" says nothing by itself
 
@@ -22,6 +24,9 @@ _NOTE_CHARS = 60  # "add this to the notes" says nothing by itself
 _WITHIN = re.compile(
     "edit|write|read|grep|glob|ls|task|agent|todowrite|webfetch|websearch|askuserquestion|exitplanmode|enterplanmode"
     "|skill|taskoutput|notebookedit|update_plan"
+)
+_LOOKS = re.compile(
+    r"git (?:status|log|diff|show|branch|blame|rev-parse|grep|ls-files)|gh \w+ (?:view|list|status|diff)"
 )
 _PLANS = frozenset(("exitplanmode", "update_plan", "askuserquestion"))
 # Files in which projects keep rules for agents and people.
@@ -77,11 +82,10 @@ def points(way: str, text: str, met: ToolCall, then: Sequence[ToolCall]) -> tupl
             why.append(reason)
 
     stopped = way in ("refused", "interrupted")
-    add(
-        _STOPPED, "the person stopped the step" if way == "interrupted" else "the person refused the step", when=stopped
-    )
+    add(_REFUSED, "the person refused the step", when=way == "refused")
+    add(_STOPPED, "the person stopped the step", when=way == "interrupted")
     add(_ACT, f"it met an act: {met.head}", when=stopped and acts(met))
-    add(-_STOPPED, "it met a plan", when=met.head in _PLANS)
+    add(-_REFUSED, "it met a plan", when=met.head in _PLANS)
     named = len(text) > _NOTE_CHARS and bool(_NOTES_FILE.search(text))
     noted = any(call.writes and _NOTES_FILE.search(call.target) for call in then)
     add(_NAMES_NOTES, "it names the project's notes", when=named)
@@ -99,7 +103,10 @@ def again(sessions: int) -> int:
 
 
 def acts(met: ToolCall) -> bool:
-    """Tell whether a step does something that others see: a command that changes things, or a service's tool."""
+    """Tell whether a step does something that others see: a command that changes things, or a service's tool; neither
+    a look at something nor a check."""
     if met.shell:
-        return met.piece is None or not met.piece.noise
+        return not check_of(met.head.split()) and (
+            met.piece is None or not (met.piece.noise or _LOOKS.fullmatch(met.head))
+        )
     return not _WITHIN.fullmatch(met.head)

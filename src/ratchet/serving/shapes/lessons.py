@@ -75,6 +75,7 @@ class CorrectionShape(Shape):
     quote: str = said("The words, without secrets.", foreign="words")
     way: str = said("refused, interrupted, typed or review.")
     head: str = said("The step that they met.")
+    met: str = said("The command or the file of that step.", foreign="words")
     step: str = said("The outcome of that step.")
     sessions: list[str] = said("The sessions in which they were said.")
     people: int = said("How many people said so.")
