@@ -76,6 +76,7 @@ LEAN = {
     "recording",
     "recording.journal",
     "recording.live",
+    "recording.notices",
     "recording.wire",
 }
 # `json` needs `re`, and `re` needs `enum`: what Python's own modules load cannot be helped. Ours add none of these.

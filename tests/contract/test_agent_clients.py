@@ -69,7 +69,8 @@ def test_codex_tells_a_command_that_fails_without_a_word_by_its_rollout(tmp_path
 
 
 def test_a_background_command_of_claude_code_is_looked_up_in_its_transcript(tmp_path: Path) -> None:
-    transcript, printed = tmp_path / "s.jsonl", tmp_path / "b.output"
+    transcript, printed = tmp_path / "s.jsonl", tmp_path / SESSION / "tasks" / "b.output"
+    printed.parent.mkdir(parents=True)
     call = {"type": "tool_use", "id": "toolu_9", "name": "Bash", "input": {"command": "make serve"}}
     lines = [{"message": {"content": [call]}}, *({"message": {"content": "x" * 1000}} for _ in range(2000))]
     transcript.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
@@ -80,6 +81,13 @@ def test_a_background_command_of_claude_code_is_looked_up_in_its_transcript(tmp_
         "</task-notification>"
     )
     sample = event("UserPromptSubmit", prompt=notice, transcript_path=str(transcript), fails=True)
+    secret = tmp_path / "secret.output"
+    secret.write_text("nobody's business")
+    elsewhere = event(
+        "UserPromptSubmit", prompt=notice.replace(str(printed), str(secret)), transcript_path=str(transcript)
+    )
+    (row,) = clients.failures(registry.client("claude-code"), elsewhere)
+    assert "business" not in str(row)
     (row,) = clients.failures(registry.client("claude-code"), sample)
     assert row["failure"] == {"message": "Exit code 2\nfatal: the port is taken", "exit_code": 2, "flagged": True}
     assert row["step"] == {"tool": "Bash", "head": "make serve", "input": "make serve"}

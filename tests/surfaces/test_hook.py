@@ -367,6 +367,45 @@ def eventually(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never happened")
 
 
+def test_a_call_is_answered_once_whatever_events_tell_of_it(host: Host) -> None:
+    host.learn()
+    call = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": TOOL_USE_ID}
+    batch = host.failure(tool_calls=[{**call, "tool_response": ERROR}])
+    assert ADVICE in host.said("PostToolUseFailure", host.failure())
+    assert host.said("PostToolBatch", batch) == ""
+    assert len([row for row in host.journalled() if row["r"] == "outcome"]) == 1
+    again = {**call, "tool_use_id": f"{TOOL_USE_ID}2", "tool_response": ERROR}
+    both = host.failure(tool_calls=[again, {**again, "tool_use_id": f"{TOOL_USE_ID}3"}])
+    assert host.said("PostToolBatch", both).count(ADVICE) == 1
+
+
+def test_nothing_is_repeated_to_a_session_that_had_it_twice_in_vain(host: Host) -> None:
+    host.learn()
+    said = [host.said("PostToolUseFailure", host.failure(tool_use_id=f"{TOOL_USE_ID}{i}")) for i in range(4)]
+    assert [ADVICE in each for each in said] == [True, True, False, False]
+    other = host.failure(tool_use_id=f"{TOOL_USE_ID}9", agent_id="sub-7")
+    assert ADVICE in host.said("PostToolUseFailure", other), "a subagent has not seen it"
+
+
+def test_nothing_of_a_prompt_is_kept(host: Host) -> None:
+    host.learn()
+    notice = "<task-notification><tool-use-id>toolu_nowhere</tool-use-id><status>failed</status></task-notification>"
+    for prompt in ("my private words", f"{notice} my private words"):
+        assert host.said("UserPromptSubmit", host.failure(prompt=prompt)) == ""
+    kept = "".join(path.read_text() for path in host.home.rglob("*") if path.is_file() and path.suffix != ".db")
+    assert "private" not in kept
+
+
+def test_after_a_compaction_the_sessions_own_lessons_come_back_first(host: Host) -> None:
+    host.learn()
+    host.learn(id="l-2", pattern="pattern-2", signature="v1:other", when_text="x", text="another thing", worked=9)
+    assert ADVICE in host.said("PostToolUseFailure", host.failure())
+    said = host.said("SessionStart", host.failure(source="compact"))
+    assert ADVICE in said
+    assert "another thing" not in said
+    assert "another thing" in host.said("SessionStart", host.failure(source="resume"))
+
+
 # --- what it never does ----------------------------------------------------------------------------------------------
 
 

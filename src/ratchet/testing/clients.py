@@ -151,8 +151,7 @@ def hook(client: Client, sample: Sample, home: Path) -> str:
 def teach(home: Path, errors: Sequence[str]) -> None:
     """Put a lesson for each error into a home whose coin shows them all."""
     store = SqliteStore(home / "ratchet.db")
-    for number, error in enumerate(dict.fromkeys(errors)):
-        template = template_of(error)
+    for number, template in enumerate(dict.fromkeys(template_of(error) for error in errors)):
         lesson: Row = {
             "id": f"l-{number}", "state": "active", "scope": "global", "signature": sign("other", template),
             "pattern": f"p-{number}", "kind": "other", "tool": "", "head": "", "target": "", "when_text": template,

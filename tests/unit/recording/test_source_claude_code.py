@@ -396,3 +396,33 @@ def test_a_limit_of_another_session_is_no_cause(tmp_path: Path) -> None:
     failure = read(SOURCE, main).only.failure
     assert failure is not None
     assert failure.kind != "quota_exhausted"
+
+
+def test_a_command_that_fails_in_the_background_is_an_outcome_of_its_own_however_often_it_is_told(
+    tmp_path: Path,
+) -> None:
+    notice = (
+        f"<task-notification>\n<tool-use-id>{KEY}</tool-use-id>\n<status>failed</status>\n"
+        '<summary>Background command "Serve" failed with exit code 3</summary>\n</task-notification>'
+    )
+    about = {"sessionId": "s-1", "cwd": "/p", "timestamp": "2026-01-01T00:00:00.000Z"}
+    call = {
+        "type": "tool_use",
+        "id": KEY,
+        "name": "Bash",
+        "input": {"command": "make serve"},
+    }
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": "Command running in background with ID: b1."}
+    records: list[dict[str, object]] = [
+        {"type": "assistant", "uuid": "1", "message": {"id": "m", "content": [call]}},
+        {"type": "user", "uuid": "2", "message": {"content": [result]}, "toolUseResult": {"backgroundTaskId": "b1"}},
+        {"type": "attachment", "uuid": "3", "attachment": {"type": "queued_command", "prompt": notice}},
+        {"type": "user", "uuid": "4", "message": {"content": notice}},
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps({**about, **record}) + "\n" for record in records))
+    found = [item for read in ClaudeCode().read(str(path), 0, {}) for item in read.items if isinstance(item, Outcome)]
+    assert [outcome.ok for outcome in found] == [True, False, False]
+    assert len({outcome.id for outcome in found}) == 2
+    assert found[1].failure is not None
+    assert (found[1].failure.exit_code, found[1].step and found[1].step.head) == (3, "make serve")

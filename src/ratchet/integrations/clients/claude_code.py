@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ratchet.integrations.clients.client import ClientEvent, Role
     from ratchet.records import Json, Row
 
-TOLD = "<task-notification>"
-ENDED = "ended"
-"""Behind the id of a call that went on in the background: names its end, which is another outcome than its start."""
 _OUTPUT_BYTES = 200_000  # of a background command's output, of which the end tells how it ended
 _CHUNK_BYTES, _LOOKED_AT_BYTES = 1 << 20, 16 << 20  # of a transcript, from its end
 _TELLING_CHARS = 400
@@ -71,7 +68,7 @@ class ClaudeCodeClient(Client):
     def is_worth_reading(self, role: Role, data: bytes) -> bool:
         """A prompt is read only where it is a notice of the client's own about a command that failed."""
         if role == "prompt":
-            return TOLD.encode() in data and b"<status>failed" in data
+            return b"<task-notification>" in data and b"<status>failed" in data
         return super().is_worth_reading(role, data)
 
     def is_looked_at(self, role: Role, data: bytes) -> bool:
@@ -118,35 +115,19 @@ def _flagged(call: ClientCall) -> ClientCall:
 
 def _ended_in_background(data: Row) -> list[ClientCall]:
     """The commands that a prompt says failed: what each was is looked up in the transcript, what it printed in the file
-    that is named."""
+    that is named, where that is one of this session."""
+    from ratchet.recording import notices
+
     found = []
-    for part in text(data, "prompt").split(TOLD)[1:]:
-        notice = part.partition("</task-notification>")[0]
-        key, status = between(notice, "tool-use-id"), between(notice, "status")
-        tool, given = asked(text(data, "transcript_path"), key) if key and status == "failed" else ("", None)
+    for notice in notices.failed(text(data, "prompt")):
+        tool, given = asked(text(data, "transcript_path"), notice.key)
         if tool:
-            summary = between(notice, "summary")
-            printed = _tail(between(notice, "output-file"), _OUTPUT_BYTES).decode("utf-8", "replace").strip()
-            found.append(ClientCall(tool, given, ended_text(summary, printed), id=key + ENDED, flag=True))
-            found[-1].exit_code = code_of(summary)
+            file = notice.output_file
+            own = file.endswith(".output") and f"/{text(data, 'session_id')}/" in file
+            printed = _tail(file, _OUTPUT_BYTES).decode("utf-8", "replace").strip() if own else ""
+            found.append(ClientCall(tool, given, notice.said(printed), id=notice.key + notices.ENDED, flag=True))
+            found[-1].exit_code = notice.exit_code
     return found
-
-
-def ended_text(summary: str, printed: str) -> str:
-    """Word the end of a background command as the same command words it in the foreground."""
-    code = code_of(summary)
-    return f"Exit code {code}\n{printed}" if code and printed else printed or summary
-
-
-def code_of(summary: str) -> int | None:
-    """The exit code in "Background command "x" failed with exit code 3"."""
-    digits = summary.rpartition("exit code ")[2].strip()
-    return int(digits) if digits.isdecimal() and len(digits) <= 3 else None
-
-
-def between(notice: str, tag: str) -> str:
-    """The text of one element of a notice."""
-    return notice.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
 
 
 def asked(transcript: str, key: str) -> tuple[str, Json]:

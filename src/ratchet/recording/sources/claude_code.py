@@ -19,6 +19,7 @@ from typing import NamedTuple
 from ratchet.failures import tool_call
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.ports import Read
+from ratchet.recording import notices
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
@@ -128,6 +129,8 @@ class _History:
         if not _is_own(record):
             return None
         kind = record["type"]
+        if kind == "attachment":
+            return self._ended(fields.text(fields.row(record.get("attachment")).get("prompt")), self._place(record))
         if kind == "progress":
             return self._progress(record, line)
         if kind in ("user", "assistant"):
@@ -181,6 +184,8 @@ class _History:
             return self._assistant(record, message, place)
         results = [block for block in fields.rows(message.get("content")) if block.get("type") == "tool_result"]
         if not results and not place.thread and record.get("isMeta") is not True:
+            if (told := fields.blocks_text(message.get("content"))).startswith(notices.TOLD):
+                return [*self._ended(told, place)]
             count(self._carry, "turn")  # a person's word
             return [*self._never_returned(place), *self._person(record, message, place)]
         found: list[Item] = []
@@ -194,6 +199,24 @@ class _History:
             return []
         said = self._voices.person(_spoken(message), _where(place), key=fields.text(record.get("uuid")))
         return [*said]
+
+    def _ended(self, said: str, place: _Place) -> list[Item]:
+        """The commands that failed in the background, as the client tells the model; it tells them in several records,
+        which are one outcome."""
+        if notices.TOLD not in said:
+            return []
+        left = table(self._carry, "background")
+        return [
+            calls.closed(
+                fields.row(left[notice.key]),
+                calls.Result(text=notice.summary, failed=True, at=place.at, exit_code=notice.exit_code),
+                agent=NAME,
+                session=place.session,
+                key=notice.key + notices.ENDED,
+            )
+            for notice in notices.failed(said)
+            if notice.key in left
+        ]
 
     def _never_returned(self, place: _Place) -> list[Item]:
         """The calls of the main thread that a person went on without."""
@@ -251,6 +274,8 @@ class _History:
             call = calls.opened(
                 _tool_of(detail), None, at=None, project=place.project, thread=place.thread, changed=changed
             )
+        if detail.get("backgroundTaskId"):
+            table(self._carry, "background")[key] = call
         said = fields.blocks_text(block.get("content"))
         failed = block.get("is_error")
         found = _EXIT_CODE.match(said) if failed is True else None
