@@ -27,7 +27,9 @@ def _option(before: str, bare: str = r"(?:[^\s\"'\\]|\\(?![\"'nrt\\]))+") -> str
 
 
 _SET, _MAYBE = r"[\s=]{1,4}", r"[\s=]{0,4}"
-_OWNER = rf"(?:\s-[ua]|\s--?(?:user|proxy-user|auth|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}(?!\[)[^\s:\"'\\]{{1,100}}+:"
+_OWNER = (
+    rf"(?:\s-[uaE]|\s--?(?:user|proxy-user|auth|cert|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}(?!\[)[^\s:\"'\\]{{1,100}}+:"
+)
 # A command that is told a user is told the password by -p or -P; what begins with digits there is a port.
 _BESIDE_USER = _option(
     rf"\s-{{1,2}}(?:[uU]|user(?:name)?){_SET}{_QUOTE}(?!-)[^\s-][^\s]{{0,80}}(?:\s{{1,4}}[^\s]{{1,100}}){{0,8}}?\s-(?:[pP]{_SET}|P(?=\S))",
@@ -39,7 +41,6 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("curl", "http", "wget", "xh"), _HTTP, _option(_OWNER)),
     (("curl",), "curl", _option(rf"\s(?:-b|--cookie){_SET}{_QUOTE}[\w.-]{{1,80}}=", r"[^\"'\s\\]+(?:; [^\"'\s\\]+)*")),
     (("curl",), "curl", _option(rf"\s(?:-u|--user){_SET}{_QUOTE}", r"[A-Za-z0-9_-]{20,}(?=:[\s\"'])")),
-    (("curl",), "curl", _option(r"\s(?:-E|--cert)[\s=]{1,4}[^\s:]{1,200}:")),
     (("encrypt_string ",), "encrypt_string", _option(r"^\s{1,4}")),
     (("creds",), r"--(?:src-|dest-)?creds", _option(rf"^{_SET}[^\s:]{{1,100}}:")),
     (("mysql", "mariadb", "sshpass"), r"(?i)mysql|mariadb|sshpass", _option(r"\s-p")),

@@ -354,19 +354,19 @@ _COMMANDS = (
     (" login ", ("",)),
     (" auth ", ("",)),
     ("net user ", ("",)),
+    ("rabbitmqctl ", ("_user ", "_password ")),
     ("_p", ("wpa_passphrase ", "_pw ")),
     (" -", (
         "mysql", "mariadb", "sshpass", "redis-cli", "openssl", "ldap", "smb", "htpasswd ", "zip ", "rar ", "7z",
-        "ssh-keygen", "codecov", "uploader", "put-parameter", "config set --secret", " -setcookie ", " -u", "--user",
-        "curl", "http ", "https ", "wget ", "xh ", "xhs ", "creds", "security ", "etcdctl", "-stdin",
-        "from-literal", "--with-token", "--passphrase-fd", "sudo -", "secret set", "secrets set", "secret put", "snmp",
-        "keytool",
+        "ssh-keygen", "useradd", "usermod", "codecov", "uploader", "put-parameter", "config set --secret",
+        " -setcookie ", " -u", "--user", "curl", "http ", "https ", "wget ", "xh ", "xhs ", "creds", "security ",
+        "etcdctl", "-stdin", "from-literal", "--with-token", "--passphrase-fd", "sudo -", "secret set",
+        "secrets set", "secret put", "snmp", "keytool",
     )),
     ("@", ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "conn", "exec", "dump", "mssql")),
     ("pass", ("chpasswd", "/pass:")),
     ("/user:", ("net use",)),
     ("signtool ", (" /p ",)),
-    ("rabbitmqctl ", ("_user ", "_password ")),
     ("bundle ", ("config ",)),
     (" unseal ", ("",)),
     ("<<<", ("kinit ", "cryptsetup ", "passwd ", "password ", "ssh-add ", "secret")),
@@ -379,7 +379,7 @@ _COMMANDS = (
     ("secret", (" secret set ", " secrets set ", "user-secrets set ")),
 )
 # fmt: on
-_WITHOUT_SIGNS_COMMANDS = 4
+_WITHOUT_SIGNS_COMMANDS = 5
 COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,3}(?:[,;|\t\\\r\n]|\Z)"
 """What a text in lower case holds where a line of headings names a column of credentials."""
 BLOCK = r":[ \t]{1,8}[|>][-+0-9]{0,2}(?:[\r\n]|\\{1,7}[nr])"

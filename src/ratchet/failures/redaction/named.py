@@ -63,7 +63,7 @@ _REST = r"""
   |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>)?
   |(?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}[a-z]{0,20}value[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
   |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
-(?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\]))?(?:[bfru]{1,2}(?=["']))?\\{0,15}+["'`])?
+(?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\]))?(?:[bfrun]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
 _GAP = f"(?xa){_REST}(?=[^\\r\\n]{{{_SHORTEST_PASSWORD}}})"
 _NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)(?<!redacted:1password)(?<!redacted:private-key)"
