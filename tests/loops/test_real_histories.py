@@ -13,6 +13,7 @@ from ratchet.recording.sources.calls import UNRETURNED
 from ratchet.recording.sources.claude_code import ClaudeCode
 from ratchet.recording.sources.lines import peek
 from ratchet.records import Outcome, Quarantined, to_row
+from ratchet.runtime import Runtime
 from ratchet.testing.stores import open_store
 from support.histories import read
 
@@ -89,3 +90,15 @@ def test_real_histories_teach_the_push_and_no_lesson_of_theirs_switches_a_check_
     assert sum(each.state == "active" for each in offered) >= 10
     assert all(len(each.text) <= 1_000 for each in offered)
     store.close()
+
+
+def test_the_replay_of_real_sessions_is_mostly_right(shared: Path, home: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        runtime.learn([shared / "data" / "claude-code-more" / "cli"])
+        found = runtime.lessons.backtest()
+        assert runtime.lessons.backtest() == found == runtime.lessons.replayed()
+    assert found.failures == found.offered + found.silent
+    assert found.right >= 16
+    assert found.right >= 2.5 * found.wrong
+    assert found.wrong <= 0.04 * found.failures
+    assert found.saved_before.turns > found.saved.turns >= 0

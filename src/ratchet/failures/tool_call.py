@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 INPUT_CHARS = 4000
 CHANGE_CHARS = 4000
+EDIT_CHARS = 400
+"""Characters of each text in the input of an edit of which is known what it changed: that stands apart, in full."""
 MESSAGE_CHARS = 4000
 # A longer result is judged by its two ends: real ones reach 20 MB, and an error stands at an end of them.
 JUDGED_CHARS = 200_000
@@ -102,8 +104,9 @@ def message_text(text: str) -> str:
     return safe(text, MESSAGE_CHARS)
 
 
-def input_text(tool: str, tool_input: Json) -> str:
-    """A tool's input as one text: a shell's is its command, another's compact JSON."""
+def input_text(tool: str, tool_input: Json, *, text_chars: int = INPUT_CHARS) -> str:
+    """A tool's input as one text: a shell's is its command, another's compact JSON, each of its texts cut to
+    `text_chars`."""
     if isinstance(tool_input, str):
         return tool_input
     plain = tool.lower().replace("_", "").replace("-", "").replace(".", "")
@@ -115,7 +118,7 @@ def input_text(tool: str, tool_input: Json) -> str:
         return ""
     import json
 
-    return json.dumps(_shortened(tool_input), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_shortened(tool_input, text_chars), ensure_ascii=False, separators=(",", ":"))
 
 
 def command_text(command: Json) -> str:
@@ -225,14 +228,14 @@ def _first(record: dict[str, Json], names: tuple[str, ...]) -> Json:
     return None
 
 
-def _shortened(value: Json, depth: int = 6) -> Json:
+def _shortened(value: Json, chars: int, depth: int = 6) -> Json:
     """The value with long strings cut, so that a file's whole content is not encoded to be thrown away."""
     if isinstance(value, str):
-        return value if len(value) <= INPUT_CHARS else value[:INPUT_CHARS]
+        return value if len(value) <= chars else value[:chars]
     if isinstance(value, dict):
-        return {key: _shortened(item, depth - 1) for key, item in value.items()} if depth else "{...}"
+        return {key: _shortened(item, chars, depth - 1) for key, item in value.items()} if depth else "{...}"
     if isinstance(value, list):
-        return [_shortened(item, depth - 1) for item in value[:200]] if depth else "[...]"
+        return [_shortened(item, chars, depth - 1) for item in value[:200]] if depth else "[...]"
     return value
 
 

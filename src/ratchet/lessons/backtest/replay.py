@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
+from ratchet.lessons.mining.evidence import SESSIONS_LOOKED_AT
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.triggers import lesson_id_of
@@ -105,8 +106,9 @@ class _Group:
     """Evidence of one lesson, and what it made of how much of it (`at`)."""
 
     own: list[Resolution] = field(default_factory=list)
+    sessions: dict[str, None] = field(default_factory=dict)  # in order; a lesson looks at the newest ones alone
     made: Draft | None = None
-    at: tuple[int, ...] = ()
+    at: tuple[str, ...] = ()
 
 
 class _LearntSoFar:
@@ -138,6 +140,11 @@ class _LearntSoFar:
                 continue
             found = self._groups.setdefault(group, _Group())
             found.own.append(each)
+            found.sessions.setdefault(each.session)
+            if len(found.sessions) > 2 * SESSIONS_LOOKED_AT:
+                newest = list(found.sessions)[-SESSIONS_LOOKED_AT:]
+                found.sessions = dict.fromkeys(newest)
+                found.own = [one for one in found.own if one.session in found.sessions]
             for key in each.keys:
                 _note(self._by_key, key, group)
             if each.way == "step" and each.plain:
@@ -165,7 +172,7 @@ class _LearntSoFar:
     def _active(self, group: str) -> Draft | None:
         held = self._groups[group]
         edit = group.startswith("edit ")
-        stamp = (len(held.own),) if edit else (len(held.own), self._sessions)
+        stamp = (held.own[-1].id,) if edit else (held.own[-1].id, str(self._sessions))
         if held.at != stamp:
             others = () if edit else self._others(held.own)
             held.made, held.at = draft(group, held.own, others, self._runs), stamp

@@ -21,7 +21,7 @@ _ONE_WAY_SHARE = 0.75  # of the fixes; where nearly all are this one, two sessio
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
 _REMOVED_LINES, _ADDED_LINES, _LINE_CHARS = 3, 4, 140
-_SESSIONS_LOOKED_AT = 60  # the newest ones: a project's way of last year is no news
+SESSIONS_LOOKED_AT = 60  # the newest ones: a project's way of last year is no news
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def _by_session(seen: Iterable[Seen]) -> list[list[Seen]]:
         held.setdefault(each.session, []).append(each)
     sessions = [sorted(each, key=_order) for each in held.values()]
     sessions.sort(key=lambda each: (each[0].at, each[0].session))
-    return sessions[-_SESSIONS_LOOKED_AT:]
+    return sessions[-SESSIONS_LOOKED_AT:]
 
 
 def _order(each: Seen) -> tuple[float, str, tuple[str, ...], tuple[str, ...]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, FixVerdict
+from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, SESSIONS_LOOKED_AT, FixVerdict
 from ratchet.lessons.restating import says
 from ratchet.records import LessonState
 
@@ -18,7 +18,6 @@ _NAMED = frozenset(("place", "flag", "made", "through", "never", "wait"))
 _PROVEN_AT_ONCE = ("place", "flag ", "make ", "through ", "without ", "value ")  # beginnings of a form
 _ONE_SLOT = frozenset(("fields", "through", "program"))  # of several values the newest one is the right one
 _WORKS_PLAINLY = frozenset(("first", "instead", "made", "program", "through", "flag", "stand_in"))
-_SESSIONS_LOOKED_AT = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ def _by_session(seen: Iterable[StepSeen]) -> list[list[StepSeen]]:
         held.setdefault(each.session, []).append(each)
     sessions = [sorted(each, key=lambda one: (one.at, one.form, one.text, one.do)) for each in held.values()]
     sessions.sort(key=lambda each: (each[0].at, each[0].session))
-    return sessions[-_SESSIONS_LOOKED_AT:]
+    return sessions[-SESSIONS_LOOKED_AT:]
 
 
 def _newest_or_usual(worked: Sequence[StepSeen]) -> StepSeen:

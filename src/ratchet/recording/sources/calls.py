@@ -45,7 +45,10 @@ def step_of(tool: str, tool_input: Json, changed: str = "") -> Step:
         tool=toolcall.whole_text(tool)[:200],
         head=toolcall.safe(head, 200),
         target=toolcall.safe(target, 500),
-        input=toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS),
+        input=toolcall.safe(
+            toolcall.input_text(tool, tool_input, text_chars=toolcall.EDIT_CHARS if changed else toolcall.INPUT_CHARS),
+            toolcall.INPUT_CHARS,
+        ),
         change=toolcall.safe(changed or toolcall.change_text(tool_input), toolcall.CHANGE_CHARS),
     )
 

@@ -79,7 +79,7 @@ def decode(raw: bytes) -> tuple[list[Row], str]:
     found: list[Row] = []
     try:
         text = raw.decode("utf-8")
-        if b"\\ud" in raw or b"\\uD" in raw:
+        if b"\\u" in raw and (b"\\ud" in raw or b"\\uD" in raw):
             text = storable(text)
     except UnicodeDecodeError as error:
         return found, f"not UTF-8 (byte {error.start + 1} of the line)"

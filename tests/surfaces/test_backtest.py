@@ -1,0 +1,105 @@
+"""The replay of one's own sessions on every surface: command, API, tool, page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ratchet.cli.app import cli
+from ratchet.errors import RatchetError
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons.mined import mine_session
+from ratchet.runtime import Runtime
+from support.histories import claude, lines, result, use
+from support.sessions import call, session, shell
+
+pytest.importorskip("fastapi")
+
+from support.api_client import client, runtime_of
+
+START = 1_700_000_000.0
+UNWRAPPED = "error returned from external package is unwrapped: sig: func os.Open"
+SAID = f"cmd/cart.go:{{0}}:9: {UNWRAPPED} (wrapcheck)\n\treturn err"
+
+
+def taught(runtime: Runtime) -> None:
+    """Three sessions that end one finding in one way."""
+    for number, line in enumerate((3, 40, 88)):
+        edit = {
+            "file_path": "/w/shop/cmd/cart.go",
+            "old_string": "\treturn err",
+            "new_string": f'\treturn fmt.Errorf("<b>{line}</b>: %w", err)',
+        }
+        calls = [shell("golangci-lint run", SAID.format(line)), call("Edit", {**edit}), shell("golangci-lint run")]
+        ingest(runtime.store, session(calls, f"s{number}", start=START + 3_600 * number))
+        mine_session(runtime.store, f"s{number}")
+
+
+def ratchet(*words: str) -> str:
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def refused(*words: str) -> RatchetError:
+    error = CliRunner().invoke(cli, words).exception
+    assert isinstance(error, RatchetError), error
+    return error
+
+
+def test_the_command_shows_counts_and_writes_a_page(home: Path, tmp_path: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        taught(runtime)
+    shown = ratchet("--home", str(home), "backtest", "--html", str(tmp_path / "page.html"))
+    assert "1 of 3 failing turns prevented" in shown
+    assert "Best offers" in shown
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "1 of 3 failing turns prevented" in page
+    assert "<b>" not in page
+    found = json.loads(ratchet("--home", str(home), "backtest", "--json"))
+    assert (found["right"], found["wrong"], found["saved_before"]["turns"]) == (1, 0, 1)
+    later = json.loads(ratchet("--home", str(home), "backtest", "--since", "2023-11-15", "--json"))
+    assert later["failures"] < found["failures"]
+
+
+def test_what_cannot_be_done_is_said(home: Path, tmp_path: Path) -> None:
+    nothing = refused("--home", str(home), "backtest")
+    assert (nothing.exit_code, "run `ratchet learn`" in str(nothing)) == (3, True)
+    with Runtime.open(home=home) as runtime:
+        taught(runtime)
+    undated = refused("--home", str(home), "backtest", "--since", "March")
+    assert (undated.exit_code, "write it as 2026-03-01" in str(undated)) == (2, True)
+    unwritten = refused("--home", str(home), "backtest", "--html", str(tmp_path / "none" / "page.html"))
+    assert (unwritten.exit_code, "name another file" in str(unwritten)) == (6, True)
+
+
+def test_histories_of_a_path_leave_the_home_untouched(home: Path, tmp_path: Path) -> None:
+    failing = [
+        claude("user", 0, message={"role": "user", "content": "push it"}),
+        use("toolu_1", "Bash", {"command": "git push"}, 1),
+        result("toolu_1", "Exit code 128\nfatal: no upstream branch", 2, is_error=True),
+    ]
+    history = lines(tmp_path / "one.jsonl", failing)
+    found = json.loads(ratchet("--home", str(home), "backtest", str(history), "--json"))
+    assert found["failures"] == 1
+    with Runtime.open(home=home) as runtime:
+        assert not list(runtime.outcomes())
+        assert runtime.lessons.replayed() is None
+
+
+def test_api_and_page_show_the_newest_replay(home: Path) -> None:
+    with client(home) as held:
+        assert held.get("/v1/backtest").status_code == 404
+        assert "ratchet backtest" in held.get("/ui/backtest", headers={"accept": "text/html"}).text
+        taught(runtime_of(held))
+        made = held.post("/v1/backtest")
+        assert made.status_code == 200
+        assert held.get("/v1/backtest").json() == made.json()
+        page = held.get("/ui/backtest", headers={"accept": "text/html"}).text
+        assert "1 of 3 failing turns prevented" in page
+        assert "<b>3</b>" not in page
+        (lesson,) = [each for each in runtime_of(held).lessons.list() if each.state == "active"]
+        assert runtime_of(held).store.get("lessons", lesson.id)["saved_turns"] == 1  # type: ignore[index]
