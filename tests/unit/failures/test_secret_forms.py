@@ -77,6 +77,7 @@ def test_redacting_a_second_time_changes_nothing(values: ModuleType) -> None:
         "* 0628b5d dev4/add-token-usage-manual-commit -> origin/dev4/add-token-usage-manual-commit",
         "ln -s metadata/secret -> ../dev-1-shared",
         "Zx9vB3nM1qW7eR5tY2uI8oP4aS6dF0gH",
+        "worker:eu/Zx9vB3nM1qW7eR5tY2uI8oP4aS6dF0gH#2",
         "etag: Zx9vB3nM1qW7eR5tY2uI8oP4aS6dF0gH, 200",
         'the "id": "Zx9vB3nM1qW7eR5tY2uI8oP4aS6dF0gH" is gone',
         "SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8 bob@host (ED25519)",

@@ -34,6 +34,7 @@ _IS_FACT = (
     r"[\s\"'\\]{0,8}(?:[:=,(]|->)?[\s\"'\\(\[]{0,8}$"
 )
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|(?<![a-z0-9])[0-9a-f]{16,}(?![a-z0-9])"
+_NAME = r"\s*[\w.:@/#-]{1,300}\s*"
 _HEX = frozenset("0123456789abcdefABCDEF-")
 _BASE64 = frozenset("+/")
 _PUBLIC = ("-----BEGIN ", '"kty"')  # in a text with one of these stands what everybody may read
@@ -43,7 +44,7 @@ def hide_lone(text: str) -> str:
     """The text without keys that only their characters show. In 506,000 lines of histories, logs and code, letters of
     both cases and digits, drawn and at least 28 long, were a key each time. A text of one word is left as it is: what
     names a session looks the same."""
-    if text[:20].isalnum() and len(text.split(maxsplit=1)) == 1:
+    if compiled(_NAME).fullmatch(text) is not None:
         return text
     may_be_public = any(map(text.__contains__, _PUBLIC))
     return compiled(_RUN).sub(lambda run: _hidden(run, may_be_public=may_be_public), text)
