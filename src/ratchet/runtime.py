@@ -199,12 +199,14 @@ class Runtime(Foundation):
         """Mine the sessions that grew; None where none did."""
         if not self.store.find("sessions", {"pending": True}, limit=1).rows:
             return None
+        from ratchet.lessons.calibration import calibrate
         from ratchet.lessons.delivery import publish_facts
         from ratchet.lessons.learning import mine_pending
 
         gained = mine_pending(self.store, progress, grown=grown)
         publish_facts(self.store, self.home, gained.projects)
         if gained.lessons:
+            calibrate(self.store)
             self.publish()
         return gained
 

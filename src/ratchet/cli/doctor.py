@@ -20,10 +20,11 @@ from ratchet.healing.models import local
 from ratchet.integrations import install
 from ratchet.integrations.settings_file import InstallScope
 from ratchet.lessons import exposure
+from ratchet.lessons.calibration import LEAST, promise_of
 from ratchet.recording import journal
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
 from ratchet.store import opening as stores
-from ratchet.store.sqlite import remedy_of
+from ratchet.store.sqlite import SqliteStore, remedy_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
     yield _looked("home", lambda: _home(home))
     yield _looked("store", lambda: _database(config) if config.database_url else _store(store))
     yield _looked("journal", lambda: _journal(home))
+    yield _looked("recall", lambda: _recall(Path(exposure.store_path(str(home)))))
     yield _looked("hooks", lambda: _hooks(environ, project))
     yield _looked("hooks' share", lambda: _share(config, environ))
     yield _looked("hook log", lambda: _hook_log(home))
@@ -125,6 +127,29 @@ def _journal(home: Path) -> Check:
     return Check(
         name="journal", ok=True, found=f"{len(waiting)} segments, {sum(waiting) / 1e6:.1f} MB not yet in the store"
     )
+
+
+def _recall(path: Path) -> Check:
+    """The promise of recall: how often it answers what it does not know, at most."""
+    try:
+        store = SqliteStore(path, readonly=True) if path.exists() else None
+    except RatchetError:  # said by the check of the store
+        store = None
+    if store is None:
+        return Check(name="recall", ok=True, found="no lessons to find yet")
+    try:
+        promise = promise_of(store)
+    finally:
+        store.close()
+
+    def chosen(memories: int) -> str:
+        return f"chosen on {memories} memories of yours" if memories >= LEAST else "as shipped, until there are more"
+
+    found = (
+        f"answers falsely at most 1 of {1 / promise.lines:.0f} unknown failures ({chosen(promise.lines_from)}), "
+        f"1 of {1 / promise.traces:.0f} tracebacks ({chosen(promise.traces_from)}); prose: no promise"
+    )
+    return Check(name="recall", ok=True, found=found)
 
 
 def _hooks(environ: Mapping[str, str], project: Path) -> Check:

@@ -75,7 +75,7 @@ def calibrate(store: Store) -> Bars:
 def quantile(scores: Sequence[float], alpha: float) -> float:
     """The least threshold that at most a share alpha of new scores reaches."""
     place = int(alpha * (len(scores) + 1))
-    return sorted(scores, reverse=True)[place - 1] + 1e-4 if place else 1.0
+    return (sorted(scores, reverse=True)[place - 1] if place else 1.0) + 1e-4
 
 
 def unknown_scores(store: Store) -> dict[str, list[float]]:

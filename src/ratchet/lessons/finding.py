@@ -34,6 +34,8 @@ CANDIDATES = 32  # ranked, out of those that a search found
 COMPARED = 8  # of these, the nearest, that are compared in full: what a search costs most
 FITS = 0.84  # how alike a text must be to count as a cause that fits
 _AS_WELL = 0.95  # a share of the best: alike as this, another cause fits as well
+_ALL = 0.98
+_AS_MUCH = 0.8  # of what the best shares with the text: a cause that explains less of it fits less well
 _APART = 0.05  # of jK between two lessons under one signature: less tells them not apart
 _PROVEN_BETTER = 0.2  # difference of `ranking.evidence` that decides between two remedies for one text
 _KEYS_SHARE = 0.3  # of a rank that common findings may add to jK: a linter's rule, a compiler's message
@@ -83,16 +85,19 @@ class Sought:
 
 
 class Hit:
-    """A memory that was looked at: `near` is jK, `alike` the similarity of the masked texts, both in [0, 1]; `rank`
-    orders it among others."""
+    """A memory that was looked at: `near` is jK, `alike` the similarity of the masked texts, both in [0, 1];
+    `common` is the rarity of what they share, `holds` says that it is all of the text, `rank` orders it among
+    others."""
 
-    __slots__ = ("alike", "near", "rank", "row", "same")
+    __slots__ = ("alike", "common", "holds", "near", "rank", "row", "same")
 
-    def __init__(self, row: Row, near: float, alike: float, same: bool) -> None:
+    def __init__(self, row: Row, near: float, common: float, same: bool) -> None:
         self.row = row
+        self.common = common
+        self.holds = False
         self.rank = near
         self.near = near
-        self.alike = alike
+        self.alike = float(same)
         self.same = same
 
 
@@ -189,7 +194,9 @@ def _ranked(
         common = sum([own[term] for term in features if term in own])
         whole = weight + sum([rarity(counts, term) for term in features if term != MASKED]) - common
         equal = str(row["id"]) in same
-        hits.append(Hit(row, common / whole if whole > 0 else float(equal), float(equal), equal))
+        hit = Hit(row, common / whole if whole > 0 else float(equal), common, equal)
+        hit.holds = 0.0 < _ALL * weight <= common
+        hits.append(hit)
     hits.sort(key=lambda hit: -hit.rank)
     own_keys = {term for term in asked.features if term[0] == "k"}
     for hit in hits[:COMPARED]:
@@ -228,9 +235,10 @@ def _rivals(top: Hit, hits: Sequence[Hit], names: Collection[str]) -> list[Hit]:
     return [
         each
         for each in hits
-        if each.alike >= least
+        if (each.alike >= least or each.holds)
         and _advice(each) != _advice(top)
-        and (not top.same or top.near - each.near < _APART)
+        and each.common >= _AS_MUCH * top.common
+        and not (top.same and each.same and top.near - each.near >= _APART)
         and (own, top.row.get("state") == "active") <= (_named(each, names), each.row.get("state") == "active")
     ]
 

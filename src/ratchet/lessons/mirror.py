@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ratchet import files
 from ratchet.lessons import exposure
+from ratchet.lessons.recall import CALIBRATED
 from ratchet.store.paging import rows_of
 from ratchet.store.sqlite import SqliteStore
 
@@ -65,7 +66,7 @@ def _state(store: Store) -> str:
     """Different whenever an active lesson, or what it is found by, is."""
     lessons = store.sum_by("lessons", (), ("count:*", "revision", "max:updated_at"), {"state": "active"})
     signatures = store.sum_by("signatures", (), ("count:*", "revision"))
-    return repr((lessons, signatures))
+    return repr((lessons, signatures, (store.get("meta", CALIBRATED) or {}).get("revision")))
 
 
 def _write(store: Store, path: Path) -> None:
@@ -82,6 +83,9 @@ def _write(store: Store, path: Path) -> None:
         if patterns:
             for batch in _batches(rows_of(store, "signatures", {"pattern": ("in", known)}, order=("signature",))):
                 copy.insert_new("signatures", batch)
+        calibrated = store.get("meta", CALIBRATED)
+        if calibrated is not None:
+            copy.insert_new("meta", [calibrated])
     finally:
         copy.close()
     # One file without a log beside it can be replaced under its readers.

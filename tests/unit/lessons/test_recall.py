@@ -240,3 +240,91 @@ def test_the_advice_comes_back_verbatim(store: Store) -> None:
 def test_a_bare_row_makes_a_lesson() -> None:
     lesson = lesson_of({"id": "x", "state": "candidate", "scope": "project", "tried": None})
     assert (lesson.id, lesson.tried, lesson.projects, lesson.text) == ("x", 0, (), "")
+
+
+BARE = [
+    "Exit code 1",
+    "exit status 1",
+    "Command failed with exit code 2",
+    "No such file or directory",
+    "Permission denied",
+    "timeout",
+    "Timed out",
+    "Connection refused",
+    "ECONNREFUSED",
+    "ENOENT",
+    "EACCES: permission denied",
+    "File exists",
+    "Is a directory",
+    "Not a directory",
+    "Broken pipe",
+    "Resource temporarily unavailable",
+    "Operation not permitted",
+    "Killed",
+    "Segmentation fault",
+    "AssertionError",
+    "assert False",
+    "Error",
+    "error",
+    "failed",
+    "FAILED",
+    "Exception",
+    "KeyError",
+    "TypeError",
+    "not found",
+    "command not found",
+]
+
+
+def test_a_bare_message_with_several_causes_is_never_answered(store: Store) -> None:
+    with store.transaction():
+        for number, said in enumerate(BARE):
+            for at, when in enumerate((said, f"$ task{number} run\n{said}", f"deploy of part {number}: {said}")):
+                add(store, when=when, do=f"do {number} {at}", state="active")
+    assert [said for said in BARE if recall(store, said).lessons] == []
+
+
+def test_a_failure_in_a_long_paste_is_found_as_it_is_alone(store: Store) -> None:
+    for number in range(30):
+        add(
+            store, when=f"error: cannot bind part {number} of shelf: socket in use", do=f"free {number}", state="active"
+        )
+    failure = "error TS2339: Property 'email' does not exist on type 'Account'."
+    add(store, when=failure, do="declare it", state="active")
+    noise = [f"[{n}/200] building package number {n} of the tree, all is well" for n in range(200)]
+    found = recall(store, "\n".join([*noise[:120], failure, *noise[120:]]))
+    assert [each.text for each in found.lessons] == ["declare it"]
+
+
+def test_a_usage_text_is_no_failure_that_is_known(store: Store) -> None:
+    add(
+        store, when="usage: tool [-h] FILE\ntool: error: unrecognized arguments: --foo", do="drop --foo", state="active"
+    )
+    usage = "usage: tool [-h] [--fail-fast] FILE\n\noptions:\n  -h, --help  show this\n  --fail-fast  stop at errors\n"
+    assert recall(store, usage).abstained
+
+
+@pytest.mark.parametrize(
+    ("when", "asked"),
+    [
+        ("连接数据库失败：超时，请检查网络配置后重试", "数据库连接失败"),
+        ("Ошибка: не удалось подключиться к серверу «main»", "не удалось подключиться к базе"),
+        ("Fehler: Die Datei „a.yml“ konnte nicht geöffnet werden", "Datei konnte nicht geöffnet werden"),
+    ],
+)
+def test_questions_in_any_script_find_what_they_are_about(store: Store, when: str, asked: str) -> None:
+    add(store, when="Error: listen EADDRINUSE: address already in use", do="free the port", state="active")
+    add(store, when=when, do="mend it", state="active")
+    found = recall(store, asked)
+    assert [each.text for each in (*found.lessons, *found.possibly)][:1] == ["mend it"]
+    assert [each.text for each in recall(store, when).lessons] == ["mend it"]
+
+
+def test_a_newer_note_about_the_same_goes_before_the_older_one(store: Store) -> None:
+    old = "The staging database listens on port five thousand and needs the vpn profile called harbour"
+    new = "The staging database listens on another port now and needs the vpn profile called lagoon"
+    add(store, when=old, do="connect to 5000", state="active", now=1.0)
+    add(store, when=new, do="connect to 5433", state="active", now=2.0)
+    add(store, when="The kitchen rota is on the wall beside the fridge", do="look there", state="active", now=3.0)
+    found = recall(store, "which vpn profile does the staging database need and on which port").possibly
+    assert [each.text for each in found][:2] == ["connect to 5433", "connect to 5000"]

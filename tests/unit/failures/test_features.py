@@ -1,0 +1,50 @@
+"""A text is cut into features, and a long one is known by the stretch where its errors stand."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratchet.failures.features import LONG, MASKED, MORE, STRETCH, features_in, features_of, telling_of
+
+
+def test_words_and_pairs_of_neighbours_are_features_and_fillers_alone_are_none() -> None:
+    assert len(features_in("the branch is gone")) == 5  # two words, three pairs
+    assert features_in("a b") == features_in("A B")
+    assert set(features_in("not found")) > set(features_in("found"))
+
+
+def test_what_varies_changes_no_feature() -> None:
+    assert features_of("listen 127.0.0.1:3000: address in use") == features_of("listen 10.0.0.7:81: address in use")
+
+
+def test_findings_of_an_output_are_features_of_their_own() -> None:
+    found = features_of("a/b.go:3:1: error is not nil but it returns nil (nilerr)")
+    assert [term for term in found if term.startswith("k")] == found[-1:]
+
+
+def test_text_without_blanks_is_found_by_its_pairs_of_letters() -> None:
+    whole, part = set(features_in("连接数据库失败：超时")), set(features_in("数据库连接失败"))
+    assert len(whole & part) >= 4
+
+
+def test_of_a_long_paste_the_failure_is_what_tells() -> None:
+    failure = "error TS2339: Property 'email' does not exist on type 'Account'."
+    noise = [f"[{n}/200] building package number {n} of the tree, all is well" for n in range(200)]
+    pasted = "\n".join([*noise[:150], failure, *noise[150:]])
+    told = telling_of(pasted)
+    assert failure in told
+    assert len(told) <= STRETCH + MORE + 1
+    assert len(told.split("\n")) < 20
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(max_size=200), st.integers(1, 60))
+def test_any_text_is_cut_the_same_way_each_time(text: str, times: int) -> None:
+    whole = text * times
+    found = features_of(whole)
+    assert found == features_of(whole)
+    assert len(found) == len(set(found))
+    assert all(term.isalnum() for term in found)
+    assert len(telling_of(whole)) <= max(LONG, STRETCH + MORE + 1)
+    assert MASKED not in found
