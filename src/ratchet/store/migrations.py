@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet.errors import StoreError
 from ratchet.store import search
-from ratchet.store.kept_texts import keep_texts
 from ratchet.store.schema import TABLES, VERSION
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def _keep_texts(connection: sqlite3.Connection) -> None:
     for end in ("in", "out", "new"):
         connection.execute(f'DROP TRIGGER IF EXISTS "lessons_words_{end}"')
     connection.execute('DROP TABLE IF EXISTS "lessons_words"')
+    from ratchet.store.kept_texts import keep_texts
+
     keep_texts(connection, "?")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from ratchet.store.kept_texts import keep_texts
-
 if TYPE_CHECKING:
     from ratchet.store.postgres_connections import Connection
 
@@ -38,6 +36,8 @@ def _count_facts(connection: Connection) -> None:
 def _keep_texts(connection: Connection) -> None:
     """Version 9: the index of words goes; texts and terms take its place."""
     connection.execute("DROP TABLE IF EXISTS lessons_words")
+    from ratchet.store.kept_texts import keep_texts
+
     keep_texts(connection, "%s")
 
 
