@@ -240,6 +240,7 @@ def lesson(each: Lesson) -> None:
     if each.state in ("active", "candidate"):
         row(out, _counts_in(each), Styled(f"  {'counts in':<10}", "bold"))
     tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"
+    tried += f", last met {ago(each.seen_at)}" if each.seen_at else ""
     row(out, plain(f"{tried}; {each.provenance or 'origin unknown'}"), Styled("  evidence  ", "bold"))
     for outcome_id in each.evidence[:10]:
         out.print(Styled(f"            {outcome_id}", "dim"))

@@ -33,15 +33,15 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
         nothing = "No such lessons." if narrowed else "No lessons yet."
         row(out, f"{nothing} Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX")
         return
+    alike = Counter((each.state, each.text) for each in found)
+    shown = found if narrowed else _chosen(found)
+    for each in shown:
+        _entry(out, each, others=0 if narrowed else alike[each.state, each.text] - 1)
     waiting = [each for each in found if each.state == "candidate"]
-    told = {each.text: each.id for each in reversed(waiting)}  # one remedy of several findings is listed once
-    first = [each for each in waiting if told[each.text] == each.id][:_WAITING]
-    left_out = frozenset() if narrowed else {each.id for each in waiting} - {each.id for each in first}
-    for each in found:
-        if narrowed or (each.state in ("active", "candidate") and each.id not in left_out):
-            _entry(out, each)
+    told = {(each.state, each.text) for each in shown}
+    left_out = sum((each.state, each.text) not in told for each in waiting)
     if left_out:
-        row(out, f"and {number(len(left_out), 'more candidate')}: ratchet lessons list --state candidate")
+        row(out, f"and {number(left_out, 'more candidate')}: ratchet lessons list --state candidate")
     if waiting:
         row(
             out,
@@ -57,10 +57,19 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
         row(out, f"{number(retired, 'lesson')} retired, told to nobody: ratchet lessons list --state retired")
 
 
-def _entry(out: Console, each: Lesson) -> None:
+def _chosen(found: Sequence[Lesson]) -> list[Lesson]:
+    """The lessons in use and the first candidates, one remedy of several findings or projects once."""
+    first = {(each.state, each.text): each for each in reversed(found)}
+    once = [each for each in found if first[each.state, each.text] is each]
+    waiting = [each for each in once if each.state == "candidate"][:_WAITING]
+    return [each for each in once if each.state == "active"] + waiting
+
+
+def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
     tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
     head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
-    row(out, head.append(each.id, "dim"))
+    same = f" and {others} alike" if others > 0 else ""
+    row(out, head.append(f"{each.id}{same}", "dim"))
     row(out, plain(each.when, 140), Styled("  when ", "dim"))
     if each.quote:
         row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))

@@ -37,6 +37,7 @@ _NOISE = (
     r"|errno|command).*)?$"
     r"|^error: (?:aborting due|could not compile|process didn't exit)|^hint: |^For more information|^\S*too many err"
     r"|\[no test files\]|^\* [\w-]+: \d+$|^---? ?(?:Exit|exit)|^[Ee]xit(?: (?:code|status))?:? ?\d*$|^=+> "
+    r"|^# [\w./@-]+(?: \[[^\]]*\])?$"  # Go names a package before what is wrong in it
     r"|^[\W_]*$|^\[[\w:-]+\] \$ |^0 issues|^--- FAIL: |^=== "
 )
 _ECHO = "\nString: "  # below it an editor repeats what it was to find

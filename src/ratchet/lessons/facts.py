@@ -20,6 +20,7 @@ _NEVER_SESSIONS, _NEVER_CALLS = 2, 3
 _AGAIN_SESSIONS = 2
 _REFUSED_SHARE = 0.25
 _SHARE_CALLS = 5  # runs below which a share says nothing
+_NAME_CHARS = 70  # of a finding in a sentence
 _LISTED = 12  # of a kind
 _SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
 
@@ -270,7 +271,8 @@ def _finding_name(key: str) -> str:
     """A rule by its name, a compiler's or git's message by its words; "" of other errors: those are patterns."""
     if key[:2] in ("e:", "t:", "w:") or key[:3] == "py:":
         return ""
-    return (key.partition(":")[2] if " " in key else key).replace("<>", "…")
+    name = (key.partition(":")[2] if " " in key else key).replace("<>", "…")
+    return name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
 
 
 def _ended(each: CallCounts) -> str:

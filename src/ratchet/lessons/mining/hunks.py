@@ -47,6 +47,7 @@ _KEYWORDS = re.compile(
     r"|readonly"
     r"|unsafe|clone|nonlocal|global|yield|void|let|mut|move|Optional|None|final)\b"
 )
+_PROSE = re.compile(r"(?:^|\s)(?://|#(?= )|--(?= )|\*(?= )).*", re.MULTILINE)  # prose has such words, too
 _CHECKS_ERROR = re.compile(
     r"\berr\w*\s*[!=]=\s*nil|\w[eE]rr\s*[!=]=\s*nil|\bcatch\s*\(|\bexcept\b|\brescue\b|\.catch\("
 )
@@ -195,7 +196,7 @@ def features(hunk: Hunk, said: str) -> frozenset[str]:
     found |= {f"add {name}" for name in gained - short} | ({SHORTER} if short else set())
     found |= {f"add {name}" for name in _gained(_VERB, old, code) if name == "%w" or name == "%q"}
     found |= {f"mode {name}" for name in _gained(_MODE, old, code)}
-    found |= {f"use {name}" for name in _gained(_KEYWORDS, old, code)}
+    found |= {f"use {name}" for name in _gained(_KEYWORDS, _PROSE.sub("", old), _PROSE.sub("", code))}
     if len(_CHECKS_ERROR.findall(code)) > len(_CHECKS_ERROR.findall(old)):
         found.add("check the error")
     found |= _reshaped(hunk, old, code, said)

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ratchet.failures.diagnostics import masked
 from ratchet.lessons.mining.calls import Piece, ToolCall, calls_of
 from ratchet.lessons.mining.causes import unresolved
 from ratchet.lessons.mining.findings import Ended, ended
 from ratchet.lessons.mining.habits import form_of
 from ratchet.lessons.mining.remedies import Remedy, Rule, remedy
 from ratchet.lessons.mining.similar import retries, stands_in
+from ratchet.lessons.mining.triggers import tells
 from ratchet.lessons.mining.waste import spent
 from ratchet.records import Row
 
@@ -134,7 +136,8 @@ def _by_step(calls: Sequence[ToolCall], at: int, covered: set[str], root: str) -
     failed = calls[at]
     said = failed.findings
     keys = tuple(dict.fromkeys([each.key for each in said]))[:KEYS]
-    message = said[0].message if said else failed.message.split("\n")[0]
+    telling = [each.message for each in said if tells(masked(each.message))] or [each.message for each in said]
+    message = telling[0] if telling else failed.message.split("\n")[0]
     base = at  # the last call that failed this very way
     vain: list[Resolution] = []
     for later in range(at + 1, min(at + 1 + WINDOW_CALLS, len(calls))):
