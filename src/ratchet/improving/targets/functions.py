@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from ratchet.errors import BackendError, Conflict, RatchetError
+from ratchet.errors import BackendError, RatchetError
 from ratchet.gate.bets import positive
 from ratchet.improving.calls.threads import in_thread
 from ratchet.improving.targets import edit as edits
-from ratchet.ports import Edit, Held, Restored
+from ratchet.improving.targets.held import HeldTarget, version_of
+from ratchet.ports import Edit, Held
 from ratchet.records import Json
 
 WHOLE = "value"
@@ -20,7 +19,7 @@ LIMIT_S = 30.0
 """How long a function may take: one that hangs must not hold up the trials of all other targets."""
 
 
-class FunctionTarget:
+class FunctionTarget(HeldTarget):
     """A target of two functions: what `get` returns, `put` takes: `ports.Target`.
 
     An object (dict) is changed key by key; any other JSON value is one key, `value`. `put` is given the whole new value
@@ -31,47 +30,25 @@ class FunctionTarget:
     def __init__(
         self, name: str, *, get: Callable[[], Json], put: Callable[[Json], object], limit_s: float = LIMIT_S
     ) -> None:
-        self.name = f"function:{name}"
+        super().__init__(f"function:{name}")
         self._get = get
         self._put = put
         self._limit_s = positive("limit_s", limit_s)
-        self._lock = threading.RLock()
 
     def read(self) -> Held:
         whole = self._got()
         values = whole if isinstance(whole, dict) else {WHOLE: whole}
-        return Held(values=values, version=_version(values))
+        return Held(values=values, version=version_of(values))
 
     def plan(self, change: Mapping[str, Json]) -> Edit:
-        after = edits.plain_values(change, self.name)
-        held = self.read()
-        before = {key: held.values[key] for key in after if key in held.values}
-        result = _version({**held.values, **after})
-        return Edit(target=self.name, before=before, after=after, version=held.version, result=result)
-
-    def apply(self, edit: Edit) -> None:
-        with self._lock:
-            held = self.read()
-            if held.version == edit.result:
-                return
-            if held.version != edit.version:
-                raise Conflict(f"{self.name} was changed by somebody else since; nothing was set: look and try again")
-            kept = {key: value for key, value in held.values.items() if key not in edit.before or key in edit.after}
-            self._set({**kept, **edit.after})
-
-    def restore(self, edit: Edit) -> Restored:
-        with self._lock:
-            held = self.read()
-            back = edits.way_back(edit, held.values)
-            if back.restored:
-                self._set({**{key: value for key, value in held.values.items() if key not in back.out}, **back.put})
-            return Restored(version=self.read().version, restored=back.restored, kept=back.kept)
+        return self._planned(edits.plain_values(change, self.name))
 
     def _got(self) -> Json:
         return edits.plain_values({WHOLE: self._called("get", self._get)}, self.name)[WHOLE]
 
-    def _set(self, values: Mapping[str, Json]) -> None:
-        whole: Json = dict(values) if isinstance(self._got(), dict) else values[WHOLE]
+    def _write(self, held: Held, /, put: Mapping[str, Json], out: Collection[str]) -> None:
+        values = {**{key: value for key, value in held.values.items() if key not in out}, **put}
+        whole: Json = values if isinstance(self._got(), dict) else values[WHOLE]
         self._called("put", lambda: self._put(whole))
 
     def _called(self, which: str, function: Callable[[], object]) -> object:
@@ -95,7 +72,3 @@ class FunctionTarget:
 
 def _nothing() -> None:
     """No slot is held by a target's function."""
-
-
-def _version(values: Mapping[str, Json]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

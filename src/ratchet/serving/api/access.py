@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fastapi import Request
+from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
@@ -168,6 +168,9 @@ class Needs:
         caller = caller_of(request)
         check_scopes(caller, *self.scopes)
         return caller
+
+
+READS, WRITES, RUNS = Depends(Needs("read")), Depends(Needs("write")), Depends(Needs("run"))
 
 
 def check_scopes(caller: Caller, *scopes: Scope) -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from ratchet.serving.api import inputs
-from ratchet.serving.api.access import Needs
+from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.answers import MEDIA_TYPE, answer, tagged
 from ratchet.serving.api.problems import invalid_of
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.shapes.lessons import ImportedShape, MemoryStatsShape, RecalledShape
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"])
-READS = Depends(Needs("read"))
-WRITES = Depends(Needs("write"))
 
 LINES = "application/x-ndjson"
 _TAKEN = {

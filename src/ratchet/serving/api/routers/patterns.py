@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from ratchet.serving.api import looks
-from ratchet.serving.api.access import Needs
+from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import said
@@ -18,8 +18,6 @@ from ratchet.serving.shapes.failures import PatternDetailShape, PatternShape, Sp
 from ratchet.serving.shapes.served import PageShape
 
 router = APIRouter(prefix="/v1/patterns", tags=["patterns"])
-READS = Depends(Needs("read"))
-WRITES = Depends(Needs("write"))
 
 
 @router.get("", response_model=PageShape[PatternShape], dependencies=[READS])

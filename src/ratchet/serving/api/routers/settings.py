@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ratchet.errors import Conflict
 from ratchet.improving.settings.book import SettingsView
 from ratchet.serving.api import inputs
-from ratchet.serving.api.access import Caller, Needs
+from ratchet.serving.api.access import READS, Caller, Needs
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.problems import HttpProblem, said
 from ratchet.serving.api.serving import Operations
@@ -18,7 +18,6 @@ from ratchet.serving.shapes.tasks import redacted
 from ratchet.serving.shapes.trials import SettingsShape, VersionShape
 
 router = APIRouter(prefix="/v1/settings", tags=["settings"])
-READS = Depends(Needs("read"))
 # `:path`, since agents are called "team/agent", too; so what stands below one comes before it.
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ratchet.records import TrialState
 from ratchet.serving.api import inputs
-from ratchet.serving.api.access import Needs
+from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import said
@@ -17,8 +17,6 @@ from ratchet.serving.shapes.tasks import redacted
 from ratchet.serving.shapes.trials import TrialDetailShape, TrialShape
 
 router = APIRouter(prefix="/v1/trials", tags=["trials"])
-READS = Depends(Needs("read"))
-WRITES = Depends(Needs("write"))
 
 
 @router.get("", response_model=PageShape[TrialShape], dependencies=[READS])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
+from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import READS, Start, here, part
+from ratchet.serving.api.ui.asking import Start, here, part
 from ratchet.serving.api.ui.rendering import drawn
 from ratchet.serving.shapes.evolving import branches
 

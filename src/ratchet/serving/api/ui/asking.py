@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs, urlencode
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from ratchet.serving.api.access import Needs
 from ratchet.serving.api.problems import HttpProblem
 
 T = TypeVar("T")
 ROWS = 100
 """Rows of one part of a list: what a browser draws at once."""
 _FORM_BYTES = 16_384
-READS = Depends(Needs("read"))
-WRITES = Depends(Needs("write"))
-RUNS = Depends(Needs("run"))
 Start = Annotated[int, Query(alias="from", ge=0, le=10_000_000)]
 
 

@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from ratchet.serving.api.access import READS, RUNS
 from ratchet.serving.api.pages import Cursor
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import READS, ROWS, RUNS, Start, back, following, form, here, part
+from ratchet.serving.api.ui.asking import ROWS, Start, back, following, form, here, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()

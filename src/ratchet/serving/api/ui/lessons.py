@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from ratchet.lessons.backtest.telling import figures, said
 from ratchet.records import LessonState
+from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import READS, WRITES, Start, back, here, part
+from ratchet.serving.api.ui.asking import Start, back, here, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()

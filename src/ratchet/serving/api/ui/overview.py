@@ -7,10 +7,11 @@ from functools import cache
 from fastapi import Request
 from starlette.responses import FileResponse, Response
 
+from ratchet.serving.api.access import READS
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import READS, back
+from ratchet.serving.api.ui.asking import back
 from ratchet.serving.api.ui.charts import over_time
 from ratchet.serving.api.ui.rendering import FOLDER, HEADERS, drawn
 

@@ -10,9 +10,10 @@ from starlette.responses import Response
 
 from ratchet.failures.kinds.table import KINDS
 from ratchet.serving.api import looks
+from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import READS, WRITES, Start, back, form, here, part
+from ratchet.serving.api.ui.asking import Start, back, form, here, part
 from ratchet.serving.api.ui.charts import every_day, over_time
 from ratchet.serving.api.ui.rendering import drawn
 

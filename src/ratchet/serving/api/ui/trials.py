@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
+from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking, charts
-from ratchet.serving.api.ui.asking import READS, WRITES, Start, back, here, part
+from ratchet.serving.api.ui.asking import Start, back, here, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
