@@ -33,6 +33,7 @@ ROUTES: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", "/v1/patterns/{pattern_id}"): READ,
     ("POST", "/v1/patterns/{pattern_id}/split"): WRITE,
     ("GET", "/v1/backtest"): READ,
+    ("GET", "/v1/report"): READ,
     ("POST", "/v1/backtest"): WRITE,
     ("GET", "/v1/lessons"): READ,
     ("POST", "/v1/lessons"): WRITE,

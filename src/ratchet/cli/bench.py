@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import cast, get_args
@@ -10,8 +11,8 @@ import click
 
 from ratchet.cli import shapes, show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.gathered import gathered
 from ratchet.cli.numbers import Finite
-from ratchet.cli.reach import Reach, reach_options
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, NotFound, UsageError
 from ratchet.evolving.bench.benchmark import Split
@@ -72,38 +73,39 @@ def show_one(name: str, task_id: str, evaluations: bool, command_home: Path | No
         show.as_json(shapes.bench.BenchmarkDetailShape.built(benchmark)) if as_json else show_bench.benchmark(benchmark)
 
 
+_ASKED = (
+    click.option("--split", type=click.Choice(get_args(Split)), help="Only tasks of this split."),
+    click.option("--tasks", multiple=True, metavar="GLOB", help="Only tasks with such ids."),
+    click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="How often each task is run."),
+    click.option(
+        "--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the first repeat; then one more."
+    ),
+    click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="How many run at once."),
+    click.option("--executor", default="threads", show_default=True, type=click.Choice(get_args(ExecutorName))),
+    click.option("--aa", is_flag=True, help="The agent against itself, with other seeds: prints the noise floor."),
+    click.option("--net", type=click.Choice(["none", "host"]), help="Whether the agent reaches the network."),
+    click.option("--pass-env", "pass_env", multiple=True, metavar="NAME", help="A variable that the agent gets."),
+    click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read."),
+    click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record."),
+)
+
+
 @bench.command("run")
 @click.option("--agent", metavar="DIR|SPEC", help="A folder, a command, module:function, or an address.")
 @click.option("--bench", "name", default="core", show_default=True, metavar="NAME", help="The benchmark.")
-@click.option("--split", type=click.Choice(get_args(Split)), help="Only tasks of this split.")
-@click.option("--tasks", multiple=True, metavar="GLOB", help="Only tasks with such ids.")
-@click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="How often each task is run.")
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the first repeat; then one more."
-)
-@click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="How many run at once.")
-@click.option("--executor", default="threads", show_default=True, type=click.Choice(get_args(ExecutorName)))
 @click.option("--budget-usd", type=Finite(0), help="Money for all of it.  [default: 10]")
 @click.option("--budget-s", type=Finite(0, min_open=True), help="Seconds for all of it.  [default: a day]")
-@click.option("--aa", is_flag=True, help="The agent against itself, with other seeds: prints the noise floor.")
 @click.option("--resume", metavar="ID", help="Go on with a run that was stopped, killed, or out of budget.")
-@reach_options
+@gathered(_ASKED, "asked", BenchAsked)
 @home_option
 @json_option
 def run(
     agent: str | None,
     name: str,
-    split: str | None,
-    tasks: tuple[str, ...],
-    repeats: int,
-    seed: int,
-    parallel: int,
-    executor: str,
     budget_usd: float | None,
     budget_s: float | None,
-    aa: bool,
     resume: str | None,
-    reach: Reach,
+    asked: Callable[..., BenchAsked],
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -128,25 +130,14 @@ def run(
         if resume is not None:
             ended = book.resume(resume, means)
         else:
-            asked = BenchAsked(
+            request = asked(
                 agent=agent or "",
                 bench=name,
-                split=cast("Split | None", split),
-                tasks=tasks,
-                repeats=repeats,
-                seed=seed,
-                parallel=parallel,
-                executor="processes" if executor == "processes" else "threads",
                 usd=10.0 if budget_usd is None else budget_usd,
                 seconds=86_400.0 if budget_s is None else budget_s,
-                aa=aa,
-                net=reach.net,
-                pass_env=reach.pass_env,
-                readable=reach.readable,
-                unsafe=reach.unsafe,
                 cwd=Path.cwd(),
             )
-            ended = book.run(asked, means)
+            ended = book.run(request, means)
     _tell(book, ended.id, as_json=as_json)
 
 

@@ -37,7 +37,7 @@ def evolve(
     name: str,
     proposer: str | None,
     resume: str | None,
-    shaped: Shaped,
+    shaped: Callable[[], Shaped],
     means: Callable[[], EvolveMeans],
     command_home: Path | None,
     as_json: bool,
@@ -60,14 +60,14 @@ def evolve(
     if agent is not None and proposer is None:
         raise UsageError("say who proposes: --proposer settings, model, command:WORDS or script:FILE")
     runtime = opened(command_home)
-    book = runtime.evolutions
+    book, shape = runtime.evolutions, shaped()
     with draining() as asked_to_stop, show_evolve.watching(quiet=as_json) as told:
         given = replace(means(), told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set)
         if resume is not None:
-            ended = book.resume(resume, given, usd=shaped.usd, seconds=shaped.seconds)
+            ended = book.resume(resume, given, usd=shape.usd, seconds=shape.seconds)
         else:
             found = agent_of(agent or "", cwd=Path.cwd())
-            asked = shaped.asked(found, runtime.benchmarks.benchmark(name), proposer or "")
+            asked = shape.asked(found, runtime.benchmarks.benchmark(name), proposer or "")
             if not as_json:
                 heard(click.echo, asked_to_stop)(resolution(asked))
             ended = book.run(asked, given)

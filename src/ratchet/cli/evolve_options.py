@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 import click
 
+from ratchet.cli.gathered import gathered
 from ratchet.cli.means import variable
 from ratchet.cli.numbers import Finite
 from ratchet.evolving.bench.benchmark import Agent, Benchmark
@@ -20,8 +19,8 @@ PROPOSALS, USD, SECONDS = 20, 10.0, 86_400.0
 
 _RUN = (
     click.option("--proposals", default=PROPOSALS, show_default=True, type=click.IntRange(1), help="At most so many."),
-    click.option("--budget-usd", type=Finite(0), help="Money for all of it.  [default: 10]"),
-    click.option("--budget-s", type=Finite(0, min_open=True), help="Seconds for all of it.  [default: a day]"),
+    click.option("--budget-usd", "usd", type=Finite(0), help="Money for all of it.  [default: 10]"),
+    click.option("--budget-s", "seconds", type=Finite(0, min_open=True), help="Seconds of it all.  [default: a day]"),
     click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="Evaluations at once."),
     click.option("--batch", default=1, show_default=True, type=click.IntRange(1, 64), help="Candidates a race."),
     click.option("--explore", is_flag=True, help="Draw parents from all versions, by performance and novelty."),
@@ -70,68 +69,10 @@ class Shaped:
         )
 
 
-def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options, as one argument `shaped`."""
-
-    @functools.wraps(command)
-    def shaping(
-        *args: object,
-        proposals: int,
-        budget_usd: float | None,
-        budget_s: float | None,
-        parallel: int,
-        batch: int,
-        explore: bool,
-        repeats: int,
-        seed: int,
-        **given: object,
-    ) -> None:
-        shaped = Shaped(
-            proposals=proposals,
-            usd=budget_usd,
-            seconds=budget_s,
-            parallel=parallel,
-            batch=batch,
-            explore=explore,
-            repeats=repeats,
-            seed=seed,
-        )
-        command(*args, shaped=shaped, **given)
-
-    for option in reversed(_RUN):
-        shaping = option(shaping)
-    return shaping
+def _means(*, passed_on: tuple[str, ...], **given: object) -> EvolveMeans:
+    return EvolveMeans(environ=dict(map(variable, passed_on)), **given)  # type: ignore[arg-type]
 
 
-def means_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options, as one argument: `means()` makes them, where its errors can be told. Raises
-    UsageError."""
-
-    @functools.wraps(command)
-    def with_means(
-        *args: object,
-        executor: str,
-        net: str,
-        passed_on: tuple[str, ...],
-        readable: tuple[Path, ...],
-        model: str,
-        allow_unknown_price: bool,
-        unsafe: bool,
-        **given: object,
-    ) -> None:
-        def means() -> EvolveMeans:
-            return EvolveMeans(
-                unsafe=unsafe,
-                net="host" if net == "host" else "none",
-                environ=dict(map(variable, passed_on)),
-                readable=readable,
-                allow_unknown_price=allow_unknown_price,
-                model=model,
-                executor=cast("ExecutorName", executor),
-            )
-
-        command(*args, means=means, **given)
-
-    for option in reversed(_MEANS):
-        with_means = option(with_means)
-    return with_means
+run_options = gathered(_RUN, "shaped", Shaped)
+means_options = gathered(_MEANS, "means", _means)
+"""Give a command the options of `EvolveMeans`, as `means()`. That raises UsageError."""

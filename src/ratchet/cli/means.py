@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
+from ratchet.cli.gathered import gathered
 from ratchet.cli.numbers import Finite
 from ratchet.errors import UsageError
 from ratchet.healing.book import CHECK_S, HealMeans
@@ -30,42 +29,12 @@ _OPTIONS = (
 )
 
 
-def means_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options, as one argument: `means()` makes them, where its errors can be told. Raises
-    UsageError."""
+def _means(*, passed_on: tuple[str, ...], **given: object) -> HealMeans:
+    return HealMeans(environ=dict(map(variable, passed_on)), **given)  # type: ignore[arg-type]
 
-    @functools.wraps(command)
-    def with_means(
-        *,
-        check_s: float,
-        net: str,
-        passed_on: tuple[str, ...],
-        readable: tuple[Path, ...],
-        model: str,
-        fast_model: str,
-        second_opinion: bool,
-        allow_unknown_price: bool,
-        unsafe: bool,
-        **given: object,
-    ) -> None:
-        def means() -> HealMeans:
-            return HealMeans(
-                unsafe=unsafe,
-                net="host" if net == "host" else "none",
-                environ=dict(map(variable, passed_on)),
-                readable=readable,
-                model=model,
-                fast_model=fast_model,
-                second_opinion=second_opinion,
-                allow_unknown_price=allow_unknown_price,
-                check_s=check_s,
-            )
 
-        command(means=means, **given)
-
-    for option in reversed(_OPTIONS):
-        with_means = option(with_means)
-    return with_means
+means_options = gathered(_OPTIONS, "means", _means)
+"""Give a command the options of `HealMeans`, as `means()`. That raises UsageError."""
 
 
 def variable(name: str) -> tuple[str, str]:
