@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Query, Request
+from markupsafe import escape
 from starlette.responses import RedirectResponse, Response
 
 from ratchet.serving.api.problems import HttpProblem
@@ -30,9 +31,10 @@ def part(request: Request, found: Sequence[T], start: int) -> tuple[Sequence[T],
 
 
 def following(request: Request, named: str, place: str) -> str:
-    """The address of the part of this list that begins at a place."""
+    """The address of the part of this list that begins at a place: escaped, and shown as it is, since a cursor looks
+    like a key and is none."""
     asked = [(name, value) for name, value in request.query_params.multi_items() if name != named]
-    return f"{request.url.path}?{urlencode([*asked, (named, place)])}"
+    return escape(f"{request.url.path}?{urlencode([*asked, (named, place)])}")
 
 
 def here(request: Request) -> str:
