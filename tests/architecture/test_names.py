@@ -10,15 +10,6 @@ from typing import get_type_hints
 
 from support.sources import files, parsed, place, text
 
-# A shape is a record as JSON and has the record's name, which is its name in the API's description, too.
-SHAPES = (
-    "serving/shapes/",
-    "serving/api/inputs",
-    "serving/api/outputs",
-    "serving/api/runoutputs",
-    "serving/mcp/outputs",
-)
-
 
 def classes() -> dict[str, list[str]]:
     """Name -> the modules that define a class of that name."""
@@ -31,11 +22,7 @@ def classes() -> dict[str, list[str]]:
 
 
 def test_no_two_classes_have_one_name() -> None:
-    twice = {}
-    for name, modules in classes().items():
-        shapes = [each for each in modules if each.startswith(SHAPES)]
-        if len(shapes) > 1 or len(modules) - len(shapes) > 1:
-            twice[name] = modules
+    twice = {name: modules for name, modules in classes().items() if len(modules) > 1}
     assert not twice, f"rename one of each, by what sets it apart: {twice}"
 
 

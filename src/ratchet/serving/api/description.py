@@ -44,7 +44,7 @@ def complete(app: FastAPI, document: dict[str, Any]) -> dict[str, Any]:
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas["Problem"] = problems.SCHEMA
-    for model in (inputs.Outcome, inputs.Observed, inputs.ExportedLesson):
+    for model in (inputs.SentOutcome, inputs.Observed, inputs.ExportedLesson):
         schema: dict[str, Any] = TypeAdapter(model).json_schema(ref_template=_REF)
         schemas.update(schema.pop("$defs", {}))
         schemas[model.__name__] = schema

@@ -28,7 +28,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Step(TypedDict, total=False):
+class SentStep(TypedDict, total=False):
     """The tool call that an outcome is, where it is one."""
 
     tool: Text
@@ -38,7 +38,7 @@ class Step(TypedDict, total=False):
     change: Text
 
 
-class Outcome(TypedDict, total=False):
+class SentOutcome(TypedDict, total=False):
     """One finished run. `id` is the sender's own key: the same one of the same session is the same outcome. A field
     that is not known is left out, and named in the outcome's context."""
 
@@ -65,7 +65,7 @@ class Outcome(TypedDict, total=False):
     unit: Text | None
     project: Text | None
     source: Text | None
-    step: Step | None
+    step: SentStep | None
     context: dict[str, Any] | None
 
 

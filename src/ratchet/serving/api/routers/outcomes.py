@@ -24,8 +24,8 @@ router = APIRouter(tags=["outcomes"], dependencies=[Depends(Needs("write"))])
 
 MOST = 10_000
 """Outcomes of one request; a batch of 500 is as quick for each."""
-_one = TypeAdapter(inputs.Outcome)
-_many = TypeAdapter(list[inputs.Outcome])
+_one = TypeAdapter(inputs.SentOutcome)
+_many = TypeAdapter(list[inputs.SentOutcome])
 _BODY = {
     "requestBody": {
         "required": True,
@@ -33,11 +33,11 @@ _BODY = {
             "application/json": {
                 "schema": {
                     "oneOf": [
-                        {"$ref": "#/components/schemas/Outcome"},
+                        {"$ref": "#/components/schemas/SentOutcome"},
                         {
                             "type": "array",
                             "maxItems": MOST,
-                            "items": {"$ref": "#/components/schemas/Outcome"},
+                            "items": {"$ref": "#/components/schemas/SentOutcome"},
                         },
                     ]
                 }
