@@ -11,12 +11,13 @@ import click
 
 from ratchet.cli import shapes, show, show_evolve
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.cli.evolve_options import Shaped, means_options, run_options
+from ratchet.cli.evolve_options import means_options, run_options
 from ratchet.cli.landings import landing_of
+from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import UsageError
 from ratchet.evolving.bench.agents import agent_of
-from ratchet.evolving.request import EvolveMeans, resolution
+from ratchet.evolving.request import EvolveAsked, EvolveMeans, resolution
 
 EXITS = {"ended": 0, "budget": 1, "failed": 6, "cancelled": 130}
 
@@ -26,6 +27,8 @@ EXITS = {"ended": 0, "budget": 1, "failed": 6, "cancelled": 130}
 @click.option("--bench", "name", default="core", show_default=True, metavar="NAME", help="The benchmark.")
 @click.option("--proposer", metavar="NAME", help="settings, model[:NAME], command:WORDS, script:FILE, or a plugin.")
 @click.option("--resume", metavar="ID", help="Go on with a run that was stopped, killed, or out of budget.")
+@click.option("--budget-usd", type=Finite(0), help="Money for all of it.  [default: 10]")
+@click.option("--budget-s", type=Finite(0, min_open=True), help="Seconds for all of it.  [default: a day]")
 @run_options
 @means_options
 @home_option
@@ -37,7 +40,9 @@ def evolve(
     name: str,
     proposer: str | None,
     resume: str | None,
-    shaped: Callable[[], Shaped],
+    budget_usd: float | None,
+    budget_s: float | None,
+    asked: Callable[..., EvolveAsked],
     means: Callable[[], EvolveMeans],
     command_home: Path | None,
     as_json: bool,
@@ -60,17 +65,22 @@ def evolve(
     if agent is not None and proposer is None:
         raise UsageError("say who proposes: --proposer settings, model, command:WORDS or script:FILE")
     runtime = opened(command_home)
-    book, shape = runtime.evolutions, shaped()
+    book = runtime.evolutions
     with draining() as asked_to_stop, show_evolve.watching(quiet=as_json) as told:
         given = replace(means(), told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set)
         if resume is not None:
-            ended = book.resume(resume, given, usd=shape.usd, seconds=shape.seconds)
+            ended = book.resume(resume, given, usd=budget_usd, seconds=budget_s)
         else:
-            found = agent_of(agent or "", cwd=Path.cwd())
-            asked = shape.asked(found, runtime.benchmarks.benchmark(name), proposer or "")
+            request = asked(
+                agent=agent_of(agent or "", cwd=Path.cwd()),
+                benchmark=runtime.benchmarks.benchmark(name),
+                proposer=proposer or "",
+                usd=10.0 if budget_usd is None else budget_usd,
+                seconds=86_400.0 if budget_s is None else budget_s,
+            )
             if not as_json:
-                heard(click.echo, asked_to_stop)(resolution(asked))
-            ended = book.run(asked, given)
+                heard(click.echo, asked_to_stop)(resolution(request))
+            ended = book.run(request, given)
     candidates = book.candidates(ended.id)
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         show.as_json(shapes.evolving.EvolutionShape.built(ended)) if as_json else show_evolve.ended(ended, candidates)

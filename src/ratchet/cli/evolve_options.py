@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -10,17 +9,11 @@ import click
 
 from ratchet.cli.gathered import gathered
 from ratchet.cli.means import variable
-from ratchet.cli.numbers import Finite
-from ratchet.evolving.bench.benchmark import Agent, Benchmark
 from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.request import EvolveAsked, EvolveMeans
 
-PROPOSALS, USD, SECONDS = 20, 10.0, 86_400.0
-
 _RUN = (
-    click.option("--proposals", default=PROPOSALS, show_default=True, type=click.IntRange(1), help="At most so many."),
-    click.option("--budget-usd", "usd", type=Finite(0), help="Money for all of it.  [default: 10]"),
-    click.option("--budget-s", "seconds", type=Finite(0, min_open=True), help="Seconds of it all.  [default: a day]"),
+    click.option("--proposals", default=20, show_default=True, type=click.IntRange(1), help="At most so many."),
     click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="Evaluations at once."),
     click.option("--batch", default=1, show_default=True, type=click.IntRange(1, 64), help="Candidates a race."),
     click.option("--explore", is_flag=True, help="Draw parents from all versions, by performance and novelty."),
@@ -40,39 +33,10 @@ _MEANS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shaped:
-    """Shape of a run. `usd` and `seconds` are None where they were not given."""
-
-    proposals: int
-    usd: float | None
-    seconds: float | None
-    parallel: int
-    batch: int
-    explore: bool
-    repeats: int
-    seed: int
-
-    def asked(self, agent: Agent, benchmark: Benchmark, proposer: str) -> EvolveAsked:
-        return EvolveAsked(
-            agent=agent,
-            benchmark=benchmark,
-            proposer=proposer,
-            proposals=self.proposals,
-            usd=USD if self.usd is None else self.usd,
-            seconds=SECONDS if self.seconds is None else self.seconds,
-            parallel=self.parallel,
-            batch=self.batch,
-            explore=self.explore,
-            repeats=self.repeats,
-            seed=self.seed,
-        )
-
-
 def _means(*, passed_on: tuple[str, ...], **given: object) -> EvolveMeans:
     return EvolveMeans(environ=dict(map(variable, passed_on)), **given)  # type: ignore[arg-type]
 
 
-run_options = gathered(_RUN, "shaped", Shaped)
+run_options = gathered(_RUN, "asked", EvolveAsked)
 means_options = gathered(_MEANS, "means", _means)
 """Give a command the options of `EvolveMeans`, as `means()`. That raises UsageError."""
