@@ -161,17 +161,17 @@ def compared(found: ComparedRuns) -> None:
         out.print("noise floor: not measured here; `ratchet bench run --aa` measures it", style="dim")
 
 
-def cannot_see(pairs: Paired, effect: float = MDE) -> str:
+def cannot_see(pairs: Paired) -> str:
     """Say what so many pairs can and cannot tell, by the gate's formula 2 c log(1/a) / D^2."""
-    needed = pairs.needed(effect)
+    needed = pairs.needed()
     each = pairs.gain.n / pairs.tasks if pairs.tasks else 0.0
     times = "once" if each <= 1 else f"{each:.0f} times"
     said = f"{number(pairs.tasks, 'task')} {times}"
     if pairs.gain.n >= needed:
-        return f"{said} can resolve {100 * effect:.0f} points (needed: {needed:,} pairs)"
+        return f"{said} can resolve {100 * MDE:.0f} points (needed: {needed:,} pairs)"
     repeats = math.ceil(needed / pairs.tasks) if pairs.tasks else 0
     return (
-        f"{said} cannot resolve {100 * effect:.0f} points; needed: {needed:,} pairs "
+        f"{said} cannot resolve {100 * MDE:.0f} points; needed: {needed:,} pairs "
         f"(--repeats {repeats} on these tasks), since {100 * pairs.spread:.0f} % of pairs differ"
     )
 

@@ -89,9 +89,9 @@ class FilterProgram:
             self._code.extend(body)
             self._emit(_LOAD, _AT_NUMBER)
 
-    def deny_bits(self, name: str, argument: int, bits: int, error: int = errno.EPERM) -> None:
+    def deny_bits(self, name: str, argument: int, bits: int) -> None:
         """Deny where the argument has any of the bits."""
-        test = [(_LOAD, 0, 0, _argument(argument)), (_JUMP_ANY_BIT, 0, 1, bits), (_RETURN, 0, 0, _ERRNO | error)]
+        test = [(_LOAD, 0, 0, _argument(argument)), (_JUMP_ANY_BIT, 0, 1, bits), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
         self._guarded(name, test)
 
     def deny_bits_where(self, name: str, argument: int, bits: int, *, where: int, has: int) -> None:

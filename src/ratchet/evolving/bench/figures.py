@@ -90,9 +90,9 @@ class Paired:
     worst: float = 0.0
     """The gain if every run of the second that could not be measured counted as 0, and the first's as measured."""
 
-    def needed(self, effect: float = MDE, alpha: float = ALPHA) -> int:
-        """Count the pairs that would resolve a gain of `effect`."""
-        return needed_pairs(self.spread, effect, alpha)
+    def needed(self) -> int:
+        """Count the pairs that would resolve a gain of `MDE`."""
+        return needed_pairs(self.spread)
 
 
 def wilson(total: float, n: int) -> Interval:

@@ -25,15 +25,8 @@ _FAILS = re.compile(rb"error|fail|exception|traceback|denied|refused|timed out|r
 class LoopWatch:
     """Listens to what one agent prints. `state` names what its files hold now; it is asked only when lines repeat."""
 
-    def __init__(
-        self,
-        state: Callable[[], str],
-        *,
-        patience_s: float = PATIENCE_S,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, state: Callable[[], str], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._state = state
-        self._patience_s = patience_s
         self._clock = clock
         self._lines: deque[int] = deque(maxlen=LONGEST * REPEATS)
         self._pending = {"stdout": b"", "stderr": b""}
@@ -60,7 +53,7 @@ class LoopWatch:
         if self._suspected_at is None:
             self._suspect(now, self._state())
             return False
-        if now - self._suspected_at < self._patience_s or self._heard - self._suspected_heard < REPEATS:
+        if now - self._suspected_at < PATIENCE_S or self._heard - self._suspected_heard < REPEATS:
             return False  # it may have ended to repeat itself, and be at work in silence
         files = self._state()
         if files == self._files:
