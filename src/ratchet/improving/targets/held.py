@@ -1,4 +1,4 @@
-"""What targets held in this process have in common: a change is made at once, of the version that it was planned on."""
+"""Targets held in this process: a change is made at once, and only to the version that it was planned on."""
 
 from __future__ import annotations
 
