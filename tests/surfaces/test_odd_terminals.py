@@ -124,7 +124,7 @@ def test_the_doctor_has_a_remedy_for_each_trouble_of_a_store(run: Runner) -> Non
     store = run.home / "r" / "ratchet.db"
     store.parent.mkdir(mode=0o700)
     store.touch(0o600)
-    assert f"note store: {store} is empty" in run("doctor").stdout
+    assert f"FAIL store: {store} is empty" in run("doctor", code=1).stdout
     store.write_bytes(b"no database" * 999)
     assert "move it aside" in run("doctor", code=1).stdout
     store.unlink()

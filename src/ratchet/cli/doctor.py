@@ -93,7 +93,8 @@ def _store(path: Path) -> Check:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
             if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
-                return Check(name="store", ok=True, found=f"{path} is empty", remedy="`ratchet learn` fills it")
+                remedy = "put a copy back in its place, or remove it: `ratchet learn` makes it anew"
+                return Check(name="store", ok=False, found=f"{path} is empty: something has emptied it", remedy=remedy)
             outcomes = connection.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0]
             damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
