@@ -185,7 +185,7 @@ def _finished(home: str, client: Client, role: Role) -> Said:
     """Journal the calls that failed; answer each once with its lesson, if an active one is known and the coin shows it,
     and with a sentence where the call closes a circle."""
     data = _read_stdin()
-    looked_at = client.is_looked_at(role, data)
+    looked_at = client.is_looked_at(role) and _is_eighth(home, data)
     if not looked_at and not client.is_worth_reading(role, data):
         return "", None
     event = client.event(role, _parsed(data))
@@ -208,6 +208,13 @@ def _finished(home: str, client: Client, role: Role) -> Said:
         circle = circling.told_of(home, event, before, session, [*map(bool, rows)])
         said = "\n".join(filter(None, (said, circle)))
     return said, None
+
+
+def _is_eighth(home: str, data: bytes) -> bool:
+    from ratchet.integrations.clients.client import string_in
+    from ratchet.lessons import told
+
+    return told.is_eighth(home, string_in(data, b"session_id"))
 
 
 def _before(home: str, client: Client, role: Role) -> Said:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.integrations.clients.client import is_eighth
+from ratchet.integrations.circling import told_of
+from ratchet.integrations.clients.client import ClientCall, ClientEvent
+from ratchet.integrations.clients.codex import CodexClient
 from ratchet.records import Json, Row
 from ratchet.store.sqlite import SqliteStore
 
@@ -90,18 +92,15 @@ def batch(number: int, command: str = COMMAND) -> dict[str, object]:
 def test_successes_without_news_are_seen_at_every_eighth_batch(host: Host) -> None:
     path = host.root / "t.jsonl"
     write(path, [(COMMAND, SAME)] * 3)
-    due = [is_eighth(json.dumps(batch(n), separators=(",", ":")).encode()) for n in range(9)]
-    (eighth,) = [n for n in range(8) if due[n]]
-    other = next(n for n in range(8) if not due[n])
 
-    def said(number: int, **more: object) -> str:
-        payload = {**batch(number), "transcript_path": str(path), **more}
+    def said(number: int) -> str:
+        payload = {**batch(number), "transcript_path": str(path)}
         done = host.run("PostToolBatch", stdin=json.dumps(payload, separators=(",", ":")).encode())
         return done.stdout.decode()
 
-    assert said(other) == ""
-    assert "has brought the same answer 4 times" in said(eighth)
-    assert said(eighth) == ""
+    assert [said(number) for number in range(7)] == [""] * 7
+    assert "has brought the same answer 4 times" in said(7)
+    assert [said(number) for number in range(8, 16)] == [""] * 8  # told once
 
 
 def test_a_transcript_that_is_torn_or_gone_harms_nobody(host: Host) -> None:
@@ -111,3 +110,21 @@ def test_a_transcript_that_is_torn_or_gone_harms_nobody(host: Host) -> None:
     )
     assert host.said("PostToolUseFailure", failure(host, 2)) == ""
     assert host.log() == ""
+
+
+def test_codex_is_read_by_its_rollout(tmp_path: Path) -> None:
+    said = "fatal: No configured push destination.\nEither specify the URL from the command-line"
+    lines: list[Row] = [{"type": "response_item", "payload": {"type": "message", "role": "user", "content": []}}]
+    for number in range(2):
+        given: Row = {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "git push"}'}
+        output = f"Chunk ID: b{number}\nWall time: 0.{number} seconds\nProcess exited with code 128\nOutput:\n{said}\n"
+        lines.append({"type": "response_item", "payload": {**given, "call_id": f"call_{number}"}})
+        brought: Row = {"type": "function_call_output", "call_id": f"call_{number}", "output": output}
+        lines.append({"type": "response_item", "payload": brought})
+    rollout = tmp_path / "rollout.jsonl"
+    rollout.write_text("".join(json.dumps(each) + "\n" for each in [{"type": "session_meta"}, *lines]))
+    call = ClientCall("exec_command", {"command": "git push"}, said, id="call_2")
+    event = ClientEvent(session="s", transcript=str(rollout), calls=[call])
+    before = CodexClient().recent(event)
+    assert [each and (each.input, each.failed) for each in before] == [None, ("git push", True), ("git push", True)]
+    assert "for the 3rd time: `git push`" in told_of(str(tmp_path), event, before, "s", [True])

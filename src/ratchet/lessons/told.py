@@ -57,6 +57,22 @@ def lessons(home: str, session: str) -> list[str]:
     return list(dict.fromkeys(shown))
 
 
+def is_eighth(home: str, session: str) -> bool:
+    """Count one more of a session's events; True at every eighth. Raises OSError."""
+    path = _path(home, session).removesuffix(".told") + ".count"
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = os.open(path, flags, 0o600)
+    try:
+        os.write(descriptor, b".")
+        return os.fstat(descriptor).st_size % 8 == 0
+    finally:
+        os.close(descriptor)
+
+
 def _thread(thread: str) -> str:
     return hex_of(thread)[:8]
 

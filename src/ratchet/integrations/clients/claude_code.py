@@ -8,7 +8,16 @@ background command that fails is told as if a person had said so, between <task-
 
 from __future__ import annotations
 
-from ratchet.integrations.clients.client import Client, ClientCall, InstallPlace, SettingsEntry, is_eighth, said, text
+from ratchet.integrations.clients.client import (
+    Client,
+    ClientCall,
+    InstallPlace,
+    SettingsEntry,
+    repeating,
+    said,
+    tail_of,
+    text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +29,6 @@ if TYPE_CHECKING:
 
 _OUTPUT_BYTES = 200_000  # of a background command's output, of which the end tells how it ended
 _CHUNK_BYTES, _LOOKED_AT_BYTES = 1 << 20, 16 << 20  # of a transcript, from its end
-_TELLING_CHARS = 400
-_RECENT_BYTES = 262_144  # of a transcript, in which its last calls are looked for
 _EVENTS: Mapping[str, Role] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
@@ -71,19 +78,16 @@ class ClaudeCodeClient(Client):
             return b"<task-notification>" in data and b"<status>failed" in data
         return super().is_worth_reading(role, data)
 
-    def is_looked_at(self, role: Role, data: bytes) -> bool:
-        """Every eighth batch."""
-        return role == "finished" and is_eighth(data)
+    def is_looked_at(self, role: Role) -> bool:
+        """Batches are."""
+        return role == "finished"
 
     def recent(self, event: ClientEvent) -> Sequence[RecentCall | None]:
         """The calls at the end of the session's transcript, or of the subagent's own."""
         path = event.transcript
         if event.thread:
             path = f"{path.removesuffix('.jsonl')}/subagents/agent-{event.thread}.jsonl"
-        tail = _tail(path, _RECENT_BYTES)
-        if not any(tail.count(_telling(call.said)) > 1 for call in event.calls):
-            return ()  # nothing that it brought stands there twice: most failures end here, before JSON is parsed
-        return made(tail, {call.id for call in event.calls})
+        return made(repeating(path, event.calls), {call.id for call in event.calls})
 
     def calls(self, role: Role, data: Row) -> tuple[ClientCall, ...]:
         """The calls of a batch, too, and those that failed in the background."""
@@ -124,7 +128,7 @@ def _ended_in_background(data: Row) -> list[ClientCall]:
         if tool:
             file = notice.output_file
             own = file.endswith(".output") and f"/{text(data, 'session_id')}/" in file
-            printed = _tail(file, _OUTPUT_BYTES).decode("utf-8", "replace").strip() if own else ""
+            printed = tail_of(file, _OUTPUT_BYTES).decode("utf-8", "replace").strip() if own else ""
             found.append(ClientCall(tool, given, notice.said(printed), id=notice.key + notices.ENDED, flag=True))
             found[-1].exit_code = notice.exit_code
     return found
@@ -147,13 +151,6 @@ def asked(transcript: str, key: str) -> tuple[str, Json]:
         if isinstance(block, dict) and block.get("id") == key:
             return text(block, "name"), block.get("input")
     return "", None
-
-
-def _telling(result: str) -> bytes:
-    """The longest piece of a result's beginning that stands in JSON as it is, and holds no number that may change."""
-    import re
-
-    return max(re.split(r"[\d\"\\]|[^ -~]", result[:_TELLING_CHARS]), key=len).encode()
 
 
 def made(tail: bytes, known: set[str]) -> list[RecentCall | None]:
@@ -227,20 +224,3 @@ def _line_with(path: str, mark: bytes) -> bytes:
     finally:
         os.close(descriptor)
     return b""
-
-
-def _tail(path: str, limit_bytes: int) -> bytes:
-    """The end of a file; nothing where it cannot be read."""
-    import os
-
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return b""
-    try:
-        size = os.fstat(descriptor).st_size
-        return os.pread(descriptor, limit_bytes, max(0, size - limit_bytes))
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)

@@ -13,16 +13,18 @@ from ratchet.integrations.clients.client import (
     InstallPlace,
     SettingsEntry,
     alarming,
+    repeating,
     string_in,
     text,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from ratchet.integrations.clients.client import Role
-    from ratchet.records import Row
+    from ratchet.failures.circles import RecentCall
+    from ratchet.integrations.clients.client import ClientEvent, Role
+    from ratchet.records import Json, Row
 
 _TIMEOUT_S, _END_TIMEOUT_S = 600, 3  # of a hook that names none; the longest at a session's end
 _TAIL_BYTES = 1 << 18  # of a rollout: more than the end of one command takes
@@ -96,6 +98,14 @@ class CodexClient(Client):
             return bool(_exit_code(string_in(data, b"transcript_path"), string_in(data, b"tool_use_id")))
         return super().is_worth_reading(role, data)
 
+    def is_looked_at(self, role: Role) -> bool:
+        """Calls are."""
+        return role == "finished"
+
+    def recent(self, event: ClientEvent) -> Sequence[RecentCall | None]:
+        """The calls at the end of the rollout: a subagent has one of its own."""
+        return _made(repeating(event.transcript, event.calls), {call.id for call in event.calls})
+
     def calls(self, role: Role, data: Row) -> tuple[ClientCall, ...]:
         """A call under its name in the histories, with its exit code."""
         calls = super().calls(role, data)
@@ -104,6 +114,49 @@ class CodexClient(Client):
             if role == "finished":
                 call.exit_code = _exit_code(text(data, "transcript_path"), call.id)
         return calls
+
+
+def _made(tail: bytes, known: set[str]) -> list[RecentCall | None]:
+    """The calls that the end of a rollout tells of, but for those that are known."""
+    from ratchet.failures.circles import RecentCall
+    from ratchet.recording import wire
+
+    found: list[RecentCall | None] = []
+    asked: dict[str, tuple[str, Json, int]] = {}
+    turn, answered = 0, True
+    for line in tail.split(b"\n")[1:]:
+        if b'"response_item"' not in line[:200]:
+            continue
+        try:
+            record = wire.read(line.decode("utf-8", "replace"))
+        except ValueError:  # torn, or written at this moment
+            continue
+        item = record.get("payload") if isinstance(record, dict) else None
+        if not isinstance(item, dict):
+            continue
+        kind, key = text(item, "type"), text(item, "call_id")
+        if kind == "message" and text(item, "role") == "user":
+            found.append(None)
+        elif kind in ("function_call", "custom_tool_call"):
+            turn, answered = turn + answered, False
+            asked[key] = (text(item, "name"), _arguments(text(item, "arguments") or text(item, "input")), turn)
+        elif kind in ("function_call_output", "custom_tool_call_output") and key in asked and key not in known:
+            answered = True
+            tool, given, at_turn = asked.pop(key)
+            head, body, printed = text(item, "output").partition("Output:\n")
+            code = head.partition("exited with code ")[2].split("\n")[0].strip() if body else ""
+            result = printed if body else head
+            found.append(RecentCall(tool, given, result, failed=code not in ("", "0"), turn=at_turn))
+    return found
+
+
+def _arguments(said: str) -> Json:
+    from ratchet.recording import wire
+
+    try:
+        return wire.read(said)
+    except ValueError:  # the text of a patch
+        return said
 
 
 def _trusted(settings: bytes | None) -> dict[str, str]:
