@@ -399,6 +399,7 @@ def test_nothing_of_a_prompt_is_kept(host: Host) -> None:
 def test_after_a_compaction_the_sessions_own_lessons_come_back_first(host: Host) -> None:
     host.learn()
     host.learn(id="l-2", pattern="pattern-2", signature="v1:other", when_text="x", text="another thing", worked=9)
+    exposure.publish(str(host.home), active=2, withheld=0.0, effects={})  # the second pattern has a coin of its own
     assert ADVICE in host.said("PostToolUseFailure", host.failure())
     said = host.said("SessionStart", host.failure(source="compact"))
     assert ADVICE in said
