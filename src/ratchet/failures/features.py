@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"<[a-z]{2,5}>|\w+|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2}")
 # Chinese, Japanese and Korean write no blanks: a run of their letters is cut into pairs, whose own pairs are trigrams.
 _UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
-_RUN = re.compile(_UNSPACED + "{3,}")
+_RUN = _UNSPACED + "{3,}"  # compiled when it is met: it takes a millisecond, which a hook has for few texts
 _STOP = frozenset(
     "an the of in on at to for from by with is are was were be been it its this that these those as and or has have "  # noqa: SIM905
     "had into your you please if when while then there here will would should may any some".split()
@@ -57,7 +57,7 @@ def _crc(said: str) -> str:
 
 def spaced(text: str) -> str:
     """The text with pairs of letters in the place of each run of letters that is written without blanks."""
-    return _RUN.sub(_pairs, text) if not text.isascii() else text
+    return re.sub(_RUN, _pairs, text) if not text.isascii() else text
 
 
 def _pairs(match: re.Match[str]) -> str:

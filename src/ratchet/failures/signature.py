@@ -9,7 +9,6 @@ Placeholders: `<num>`, `<hex>`, `<id>` (UUIDs, random identifiers), `<time>`, `<
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 
@@ -211,6 +210,8 @@ def _error_of(text: str) -> tuple[str, list[str]]:
 
 def _output_of(text: str) -> str:
     """Return what a shell printed, out of the JSON in which some agents keep it."""
+    import json  # a hook, which meets few such texts, has no time for it
+
     try:
         said = json.loads(text)["output"]
     except (ValueError, RecursionError):
