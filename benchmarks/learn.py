@@ -119,7 +119,7 @@ def _peak(files: Sequence[Path], home: Path) -> int:
 def _renamed(path: Path, copy: Path, number: int) -> Path:
     """A copy whose sessions and calls bear other names."""
     text = path.read_bytes()
-    text = re.sub(rb'("sessionId":"|"tool_use_id":"|"id":"toolu_)', rb"\g<1>" + f"{number}x".encode(), text)
+    text = re.sub(rb'("sessionId":"|"tool_use_id":"toolu_|"id":"toolu_)', rb"\g<1>" + f"{number}x".encode(), text)
     copy.write_bytes(text)
     return copy
 
