@@ -385,7 +385,7 @@ _OUTCOME_FIELDS = tuple(f.name for f in fields(Outcome))
 
 def text_in(row: Json | Mapping[str, Json], name: str) -> str:
     """The text under a name; "" where there is none, or nothing to look in."""
-    value = row.get(name) if isinstance(row, (dict, Mapping)) else None
+    value = row.get(name) if type(row) is dict or isinstance(row, Mapping) else None  # nearly all are plain ones
     return value if isinstance(value, str) else ""
 
 

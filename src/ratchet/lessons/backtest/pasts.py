@@ -17,27 +17,33 @@ if TYPE_CHECKING:
 
 
 def pasts(store: Store, progress: Progress | None = None) -> Iterator[PastSession]:
-    """The sessions of the store that ran a tool."""
-    spans = store.sum_by("outcomes", ("session",), ("min:started_at", "max:started_at"), {"session": ("!=", "")})
-    spans.sort(key=lambda row: (number_in(row, "min:started_at"), str(row["session"])))
-    for done, span in enumerate(spans):
-        session = str(span["session"])
+    """The sessions of the store. Of one whose outcomes were forgotten there is still what it taught."""
+    ran = store.sum_by("outcomes", ("session",), ("min:started_at", "max:started_at"), {"session": ("!=", "")})
+    taught = store.sum_by("resolutions", ("session",), ("min:at", "max:at"), {"session": ("!=", "")})
+    spans = {
+        str(row["session"]): (number_in(row, f"min:{at}"), number_in(row, f"max:{at}"))
+        for rows, at in ((taught, "at"), (ran, "started_at"))
+        for row in rows
+    }
+    for done, (begun, session) in enumerate(sorted((span[0], name) for name, span in spans.items())):
         if progress is not None:
             progress(done, len(spans), f"replaying {session}")
-        yield _past(store, session, number_in(span, "min:started_at"), number_in(span, "max:started_at"))
+        yield _past(store, session, begun, spans[session][1])
 
 
 def _past(store: Store, session: str, begun: float, ended: float) -> PastSession:
     first = store.find("outcomes", {"session": session, "project": ("!=", "")}, order=("started_at",), limit=1).rows
     root = text_in(first[0], "project") if first else ""
     failed = store.find("outcomes", {"session": session, "ok": False}, order=("started_at",)).rows
+    resolved = store.find("resolutions", {"session": session}, order=("at", "id")).rows
+    known_as = text_in(resolved[0], "project") if resolved else ""
     return PastSession(
         session=session,
-        project=project_name(root),
+        project=known_as or project_name(root),
         begun=begun,
         ended=ended,
         failed=tuple(_failed(row, root) for row in failed if is_own(row)),
-        resolved=tuple(map(resolution_of, store.find("resolutions", {"session": session}, order=("at", "id")).rows)),
+        resolved=tuple(map(resolution_of, resolved)),
         ran=tuple(map(run_of, store.find("habits", {"session": session}).rows)),
     )
 

@@ -126,6 +126,17 @@ def test_the_order_of_learning_changes_nothing(tmp_path: Path) -> None:
     assert replay(tmp_path / "a", sessions) == replay(tmp_path / "b", sessions, [2, 0, 3, 1])
 
 
+def test_what_forgotten_sessions_taught_is_still_known(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number, rows in enumerate([wrapped(3), wrapped(40), wrapped(88)]):
+        ingest(store, session(rows, f"s{number}", start=START + 3_600 * number))
+        mine_session(store, f"s{number}")
+    store.delete("outcomes", {"session": ("in", ["s0", "s1"])})
+    found, _ = backtest(store)
+    assert (found.sessions, found.failures, found.right) == (1, 1, 1)
+    store.close()
+
+
 def test_later_sessions_alone_may_be_counted(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     for number, rows in enumerate([wrapped(3), wrapped(40), wrapped(88)]):
