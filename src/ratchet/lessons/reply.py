@@ -38,15 +38,15 @@ def to_failure(home: str, row: Row, append: Append, met: set[str] | None = None)
         return ""
     from ratchet.lessons import lookup, told
 
-    session, thread = _text(row, "session"), _text(row, "thread")
+    session, thread, call = _text(row, "session"), _text(row, "thread"), str(row["id"])
     project = _text(row, "project")
     found = lookup.matching(home, failure, project=project, asked=_text(row.get("step"), "input"))
     if not found:
         return _pointer(home, session, _text(failure, "message"), project)
-    known = told.in_vain(home, session, thread) | (met or set())
+    known = told.in_vain(home, session, thread, call) | (met or set())
     lessons = [each for each in found if str(each["id"]) not in known]
-    said, shown = _fenced(home, session, lessons, "failure", append, trigger=str(row["id"]))
-    told.note(home, session, thread, shown)
+    said, shown = _fenced(home, session, lessons, "failure", append, trigger=call)
+    told.note(home, session, thread, call, shown)
     if met is not None:
         met.update(shown)
     return said

@@ -32,29 +32,35 @@ def claimed(home: str, session: str, key: str) -> bool:
     return first == token
 
 
-def note(home: str, session: str, thread: str, lesson_ids: Iterable[str]) -> None:
-    """Remember that lessons were shown in a failing turn. Raises OSError."""
-    lines = "".join(f"{_LESSON} {_thread(thread)} {lesson_id}\n" for lesson_id in lesson_ids)
+def note(home: str, session: str, thread: str, call: str, lesson_ids: Iterable[str]) -> None:
+    """Remember that lessons were shown for a failed call. Raises OSError."""
+    lines = "".join(f"{_LESSON} {_thread(thread)} {lesson_id} {hex_of(call)[:16]}\n" for lesson_id in lesson_ids)
     if session and lines:
         _appended(home, session, lines)
 
 
-def in_vain(home: str, session: str, thread: str) -> frozenset[str]:
-    """The ids of the lessons that this session, or this subagent of it, was shown as often as it may be. Raises
-    OSError."""
+def in_vain(home: str, session: str, thread: str, call: str) -> frozenset[str]:
+    """The ids of the lessons that this session, or this subagent of it, was shown as often as it may be.
+
+    Showings for this very call do not count: who asks again about a call gets its answer again. Raises OSError."""
     if not session:
         return frozenset()
-    mark = _thread(thread)
+    mark, own = _thread(thread), hex_of(call)[:16]
+    shown = {each[1:] for each in _shown(home, session) if each[0] == mark and each[2] != own}
+    ids = [lesson_id for lesson_id, _ in shown]
+    return frozenset(each for each in ids if ids.count(each) >= IN_VAIN)
+
+
+def _shown(home: str, session: str) -> list[tuple[str, str, str]]:
+    """(thread, lesson, call) of what was shown, in its order."""
     lines = [line.split(" ") for line in _text(home, session).split("\n")]
-    shown = [words[2] for words in lines if len(words) == 3 and words[:2] == [_LESSON, mark]]
-    return frozenset(each for each in shown if shown.count(each) >= IN_VAIN)
+    return [(words[1], words[2], words[3]) for words in lines if len(words) == 4 and words[0] == _LESSON]
 
 
 def lessons(home: str, session: str) -> list[str]:
     """The ids of the lessons that a session was shown in failing turns, the latest first. Raises OSError."""
-    lines = [line.split(" ") for line in _text(home, session).split("\n")] if session else []
-    shown = [words[2] for words in reversed(lines) if len(words) == 3 and words[0] == _LESSON]
-    return list(dict.fromkeys(shown))
+    shown = _shown(home, session) if session else []
+    return list(dict.fromkeys(lesson_id for _, lesson_id, _ in reversed(shown)))
 
 
 def is_eighth(home: str, session: str) -> bool:

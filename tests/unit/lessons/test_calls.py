@@ -63,8 +63,8 @@ def test_the_coin_withholds_it_from_some_sessions(home: Path, r: ratchet.Ratchet
 
 def test_a_call_told_twice_is_one_call_with_one_answer(home: Path, r: ratchet.Ratchet) -> None:
     name = session(home, shown=True)
-    said = [r.failed("shop", tool="Bash", input=PUSH, error=ERROR, session=name, call="c-1") for _ in range(2)]
-    assert said[0] == said[1] != ""
+    said = [r.failed("shop", tool="Bash", input=PUSH, error=ERROR, session=name, call="c-1") for _ in range(4)]
+    assert set(said) == {said[0]} != {""}
     assert len(outcomes(r)) == 1
     assert r.report().waiting == 1
 
