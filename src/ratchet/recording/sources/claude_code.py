@@ -33,6 +33,7 @@ _API_STATUS = re.compile(r"\AAPI Error: (\d{3})\b")
 _LEFT_OFF = re.compile(r"(?:Error: )*(?:sub)?agent \w{1,20} without\b", re.IGNORECASE)  # a subagent that was stopped
 _LIMIT_CHARS = 500
 _CLOCK_S = 5.0  # how far a subagent's last line may be dated outside its call
+_OWN_FILES = frozenset(("read", "edit", "write", "grep", "glob"))  # what they answer is no word of anybody's
 _SUBAGENTS = ("Task", "Agent")
 _USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _WITH_SESSION = frozenset(("user", "assistant", "system", "progress", "attachment", "result", "queue-operation"))
@@ -191,7 +192,9 @@ class _History:
         found: list[Item] = []
         for block in results:
             outcome = self._voices.ended(self._result(block, record, place))
-            found += [outcome, *self._voices.reviews(outcome, fields.blocks_text(block.get("content")), _where(place))]
+            found.append(outcome)
+            if outcome.step is not None and outcome.step.head.partition(" ")[0] not in _OWN_FILES:
+                found += self._voices.reviews(outcome, fields.blocks_text(block.get("content")), _where(place))
         return found
 
     def _person(self, record: Row, message: Row, place: _Place) -> list[Item]:
@@ -233,7 +236,9 @@ class _History:
             return [self._api_message(record, message, place)]
         self._spend(record, message, place)
         model = fields.text(message.get("model"))
-        said: list[Item] = [] if place.in_progress else [*self._voices.agent(_spoken(message), _where(place))]
+        said: list[Item] = []
+        if not place.in_progress and self._voices.listens(place.thread):
+            said += self._voices.agent(_spoken(message), _where(place))
         for block in fields.rows(message.get("content")):
             key = fields.text(block.get("id")) or fields.text(record.get("uuid"))
             if block.get("type") == "tool_use" and key:

@@ -70,17 +70,21 @@ class Voices:
         table(self._carry, "standing").pop(place.thread, None)
         return [self._said(words, place, "person", way, key or f"{place.session}\0{words}", WORD_CHARS)]
 
+    def listens(self, thread: str) -> bool:
+        """Tell whether a failure stands that an agent's sentence could be about."""
+        return tally(table(self._carry, "standing"), thread) > 0
+
     def agent(self, text: str, place: Spot) -> list[Saying]:
         """An agent's sentence, [] where no failure stands that it could be about."""
         words = text.strip()
-        if not words or not tally(table(self._carry, "standing"), place.thread):
+        if not words or not self.listens(place.thread):
             return []
         return [self._said(words, place, "agent", "typed", f"{place.session}\0{place.thread}\0{words}", SENTENCE_CHARS)]
 
     def reviews(self, outcome: Outcome, text: str, place: Spot) -> list[Saying]:
         """The comments of reviewers in a call's answer, [] where it holds none. They are known by their shape, whatever
         asked for them: objects with a body, at a path or with a verdict."""
-        if '"body"' not in text or not ('"path"' in text or '"state"' in text) or not outcome.ok:
+        if not outcome.ok or '"body"' not in text or not ('"path"' in text or '"state"' in text):
             return []
         found = _comments(_document(text))
         return [self._said(body, place, "person", "review", f"review\0{key}", WORD_CHARS) for key, body in found]
