@@ -41,7 +41,9 @@ _TASK = {
     "words": (
         "A person spoke to a coding agent after its step. Say whether the words are a rule that holds beyond this "
         "moment, and for which command or tool (`when`: its first words, such as git commit, or edit). `do`: one short "
-        "imperative sentence. `dont`: the literal part of the step that is wrong, or empty."
+        "imperative sentence. `dont`: the literal part of the step that is wrong, or empty. A wish about the task at "
+        "hand is no rule. An example: the step `git push --force`, the words `no, we never force here`, the answer "
+        '{"is_rule": true, "scope": "project", "when": "git push", "do": "Do not force a push.", "dont": "--force"}'
     ),
     "hunks": (
         "These edits ended the same finding of a checker. Name one literal token that the added lines of most of them "

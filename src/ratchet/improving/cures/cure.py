@@ -73,7 +73,7 @@ def cures(store: Store, lesson: Row, folder: Path, *, kinds: Iterable[CureKind] 
         if kind not in wanted:
             continue
         denies = kind in ("check", "permission")
-        hit = [call for call in calls if denies and check is not None and stops(check, call)]
+        hit = [call for call in calls if denies and check is not None and _denied(kind, check, call)]
         accepted = sum(call.ok for call in hit)
         of = sum(call.ok for call in calls)
         prevented = len(hit) - accepted if denies else _right(lesson)
@@ -235,6 +235,14 @@ def _permission(check: Row) -> str:
 
 
 # -- replay ---------------------------------------------------------------------------------------------------------
+
+
+def _denied(kind: CureKind, check: Row, call: ToolCall) -> bool:
+    """Tell whether a check, or the client's own rule made of it, would have denied a call that really ran."""
+    if kind != "permission":
+        return stops(check, call)
+    start = f"{check.get('head')} {check.get('part')}"
+    return any(" ".join(each.words).startswith(start) for each in call.pieces)
 
 
 def stops(check: Row, call: ToolCall) -> bool:
