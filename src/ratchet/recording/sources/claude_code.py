@@ -24,7 +24,7 @@ from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
 from ratchet.recording.sources.subagents import limits_beside
-from ratchet.recording.sources.voices import Spot, Voices
+from ratchet.recording.sources.voices import Spot, Voices, spoken
 from ratchet.records import Json, Outcome, Quarantined, Row
 
 NAME = "claude-code"
@@ -200,7 +200,7 @@ class _History:
     def _person(self, record: Row, message: Row, place: _Place) -> list[Item]:
         if record.get("isCompactSummary") is True:
             return []
-        said = self._voices.person(_spoken(message), _where(place), key=fields.text(record.get("uuid")))
+        said = self._voices.person(spoken(message), _where(place), key=fields.text(record.get("uuid")))
         return [*said]
 
     def _ended(self, said: str, place: _Place) -> list[Item]:
@@ -238,7 +238,7 @@ class _History:
         model = fields.text(message.get("model"))
         said: list[Item] = []
         if not place.in_progress and self._voices.listens(place.thread):
-            said += self._voices.agent(_spoken(message), _where(place))
+            said += self._voices.agent(spoken(message), _where(place))
         for block in fields.rows(message.get("content")):
             key = fields.text(block.get("id")) or fields.text(record.get("uuid"))
             if block.get("type") == "tool_use" and key:
@@ -359,14 +359,6 @@ def _opened(tool: str, given: Json, changed: str, *, place: _Place, model: str, 
         turn=turn,
         changed=changed,
     )
-
-
-def _spoken(message: Row) -> str:
-    """Read a message's own text, without its calls, results and pictures."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    return "\n".join(fields.text(block.get("text")) for block in fields.rows(content) if block.get("type") == "text")
 
 
 def _where(place: _Place) -> Spot:

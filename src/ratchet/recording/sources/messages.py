@@ -18,7 +18,7 @@ from ratchet.recording.sources.document import is_document, read_document, whole
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.message_shapes import Closes, Opens, events_of
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
-from ratchet.recording.sources.voices import Spot, Voices
+from ratchet.recording.sources.voices import Spot, Voices, spoken
 from ratchet.records import Json, Outcome, Row
 
 NAME = "messages"
@@ -200,9 +200,9 @@ class Conversations:
         if not events and "user" in who:
             count(self._carry, "turn")  # a person's word
             items += self._never_returned(at)
-            items += self._voices.person(_spoken(inner), self._place(at), key=fields.text(record.get("id")))
+            items += self._voices.person(spoken(inner), self._place(at), key=fields.text(record.get("id")))
         elif not {"assistant", "model", "gemini", "agent"}.isdisjoint(map(str, who)):
-            items += self._voices.agent(_spoken(inner), self._place(at))
+            items += self._voices.agent(spoken(inner), self._place(at))
         for event in events:
             if isinstance(event, Opens):
                 self._open(event, at)
@@ -305,14 +305,6 @@ class Conversations:
         session = f"{Path(self._path).stem}-{self._carry.get('first')}"
         self._carry["session"] = session
         return session
-
-
-def _spoken(message: Row) -> str:
-    """Read a message's own text, without calls and results."""
-    content = fields.first(message, ("content", "text", "parts"))
-    if isinstance(content, str):
-        return content
-    return "\n".join(fields.text(block.get("text")) for block in fields.rows(content))
 
 
 def _holder(document: Row) -> str:

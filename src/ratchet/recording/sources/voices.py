@@ -132,6 +132,18 @@ def _comments(value: Json, depth: int = 6) -> list[tuple[str, str]]:
     return [each for item in value.values() for each in _comments(item, depth - 1)][:_REVIEWS]
 
 
+def spoken(message: Row) -> str:
+    """Read a message's own text, without its calls, results and pictures."""
+    content = fields.first(message, ("content", "text", "parts"))
+    if isinstance(content, str):
+        return content
+    return "\n".join(
+        fields.text(block.get("text"))
+        for block in fields.rows(content)
+        if block.get("type", "text") in ("text", "input_text", "output_text")
+    )
+
+
 def typed(text: str) -> str:
     """The part of a message that a person typed, "" where all of it is the client's."""
     text = _INTERRUPTED.sub("", text)
