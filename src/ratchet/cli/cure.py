@@ -55,4 +55,4 @@ def cure(
     if as_json:
         show.as_json([shapes.lessons.CureShape.built(each) for each in found])
     else:
-        show_lessons.cures(found, settled)
+        show_lessons.cures(found, settled, book.going())

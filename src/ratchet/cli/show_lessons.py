@@ -13,6 +13,7 @@ from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.distill import Distilled, DistillPlan
+    from ratchet.improving.cures.book import Helped
     from ratchet.improving.cures.cure import Cure
     from ratchet.lessons.book import Trusted
     from ratchet.lessons.portable import Imported
@@ -163,9 +164,11 @@ def distilled(found: Distilled) -> None:
         line(f"  candidate {lesson_id}: ratchet lessons show {lesson_id}")
 
 
-def cures(found: Sequence[Cure], settled: Sequence[Trial]) -> None:
-    """Show what lessons could become, each as a diff with what replay says of it."""
+def cures(found: Sequence[Cure], settled: Sequence[Trial], going: Sequence[tuple[Trial, Helped]]) -> None:
+    """Show what lessons could become, each as a diff with what replay says of it, and how those on trial do."""
     out = console()
+    for trial, counted in going:
+        line(f"on trial: {_place(trial)} (lesson {trial.change.origin}): {counted.verdict[1]}")
     for trial in settled:
         line(f"{trial.state}: {_place(trial)}: {trial.reason}")
     if not found:

@@ -12,11 +12,12 @@ from ratchet import files
 from ratchet.errors import NotFound, Refused
 from ratchet.improving.assembly import Targets
 from ratchet.improving.cures.book import CureBook, Helped, look, notes_by_themselves
+from ratchet.improving.cures.cure import check_of
 from ratchet.improving.targets.pieces import KEY, PieceTarget, piece_named
 from ratchet.improving.trials.guard import Guard
 from ratchet.lessons.lessons import approve
 from ratchet.lessons.mined import mine_session
-from ratchet.records import Row
+from ratchet.records import Json, Row
 from ratchet.store.sqlite import SqliteStore
 
 REFUSED = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
@@ -160,6 +161,8 @@ def test_a_cure_that_does_not_help_is_taken_out(
 ) -> None:
     lesson_id = _refused(store, project)
     book.apply(lesson_id, "notes", project)
+    ((_trial, counted),) = book.going()
+    assert (counted.before, counted.sessions_before, counted.sessions_since) == (1, 1, 0)
     for at in range(6):
         later = 4e9 + at
         said = f"{REFUSED}never force a push"
@@ -210,3 +213,52 @@ def test_any_process_finds_a_piece_by_its_name(tmp_path: Path) -> None:
     assert found.path == target.path
     assert found.read().version == files.ABSENT
     assert piece_named("settings:shop") is None
+
+
+def _lesson(store: SqliteStore, project: Path, **told: Json) -> Row:
+    row: Row = {
+        "id": "l1", "state": "active", "scope": "project", "kind": "other", "text": "Do it.", "when_text": "an error",
+        "project": str(project), "tried": 2, "worked": 2, "right": 1, "decided": "active", **told,
+    }  # fmt: skip
+    store.swap("lessons", "l1", 0, row)
+    return row
+
+
+@pytest.mark.parametrize(
+    ("told", "check"),
+    [
+        ({"rule": "flag", "head": "lint run", "needs": "--out"}, {"head": "lint run", "part": "--out"}),
+        (
+            {"rule": "through", "head": "lint run", "failed": "lint run", "example": "mise exec -- lint run"},
+            {"head": "lint run", "without": "mise exec --"},
+        ),
+        ({"rule": "program", "head": "pip install"}, {"head": "pip install"}),
+        ({"distilled": {"when": "write", "dont": "docs/plans"}}, {"path": "docs/plans"}),
+        ({"distilled": {"when": "edit", "dont": "cpID :="}}, {"text": "cpID :="}),
+        ({"rule": "edit", "head": "lint run"}, None),
+    ],
+)
+def test_what_a_lesson_compiles_to(store: SqliteStore, project: Path, told: dict[str, Json], check: Row | None) -> None:
+    assert check_of(_lesson(store, project, **told), ()) == check
+
+
+def test_an_option_that_git_can_make_the_default_becomes_a_setting(
+    store: SqliteStore, book: CureBook, project: Path
+) -> None:
+    (project / ".git").mkdir()
+    (project / ".git" / "config").write_text("[core]\n\tbare = false\n")
+    _lesson(store, project, rule="flag", head="git pull", failed="git pull", example="git pull --rebase")
+    (cure,) = [each for each in book.show("l1", project) if each.kind == "git"]
+    assert (cure.piece, cure.problem) == ("true", "")
+    book.apply("l1", "git", project)
+    assert (project / ".git" / "config").read_text() == "[core]\n\tbare = false\n[pull]\n\trebase = true\n"
+
+
+def test_a_command_that_commits_need_first_becomes_a_hook_of_git(
+    store: SqliteStore, book: CureBook, project: Path
+) -> None:
+    (project / ".git" / "hooks").mkdir(parents=True)
+    _lesson(store, project, rule="first", head="git commit", text="Run `mise run fmt` first.")
+    (cure,) = [each for each in book.show("l1", project) if each.kind == "pre-commit"]
+    assert cure.piece.startswith("mise run fmt || exit 1")
+    assert "ratchet lessons cure l1 --undo" in cure.piece

@@ -104,6 +104,12 @@ class CureBook:
             raise NotFound(f"nothing of lesson {lesson_id} is in a file; `ratchet lessons cure` shows what could be")
         return tuple(done)
 
+    def going(self) -> tuple[tuple[Trial, Helped], ...]:
+        """Cures on trial, each with the sessions in which its failure came before and since."""
+        store = self._reading()
+        held = [each for each in trials(store, states=OPEN) if each.change.fix == FIX]
+        return tuple((each, helped(store, each)) for each in held)
+
     def look(self) -> tuple[Trial, ...]:
         """Look at every cure on trial: keep what helps, take out what does not. Those that were settled."""
         return tuple(look(self._reading(), self._guard(), now=time.time()))

@@ -120,7 +120,8 @@ def corrections(store: Store, *, project: str | None = None, every: bool = False
     for name, rows in sorted(by_project.items()):
         strong = [row for row in rows if whole_in(row, "points") >= _COUNTED_POINTS]
         weak = [row for row in rows if whole_in(row, "points") < _COUNTED_POINTS]
-        found += [_correction(rule, name, lessons) for rule in (*rules(strong), *rules(weak))]
+        alone = [_rule([row]) for row in weak]  # too many to be compared, and nothing but their place speaks for them
+        found += [_correction(rule, name, lessons) for rule in (*rules(strong), *alone)]
     found.sort(key=lambda each: -each.points)
     return tuple(each for each in found if every or each.lesson)
 
