@@ -102,7 +102,7 @@ def test_no_instruction_of_an_earlier_run_is_in_the_next_request(poisoned: Path)
 OURS = frozenset(
     """
     id state scope signature kind trend check match verdict killed isolation mode lesson lines assumed status solver
-    task episode lessons_used lessons_learnt
+    task episode lessons_used lessons_learnt replaces silent
     """.split()  # noqa: SIM905
 )
 """Names of text fields that hold words of ours, or ids that we make."""
