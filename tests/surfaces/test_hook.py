@@ -367,6 +367,38 @@ def eventually(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never happened")
 
 
+def test_a_session_start_reads_what_a_killed_session_left_and_not_again_within_a_minute(host: Host) -> None:
+    folder = host.root / "projects"
+    folder.mkdir()
+    (folder / "killed.jsonl").write_text("".join(_transcript_line(number, "killed") for number in range(4)))
+    payload = host.failure(transcript_path=str(folder / "new.jsonl"))
+    assert host.said("SessionStart", payload) == ""
+    eventually(lambda: _outcomes(host) == 2)
+    (mark,) = (host.home / "hook" / "swept").iterdir()
+    at = mark.stat().st_mtime_ns
+    host.said("SessionStart", payload)
+    assert mark.stat().st_mtime_ns == at
+
+
+@pytest.mark.parametrize("event", ["Stop", "StopFailure", "PreCompact"])
+def test_the_new_lines_of_a_turn_are_read_when_it_ends(host: Host, event: str) -> None:
+    payload = host.failure()
+    transcript = host.root / "t.jsonl"
+    for turn in (1, 2):
+        with transcript.open("a") as file:
+            file.write("".join(_transcript_line(number, "s") for number in range(2 * turn - 2, 2 * turn)))
+        assert host.said(event, payload) == ""
+        eventually(lambda turn=turn: _outcomes(host) == turn)  # type: ignore[misc]
+
+
+def _outcomes(host: Host) -> int:
+    store = SqliteStore(host.home / "ratchet.db")
+    try:
+        return len(store.find("outcomes").rows)
+    finally:
+        store.close()
+
+
 def test_a_call_is_answered_once_whatever_events_tell_of_it(host: Host) -> None:
     host.learn()
     call = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": TOOL_USE_ID}

@@ -179,10 +179,11 @@ def _aimed(home: str, name: str) -> dict[str, float]:
 
 
 def forget_sessions(home: str, *, older_than_s: float = 30 * 86_400) -> None:
-    """Delete the shares of sessions that began long ago. Raises OSError, but for a folder that is not there."""
+    """Delete what is kept of sessions that began long ago: their shares, what they were told, the marks and locks of
+    reading them. Raises OSError, but for a folder that is not there."""
     from time import time
 
-    for kept in ("sessions", "aims"):
+    for kept in ("sessions", "aims", "reading", "swept"):
         folder = os.path.join(home, "hook", kept)
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             path = os.path.join(folder, name)

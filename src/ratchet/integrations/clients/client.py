@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Role = Literal["start", "subagent", "prompt", "before", "failed", "finished", "turn", "compacting", "end"]
 
 MARK = b'"tool_response":'
-_NAMED = b'"tool_name":"'
+_NAMED = b'"tool_name"'
 _PLAIN_BYTES = 320  # a result that is only shown is judged whole up to here, by its beginning beyond
 _START_BYTES = 48
 # Tools whose result is somebody else's text: only how it begins can be the tool's own error.
@@ -202,7 +202,7 @@ def alarming(data: bytes) -> bool:
         return True  # written in another way than is known here
     for at in range(1, len(pieces)):
         before, result = pieces[at - 1], pieces[at]
-        name = before[before.rfind(_NAMED) + len(_NAMED) :][:40]
+        name = before[before.rfind(_NAMED) + len(_NAMED) :][:40].lstrip(b' \t\r\n:"')
         shows = name.startswith(_SHOWS)
         if shows and len(result) > _PLAIN_BYTES:
             result = result[:_START_BYTES]
@@ -216,7 +216,8 @@ def alarming(data: bytes) -> bool:
 
 def string_in(data: bytes, name: bytes) -> str:
     """A string of an event that is not parsed; "" where it is not there, a part of it where it holds escapes."""
-    return data.partition(b'"' + name + b'":"')[2].partition(b'"')[0].decode("utf-8", "replace")
+    value = data.partition(b'"' + name + b'"')[2].lstrip(b" \t\r\n:")
+    return value[1:].partition(b'"')[0].decode("utf-8", "replace") if value.startswith(b'"') else ""
 
 
 def text(row: Row, name: str) -> str:

@@ -108,7 +108,7 @@ class Tools:
         self,
         agent: str = "",
         kind: Annotated[str, Field(description="A kind of failure, such as rate_limit or test_failure.")] = "",
-        limit: Annotated[int, Field(ge=1, le=200)] = 20,
+        limit: Annotated[int, Field(ge=1, le=200)] = 8,
     ) -> Annotated[CallToolResult, RootModel[PatternsShape]]:
         """List what keeps failing, what costs most first, with what is known to fix it. Call it before long work in a
         project."""
