@@ -7,6 +7,7 @@ after an act that others see, and about the project's own notes. Words (`weights
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -67,21 +68,22 @@ def moves(heard: Iterable[Heard], calls: Sequence[ToolCall]) -> list[Move]:
     said = [*heard, *_reasons(thread)]
     said.sort(key=lambda each: (each.at, each.id))
     by_id = {call.id: call for call in thread}
+    ended = sorted(thread, key=lambda call: (call.ended, call.id))
+    starts, ends = [call.at for call in thread], [call.ended for call in ended]
     found: list[Move] = []
     for place, each in enumerate(said):
-        met = by_id.get(each.after) or _before(thread, each.at)  # what it followed may stand in another file
+        over = bisect_right(ends, each.at)
+        met = by_id.get(each.after) or (ended[over - 1] if over else None)  # what it followed may stand in another file
         before = said[place - 1] if place else None
         if met is None or each.chars > QUOTE_CHARS or (before is not None and _retyped(before.text, each.text)):
             continue
         end = said[place + 1].at if place + 1 < len(said) else float("inf")
         since = before.at if before is not None else 0.0
-        then = [call for call in thread if each.at <= call.at < end and call.id != met.id][:_NEXT_CALLS]
-        found.append(_move(each, met, [call for call in thread if since <= call.ended <= each.at], then))
+        later = thread[bisect_left(starts, each.at) : bisect_left(starts, end)]
+        then = [call for call in later if call.id != met.id][:_NEXT_CALLS]
+        turn = sorted(ended[bisect_left(ends, since) : over], key=lambda call: (call.at, call.id))
+        found.append(_move(each, met, turn, then))
     return found
-
-
-def _before(thread: Sequence[ToolCall], at: float) -> ToolCall | None:
-    return max((call for call in thread if call.ended <= at), key=lambda call: (call.ended, call.id), default=None)
 
 
 def _reasons(calls: Iterable[ToolCall]) -> list[Heard]:
