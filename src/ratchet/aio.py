@@ -264,11 +264,14 @@ class AsyncLessonBook:
         """Count what is remembered, and how well it did."""
         return await asyncio.to_thread(lambda: self._held().stats())
 
-    async def facts(self, *, project: str | None = None) -> tuple[ProjectFacts, ...]:
-        """Facts of a project's folder, or of all projects, the busiest first: what its commands end in, what people
-        refuse, what never works, findings that nobody edits. Empty where nothing ran in it.
+    async def facts(
+        self, *, project: str | None = None, among: Sequence[str] | None = None, limit: int = 20
+    ) -> tuple[ProjectFacts, ...]:
+        """Facts of a project's folder, or of the `limit` busiest projects (`among` those of these names), the busiest
+        first: what its commands end in, what people refuse, what never works, findings that nobody edits. Empty where
+        nothing ran in it.
         """
-        return await asyncio.to_thread(lambda: self._held().facts(project=project))
+        return await asyncio.to_thread(lambda: self._held().facts(project=project, among=among, limit=limit))
 
     async def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises

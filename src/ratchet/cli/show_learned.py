@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.learning import Learned
 
 
-_PROJECTS, _FACTS, _NEWS = 2, 5, 4  # what fits on a screen
+PROJECTS, _FACTS, _NEWS = 2, 5, 4  # what fits on a screen
 
 
 def learned(
@@ -38,7 +38,7 @@ def learned(
     if len(found.loops) > 3:
         show.row(out, f"and {len(found.loops) - 3} more loops (ratchet learn --json lists all)", "  ")
     _skipped(out, found)
-    for each in facts[:_PROJECTS]:
+    for each in facts[:PROJECTS]:
         out.print()
         show_facts.told(out, each, _FACTS)
     if found.patterns or any(found.lessons.values()):

@@ -55,7 +55,7 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
     else:
         with show.progress(quiet=not learned.outcomes) as progress:
             replay = runtime.lessons.backtest(progress=progress) if learned.outcomes else runtime.lessons.replayed()
-        facts = [each for each in runtime.lessons.facts() if each.project in learned.projects]
+        facts = runtime.lessons.facts(among=learned.projects, limit=show_learned.PROJECTS)
         show_learned.learned(
             learned,
             facts,

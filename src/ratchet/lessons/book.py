@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -220,9 +220,12 @@ class LessonBook:
             **{name: sums[name] for name in _COUNTED},
         )
 
-    def facts(self, *, project: str | None = None) -> tuple[ProjectFacts, ...]:
-        """Facts of a project's folder, or of all projects, the busiest first: what its commands end in, what people
-        refuse, what never works, findings that nobody edits. Empty where nothing ran in it."""
+    def facts(
+        self, *, project: str | None = None, among: Sequence[str] | None = None, limit: int = 20
+    ) -> tuple[ProjectFacts, ...]:
+        """Facts of a project's folder, or of the `limit` busiest projects (`among` those of these names), the busiest
+        first: what its commands end in, what people refuse, what never works, findings that nobody edits. Empty where
+        nothing ran in it."""
         from ratchet.lessons import facts
         from ratchet.lessons.exposure import project_name
 
@@ -231,7 +234,8 @@ class LessonBook:
         names = facts.projects(store)
         if project is not None:
             names = [name for name in names if name in (project, project_name(project))]
-        return tuple(facts.facts_of(store, name) for name in names)
+        wanted = names if among is None else [name for name in names if name in among]
+        return tuple(facts.facts_of(store, name) for name in wanted[:limit])
 
     def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises

@@ -6,8 +6,9 @@ Counts of what really ran, kept with the evidence of each session (`mined.keep_e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ratchet.failures.intent import is_shell
 from ratchet.lessons.mining.findings import check_of
@@ -224,6 +225,39 @@ def _left(rows: Iterable[Row]) -> list[LeftFinding]:
         )
         found.append(left)
     return sorted(found, key=lambda each: (-each.sessions, each.file, each.finding))
+
+
+def for_agents(found: ProjectFacts) -> ProjectFacts:
+    """The facts with names alone: commands, rules and files by their shape. A sentence from a tool's output is no name,
+    whatever it says."""
+    usable = [each for each in found.ways if _is_name(each.usual.name)]
+    return replace(
+        found,
+        ran=tuple(each for each in found.ran if _is_name(each.name)),
+        ways=tuple(replace(way, others=tuple(each for each in way.others if _is_name(each.name))) for way in usable),
+        refused=tuple(each for each in found.refused if _is_name(each.name)),
+        never=tuple(each for each in found.never if _is_name(each.name)),
+        findings=tuple(each for each in found.findings if _is_name(each.head) and _is_rule(each.finding)),
+        left=tuple(
+            each
+            for each in found.left
+            if _is_name(each.head) and _is_rule(each.finding) and _is_rule(each.file.replace("/", "."))
+        ),
+    )
+
+
+_WORD = r"[\w./:@+-]{1,60}"
+_NAME = re.compile(rf"{_WORD}(?: {_WORD}){{0,2}}")
+_RULE = re.compile(r"[\w.:@+-]{1,80}")
+
+
+def _is_name(text: str) -> bool:
+    """Tell whether a text has the shape of a command or a tool: a program with two words behind it at most."""
+    return _NAME.fullmatch(text) is not None
+
+
+def _is_rule(text: str) -> bool:
+    return _RULE.fullmatch(text) is not None
 
 
 # -- in words -------------------------------------------------------------------------------------------------------

@@ -350,7 +350,8 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evide
             f"{path} is no file that can be replaced; name CLAUDE.md, AGENTS.md or another text"
         ) from error
     old = held or b""
-    counted = filter(None, (_one_line(line, 240) for line in facts.facts_of(store, project_name(project)).lines))
+    met = facts.for_agents(facts.facts_of(store, project_name(project)))
+    counted = filter(None, (_one_line(line, 240) for line in met.lines))
     new = _with_block(old, lessons, [*counted], path)
     if new != old:
         files.need_inside(path)

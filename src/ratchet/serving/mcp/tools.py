@@ -19,6 +19,7 @@ from ratchet.errors import UsageError
 from ratchet.failures.redaction.text import clean
 from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.backtest.telling import said
+from ratchet.lessons.facts import for_agents as named
 from ratchet.lessons.fence import fence
 from ratchet.lessons.rows import for_agents, without_evidence
 from ratchet.records import Lesson, Row
@@ -132,7 +133,7 @@ class Tools:
         project: Annotated[str, Field(description="The project's folder, absolute; empty: the busiest ones.")] = "",
     ) -> Annotated[CallToolResult, RootModel[ProjectsFactsShape]]:
         """Count what happens in a project: what its commands end in, what people refuse there, what never works."""
-        found = self._runtime.lessons.facts(project=project or None)[:_PROJECTS]
+        found = [named(each) for each in self._runtime.lessons.facts(project=project or None, limit=_PROJECTS)]
         lines = [f"{each.project}: {line}" for each in found for line in each.lines]
         shape = ProjectsFactsShape.built(None, projects=found)
         return answer(quoted("\n".join(lines)) if lines else "Nothing ran there.", shape)
