@@ -159,6 +159,8 @@ def _with_argument(group: str, name: str) -> tuple[object, str]:
 
 def client(name: str) -> Client:
     """The coding agent of a name: a built-in, a plugin's, or a class at `package.module:Class`. Raises UsageError."""
+    if ":" not in name and name not in _BUILT_IN[CLIENTS] and name not in names(CLIENTS):
+        raise UsageError(f"no coding agent {name!r} is known here; known: {', '.join(names(CLIENTS))}")
     made = named(CLIENTS, name)
     if not callable(made):
         raise UsageError(f"client {name!r} cannot be called; name a class that is called without arguments")

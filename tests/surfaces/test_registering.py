@@ -189,5 +189,5 @@ def test_without_the_extra_only_hooks_are_installed(home: Path, monkeypatch: pyt
 
 def test_codex_has_no_settings_of_a_project(home: Path) -> None:
     pytest.importorskip("mcp")
-    with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="no MCP servers there"):
+    with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="no MCP servers in settings of a project"):
         installing.install(runtime, "codex", scope="project", parts="mcp")

@@ -40,7 +40,7 @@ def install(
     the extra, and as `entries.install` does.
     """
     client = registry.client(agent)
-    wanted = _of_part(client, client.entries(_place(scope, os.environ)), parts)
+    wanted = _of_part(client, client.entries(_place(scope, os.environ)), parts, scope)
     if scope == "project":  # a clone's settings file may be a link
         for path in _by_file(wanted):
             files.need_inside(path)
@@ -89,7 +89,7 @@ def uninstall(
     """Take both out again; return each change. Raises as `install`, but needs no extra."""
     client = registry.client(agent)
     all_ = client.entries(_place(scope, os.environ))
-    return removed(_of_part(client, all_, parts), all_, home=runtime.home, dry_run=dry_run)
+    return removed(_of_part(client, all_, parts, scope), all_, home=runtime.home, dry_run=dry_run)
 
 
 def removed(
@@ -138,11 +138,14 @@ def _place(scope: InstallScope, environ: Mapping[str, str], project: Path | None
     return InstallPlace(user=user, project=here, environ=environ)
 
 
-def _of_part(client: Client, entries_: Sequence[SettingsEntry], parts: Parts) -> list[SettingsEntry]:
+def _of_part(
+    client: Client, entries_: Sequence[SettingsEntry], parts: Parts, scope: InstallScope
+) -> list[SettingsEntry]:
     wanted = [entry for entry in entries_ if parts in ("all", entry.part)]
     if not wanted:
         lacks = "hooks that tell of a failure" if parts == "hooks" else "MCP servers"
-        raise UsageError(f"{client.name} has no {lacks} there; leave --{parts}-only out")
+        where = " in settings of a project" if scope == "project" else ""
+        raise UsageError(f"{client.name} has no {lacks}{where}; leave --{parts}-only out")
     return wanted
 
 
