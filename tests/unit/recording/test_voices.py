@@ -134,8 +134,12 @@ def test_codex_and_plain_conversations_are_heard_too(tmp_path: Path) -> None:
         ],
     )
     assert [each.text for each in read(Codex(), codex).said] == ["use pnpm"]
-    plain = lines(tmp_path / "plain.jsonl", [{"role": "user", "content": "use pnpm"}])
-    assert [each.text for each in read(Messages(), plain).said] == ["use pnpm"]
+    heard = []
+    for name in ("one", "two"):  # both count their messages from 1
+        plain = lines(tmp_path / f"{name}.jsonl", [{"role": "user", "content": "use pnpm", "id": "1"}])
+        heard += read(Messages(), plain).said
+    assert [each.text for each in heard] == ["use pnpm", "use pnpm"]
+    assert heard[0].id != heard[1].id
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ class Conversations:
         if not events and "user" in who:
             count(self._carry, "turn")  # a person's word
             items += self._never_returned(at)
-            items += self._voices.person(spoken(inner), self._place(at), key=fields.text(record.get("id")))
+            items += self._voices.person(spoken(inner), self._place(at))
         elif not {"assistant", "model", "gemini", "agent"}.isdisjoint(map(str, who)):
             items += self._voices.agent(spoken(inner), self._place(at))
         for event in events:

@@ -59,8 +59,9 @@ class Voices:
         """Take note that the person stopped the agent: the next words say why."""
         self._carry["interrupted"] = True
 
-    def person(self, text: str, place: Spot, *, key: str) -> list[Saying]:
-        """A person's words, [] where the text is a client's own. `key` is the source's name of the message."""
+    def person(self, text: str, place: Spot, *, key: str = "") -> list[Saying]:
+        """A person's words, [] where the text is a client's own. `key` is the source's name of the message, where that
+        is one in the world: a session that is copied says nothing twice."""
         words = typed(text)
         if _INTERRUPTED.match(text):
             self.interrupted()
