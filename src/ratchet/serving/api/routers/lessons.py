@@ -12,7 +12,7 @@ from ratchet.serving.api.answers import answer, tagged
 from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import HttpProblem, said
 from ratchet.serving.api.serving import Operations
-from ratchet.serving.shapes.lessons import LessonShape
+from ratchet.serving.shapes.lessons import CorrectionShape, LessonShape
 from ratchet.serving.shapes.served import PageShape
 
 router = APIRouter(prefix="/v1/lessons", tags=["lessons"])
@@ -39,6 +39,18 @@ def add(asked: inputs.NewLesson, runtime: Operations) -> Response:
         raise HttpProblem(422, "invalid", "body.project: is missing", "Name the project's folder, or use scope global.")
     added = runtime.lessons.add(when=asked.when, do=asked.do, scope=scope, project=asked.project or "")
     return answer(LessonShape.built(added), 201, {"Location": f"/v1/lessons/{added.id}"})
+
+
+@router.get("/words", response_model=PageShape[CorrectionShape], dependencies=[READS])
+def words(
+    request: Request, runtime: Operations, every: bool = False, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """Quotes of what people said to agents; `every` gives also those in which little speaks for a rule."""
+    found = runtime.lessons.words(every=every)
+    named = CorrectionShape.built
+    return tagged(
+        request, paged(found, lambda each: f"{each.step} {each.quote[:40]}", named, limit=limit, cursor=cursor)
+    )
 
 
 @router.get("/{lesson_id}", response_model=LessonShape, dependencies=[READS], responses=said(404))
