@@ -53,7 +53,7 @@ def learned(
 
 def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
     """Lessons that say more than the failing tool does, and how many there are of each state."""
-    once = {each.text: each for each in reversed(lessons) if not each.is_quote and not each.says_itself}
+    once = {each.text: each for each in reversed(lessons) if not (each.is_quote or each.says_itself or each.stale)}
     known = [each for each in lessons if once.get(each.text) is each]
     active = [each for each in known if each.state == "active"][:_NEWS]
     waiting = [each for each in known if each.state == "candidate"][: _NEWS - len(active)]

@@ -79,6 +79,8 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
         advice(out, each.text, Styled("  do   ", "dim"))
     if each.reason:
         row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
+    if each.stale:
+        row(out, plain(f"{each.stale}; told to nobody there until it is met again", 300), Styled("  gone ", "yellow"))
 
 
 def never(found: Sequence[Lesson]) -> Styled:
