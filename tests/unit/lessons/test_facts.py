@@ -103,6 +103,14 @@ def test_calls_without_a_session_count_once(store: Store) -> None:
     assert [(each.name, each.calls, each.failures, each.sessions) for each in found.ran] == [("make lint", 2, 1, 1)]
 
 
+def test_a_call_that_a_hook_saw_counts_with_its_sessions_model(store: Store) -> None:
+    rows = [{**row, "model": "opus"} for row in session([shell("make lint", "x.c:1:2: error: no"), shell("make lint")])]
+    seen = {name: value for name, value in rows[0].items() if name != "model"}
+    ingest(store, [seen, rows[1]])
+    mine_session(store, "s1")
+    assert store.sum_by("facts", ("model",), ("calls",), {"finding": ""}) == [{"model": "opus", "calls": 2}]
+
+
 def test_a_list_of_failures_is_no_failure(store: Store) -> None:
     ingest(store, session([shell("cat build.log"), shell("ratchet lessons list")]))
     mine_session(store, "s1")

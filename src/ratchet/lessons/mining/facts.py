@@ -5,6 +5,7 @@ Pure: the counts depend on the set of calls alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from math import inf
@@ -57,20 +58,28 @@ def facts(calls: Sequence[ToolCall], root: str) -> list[Fact]:
     came. What a call cost is charged to what it was for.
     """
     held: dict[tuple[str, str, str, str, str, int], Fact] = {}
+    models = Counter(call.model for call in calls if call.model)
+    # A hook that sees a call fail is not told the model; its session's history is.
+    usual = min(models, key=lambda name: (-models[name], name), default="")
     for call in calls:
         for head, file, charged in _did(call, root):
-            _count(_at(held, call, head, file), call, charged=charged)
+            _count(_at(held, call, call.model or usual, head, file), call, charged=charged)
     for call, head, file, key, edited in _findings(calls, root):
-        fact = _at(held, call, head, file, key)
+        fact = _at(held, call, call.model or usual, head, file, key)
         _count(fact, call, charged=False)
         fact.edited = max(fact.edited, int(edited))
     return [held[key] for key in sorted(held)]
 
 
 def _at(
-    held: dict[tuple[str, str, str, str, str, int], Fact], call: ToolCall, head: str, file: str, key: str = ""
+    held: dict[tuple[str, str, str, str, str, int], Fact],
+    call: ToolCall,
+    model: str,
+    head: str,
+    file: str,
+    key: str = "",
 ) -> Fact:
-    names = (call.tool, head[:_NAME_CHARS], file, key[:_NAME_CHARS], call.model, int(call.at // HOUR_S))
+    names = (call.tool, head[:_NAME_CHARS], file, key[:_NAME_CHARS], model, int(call.at // HOUR_S))
     fact = held.get(names)
     if fact is None:
         fact = held[names] = Fact(*names)
