@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 118
 COMMANDS = (
     "ratchet learn src/ratchet/demo/history",
-    'ratchet recall "fatal: The current branch fix-login has no upstream branch."',
+    "ratchet recall \"ModuleNotFoundError: No module named 'shop'\"",
     'ratchet recall "Segmentation fault (core dumped)"',
 )
 PAGE, WIDTH, HEIGHT = "/ui/patterns", 1120, 660

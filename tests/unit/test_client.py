@@ -95,17 +95,15 @@ def test_a_wrong_setting_is_said_at_once(home: Path) -> None:
         ratchet.Ratchet(home=home, witheld_share=0.1)  # type: ignore[call-arg]
 
 
-def test_a_wrong_settings_file_does_not_hurt_who_records(
-    home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "ratchet.toml").write_text("nonsense = [")
+def test_a_wrong_settings_file_does_not_hurt_who_records(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "ratchet.toml").write_text("nonsense = [")
     r = ratchet.Ratchet(home=home)
     assert r.record("a", ok=True)
     assert "settings are wrong" in caplog.text
     with pytest.raises(ratchet.UsageError, match="not valid TOML"):
         list(r.outcomes())
-    (tmp_path / "ratchet.toml").unlink()
+    (home / "ratchet.toml").unlink()
     assert len(list(r.outcomes())) == 1
     r.close()
 
