@@ -10,9 +10,10 @@ import pytest
 
 from ratchet.errors import BackendError, UsageError
 from ratchet.recording.sources import SOURCES, source_for
-from ratchet.recording.sources.find import find
+from ratchet.recording.sources.find import find, grown
 from ratchet.recording.sources.lines import peek
 from ratchet.registry import history_homes
+from ratchet.runtime import Runtime
 from support.histories import claude, codex, lines
 
 TALK = claude("user", 1, message={"role": "user", "content": "hi"})
@@ -139,3 +140,23 @@ def test_a_pipe_that_is_named_is_not_waited_for(tmp_path: Path) -> None:
     found = find([str(tmp_path / "pipe.jsonl")])
     assert not found.files
     assert [bad.reason for bad in found.quarantined] == ["no regular file"]
+
+
+def test_only_histories_that_grew_since_they_were_read_are_found_again_the_latest_first(
+    tmp_path: Path, home: Path
+) -> None:
+    folder = tmp_path / "projects"
+    folder.mkdir()
+    for number, name in enumerate(("old", "new")):
+        path = folder / f"{name}.jsonl"
+        path.write_text(json.dumps(TALK) + "\n")
+        os.utime(path, (number, number))
+    (folder / "notes.md").write_text("# prose")
+    with Runtime.open(home=home) as runtime:
+        assert grown(runtime.store, str(folder)) == [str(folder / "new.jsonl"), str(folder / "old.jsonl")]
+        runtime.sweep(str(folder))
+        assert grown(runtime.store, str(folder)) == []
+        with (folder / "old.jsonl").open("a") as file:
+            file.write(json.dumps(TALK) + "\n")
+        assert grown(runtime.store, str(folder)) == [str(folder / "old.jsonl")]
+        assert grown(runtime.store, str(tmp_path / "nowhere")) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,14 +36,23 @@ class FoundFiles:
 
 
 def grown(store: Store, folder: str) -> list[str]:
-    """The histories below a folder whose size is another than what was read of them, the latest first."""
+    """The histories below a folder whose size is another than what was read of them, the latest first. Only those are
+    opened: a folder of years is looked at in moments."""
     if not folder or not Path(folder).is_dir():
         return []
-    found = find([folder]).files
     stood = {str(row["path"]): whole_in(row, "offset") for row in store.find("cursors").rows}
-    sizes = {path: Path(path).stat() for path in found}
-    waiting = [path for path, about in sizes.items() if stood.get(path) != about.st_size]
-    return sorted(waiting, key=lambda path: -sizes[path].st_mtime)
+    changed: dict[str, float] = {}
+    for path in Path(folder).rglob("*"):
+        try:
+            about = path.stat()
+        except OSError:  # deleted meanwhile, or a link to nowhere
+            continue
+        if stat.S_ISREG(about.st_mode) and stood.get(str(path)) != about.st_size:
+            changed[str(path)] = about.st_mtime
+    found = FoundFiles()
+    for name in sorted(changed, key=lambda name: -changed[name]):
+        _sort_in(name, (), found)
+    return found.files
 
 
 def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> FoundFiles:
