@@ -37,6 +37,7 @@ ROUTES: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", "/v1/backtest"): WRITE,
     ("GET", "/v1/lessons"): READ,
     ("POST", "/v1/lessons"): WRITE,
+    ("GET", "/v1/lessons/words"): READ,
     ("GET", "/v1/lessons/{lesson_id}"): READ,
     ("POST", "/v1/lessons/{lesson_id}/approve"): WRITE,
     ("POST", "/v1/lessons/{lesson_id}/retire"): WRITE,
