@@ -86,17 +86,23 @@ def recall(
     limit: int = 5,
     project: str | None = None,
     states: tuple[LessonState, ...] = ("active", "candidate"),
+    listing: bool = True,
 ) -> Recalled:
     """The lessons for this error text, traceback, tool output, whole log or question; at most `limit` of either list.
 
     `project` (a folder) leaves out what was learnt elsewhere and is not global; None searches every project, which is
     for a person asking their own store. Lessons quarantined or retired never come back unless `states` asks for them.
-    Raises StoreError when the store cannot be read: that is no answer, unlike an empty one.
+    Without `listing` only what is sure is looked for. Raises StoreError when the store cannot be read: that is no
+    answer, unlike an empty one.
     """
-    return _recall(store, text, {"state": ("in", list(states))}, limit=max(0, limit), project=project)
+    where: Where = {"state": ("in", list(states))}
+    return recalled(store, text, where, limit=max(0, limit), project=project, listing=listing)
 
 
-def _recall(store: Store, text: str, where: Where, *, limit: int, project: str | None) -> Recalled:
+def recalled(
+    store: Store, text: str, where: Where, *, limit: int, project: str | None, listing: bool = True
+) -> Recalled:
+    """`recall` among the lessons that meet `where`."""
     started = time.perf_counter()
     said = redact(_ends(text))  # as everything stored was, so that signatures agree
     asked = Sought(said)
@@ -117,7 +123,8 @@ def _recall(store: Store, text: str, where: Where, *, limit: int, project: str |
         )
         sure |= {str(each.row["id"]): _told(each, same) for each in found.sure}
         silent = "" if sure else cast(Silent, found.silent)
-        possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
+        if listing:
+            possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
     return Recalled(
         lessons=tuple(sure.values())[:limit],
         possibly=tuple(each for each in possibly.values() if each.id not in sure)[:limit],

@@ -7,9 +7,11 @@ lesson goes on being known by its masked text. The same for both databases, whic
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from ratchet import ids
 from ratchet.failures.features import KEPT
 from ratchet.records import Row, text_in
 from ratchet.store.derived import terms_of
@@ -25,7 +27,7 @@ class Executing(Protocol):
 
 def keep_texts(connection: Executing, mark: str) -> None:
     """Give each lesson its source, its whole text and the terms by which it is found."""
-    last = ""
+    last, texts, masked = "", 0, 0
     while rows := connection.execute(
         f'SELECT "id", "signature", "when_text", "source", "body" FROM "lessons" WHERE "id" > {mark} ORDER BY "id" '
         f"LIMIT {_ROWS}",
@@ -35,12 +37,20 @@ def keep_texts(connection: Executing, mark: str) -> None:
             held = json.loads(body) if body else {}
             mined = str(held.get("provenance") or "").startswith("mined from sessions")
             said = _message(connection, mark, held.get("evidence") or (), signature)
+            texts, masked = texts + bool(said), masked + (not said)
             row: Row = {"said": said, "when_text": when or ""}
             connection.execute(
                 f'UPDATE "lessons" SET "source" = {mark}, "said" = {mark}, "terms" = {mark} WHERE "id" = {mark}',
                 (source or ("session" if mined else "person"), said or None, terms_of(row), lesson_id),
             )
         last = rows[-1][0]
+    if texts or masked:
+        told = f"lessons are found by whole texts: {texts} by what failed, {masked} by the masked text that was kept"
+        columns = '"id", "noun", "record", "verb", "at", "body"'
+        connection.execute(
+            f'INSERT INTO "events" ({columns}) VALUES ({", ".join([mark] * 6)})',
+            (ids.uuid7(), "store", "layout 9", "migrated", time.time(), json.dumps({"reason": told})),
+        )
 
 
 def _message(connection: Executing, mark: str, evidence: Iterable[object], signature: object) -> str:
