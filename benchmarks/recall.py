@@ -35,6 +35,8 @@ from ratchet.lessons.calibration import calibrate
 from ratchet.lessons.lessons import add
 from ratchet.lessons.recall import Recalled, recall
 from ratchet.lessons.recall import recalled as recalled_where
+from ratchet.ports import Where
+from ratchet.records import Json
 from ratchet.store.sqlite import SqliteStore
 from recall_sets import (
     Part,
@@ -91,10 +93,9 @@ class Memory:
     def asked(self, query: Query, *, gone: bool) -> Recalled:
         if not gone:
             return recall(self.store, query.text, limit=5)
-        others = [name for name in self.names.values() if name not in query.right]
-        return recalled_where(
-            self.store, query.text, {"state": "active", "head": ("in", others)}, limit=5, project=None
-        )
+        others: list[Json] = [name for name in self.names.values() if name not in query.right]
+        where: Where = {"state": "active", "head": ("in", others)}
+        return recalled_where(self.store, query.text, where, limit=5, project=None)
 
     def listed(self, found: Recalled) -> list[str]:
         return [self.names[each.id] for each in (*found.lessons, *found.possibly)]

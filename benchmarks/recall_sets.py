@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ratchet.failures.diagnostics import diagnostics
+from ratchet.failures.excerpt import marks_of
 from ratchet.recording.sources import source_for
 from ratchet.records import Outcome
 
@@ -133,7 +134,8 @@ def noise_of(folder: Path) -> list[str]:
     for path in sorted(folder.glob("*.jsonl"))[:20]:
         for text in re.findall(r'"stdout":\s?"((?:[^"\\]|\\.){40,4000})"', path.read_text(errors="replace")):
             lines.update((line, None) for line in text.split("\\n") if 10 < len(line) < 200 and "rror" not in line)
-    return list(lines)[:5_000] or ["ok"]
+    plain = [line for line, mark in zip(lines, marks_of(list(lines)), strict=True) if not mark]
+    return plain[:5_000] or ["ok"]
 
 
 def conversations(folder: Path) -> RecallSet:
@@ -175,10 +177,10 @@ def _tracker(path: Path) -> RecallSet:
     later: set[str] = set()
     for pairs in path.parent.glob("*-combined.csv"):
         with pairs.open(newline="") as file:
-            for row in csv.reader(file):
-                known = [name.strip() for name in row if name.strip() in texts]
-                if len(known) == 2 and known[0] != known[1]:
-                    new, old = sorted(known, key=lambda name: int(name), reverse=True)
+            for cells in csv.reader(file):
+                pair = [name.strip() for name in cells if name.strip() in texts]
+                if len(pair) == 2 and pair[0] != pair[1]:
+                    new, old = sorted(pair, key=int, reverse=True)
                     queries.append(Query(texts[new], (old,), "unseen"))
                     later.add(new)
     memory = {name: said for name, said in texts.items() if name not in later}

@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING
 from ratchet.failures.features import spaced
 from ratchet.lessons.finding import rarity
 from ratchet.records import Row, number_in, text_in
+from ratchet.store.derived import PROSE
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
-WRITTEN = ("person", "report", "conversation")
+WRITTEN = ("person", *PROSE)
 """Sources whose lessons hold words of people."""
 SOUGHT = 48  # words by which prose is searched
 STEPS = 20_000
 CANDIDATES = 64
 WINDOW, STRIDE = 6, 3  # turns of a conversation that are looked at together
 AMONG = 5  # a newer text supersedes an older one among the best
+_WINDOW_SHARE = 0.5
 _SAME = 0.25  # words in common, by rarity, of two texts about the same
 _NEARLY = 0.3  # of the older one's z that the newer one must reach
 _K1, _B = 1.2, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framework, 3.4; FTS5 has the same
@@ -87,7 +89,7 @@ def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row]) -> li
     for row, score, window in zip(rows, plain, windows, strict=True):
         z = score / best
         if text_in(row, "source") == "conversation":
-            z += window / widest
+            z += _WINDOW_SHARE * window / widest
         else:
             z += 0.5 * _covered(title, _title(text_of(row)), weights)
         found.append(Writing(row, z))

@@ -208,7 +208,8 @@ def _possibly(
     *,
     limit: int,
 ) -> dict[str, RecalledLesson]:
-    found = [each for each in hits if each.near >= POSSIBLE or each.same]
+    failures = [each for each in hits if each.row.get("source") not in prose.PROSE]
+    found = [each for each in failures if each.near >= POSSIBLE or each.same]
     listed = [_told(each, same) for each in found[:limit]]
     told = prose.ranked(store, text, where, limit=prose.CANDIDATES)
     seen = {str(row["id"]) for row in _shown([each.row for each in told], project, text)}

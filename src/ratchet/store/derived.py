@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from ratchet.failures.features import MASKED, features_in, features_of
+from ratchet.failures.signature import mask
 from ratchet.records import Json, Row, text_in
+
+PROSE = ("report", "conversation")
+"""Sources that are never a program's output."""
 
 
 def terms_of(row: Row) -> Json:
     """The features of the text that a lesson was learnt from; of its masked text where no other was kept."""
     said = text_in(row, "said")
+    if text_in(row, "source") in PROSE:  # no stretch of it tells more than the others
+        return " ".join(features_in(mask(said))) or None
     if said:
         return " ".join(features_of(said)) or None
     terms = features_in(text_in(row, "when_text"))
