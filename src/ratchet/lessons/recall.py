@@ -25,6 +25,7 @@ from ratchet.lessons.restating import restates
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
 from ratchet.records import Json, Lesson, LessonState, Row, whole_in
+from ratchet.store.derived import PROSE
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
@@ -208,7 +209,7 @@ def _possibly(
     *,
     limit: int,
 ) -> dict[str, RecalledLesson]:
-    failures = [each for each in hits if each.row.get("source") not in prose.PROSE]
+    failures = [each for each in hits if each.row.get("source") not in PROSE]
     found = [each for each in failures if each.near >= POSSIBLE or each.same]
     listed = [_told(each, same) for each in found[:limit]]
     told = prose.ranked(store, text, where, limit=prose.CANDIDATES)
