@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 COMMIT = "27c0e09047c0c1c19d038aae69fff570981b8955"
-"""Writes layout 5: the last one before findings, texts and terms."""
+"""Writes layout 5: the last one before findings, texts and terms. Its modules have other names than today's."""
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 _WRITES = """
 import sys
 from pathlib import Path
-from ratchet.analysis.ingest import ingest
-from ratchet.kinds import kind_of
-from ratchet.memory.lessons import add
-from ratchet.signature import sign, template_of
-from ratchet.store.sqlite import SqliteStore
+from OLD.analysis.ingest import ingest
+from OLD.kinds import kind_of
+from OLD.memory.lessons import add
+from OLD.signature import sign, template_of
+from OLD.store.sqlite import SqliteStore
 
 home, outcomes, lessons = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 verbs = "open close lift drop turn bend fold send".split()
@@ -57,6 +57,13 @@ def write(home: Path, scratch: Path, *, outcomes: int, lessons: int) -> Path:
     if told.returncode:
         pytest.skip(f"NOT TESTED: upgrading a home of {COMMIT[:7]}, since its code is not in this checkout's history")
     subprocess.run(["tar", "x", "-C", code], input=told.stdout, check=True)
-    arguments: list[str | Path] = [sys.executable, "-c", _WRITES, home, str(outcomes), str(lessons)]
+    arguments: list[str | Path] = [
+        sys.executable,
+        "-c",
+        _WRITES.replace("OLD", "ratchet"),
+        home,
+        str(outcomes),
+        str(lessons),
+    ]
     subprocess.run(arguments, check=True, env={"PYTHONPATH": str(code / "src"), "PATH": "/usr/bin:/bin"})
     return home / "ratchet.db"
