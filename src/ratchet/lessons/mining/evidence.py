@@ -17,7 +17,6 @@ PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three 
 _SHARE, _WEAK_SHARE, _LOOSE_SHARE, _LOOSE_SESSIONS = 0.25, 0.5, 0.6, 3
 _SECOND_SHARE = 0.25
 _WAY_SESSIONS = 3  # sessions in which a project switched one linter off at a place before that is its way
-_ONE_WAY_SHARE = 0.75  # of the fixes; where nearly all are this one, two sessions are enough
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
 _REMOVED_LINES, _ADDED_LINES, _LINE_CHARS = 3, 4, 140
@@ -192,8 +191,7 @@ def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -
     if not proven:
         return share >= least
     if form.startswith(("suppress ", "silence ")):
-        enough = PROVEN_SESSIONS if share >= _ONE_WAY_SHARE and form.startswith("suppress ") else _WAY_SESSIONS
-        return share >= least and sessions >= enough
+        return share >= least and sessions >= _WAY_SESSIONS
     return share >= least and sessions >= (_LOOSE_SESSIONS if loose else PROVEN_SESSIONS)
 
 
