@@ -161,7 +161,15 @@ def diagnostics(text: str) -> list[Diagnostic]:
 
 def keys_of(text: str) -> list[str]:
     """The keys of the findings in a failing output, each once, in order."""
-    return list(dict.fromkeys([each.key for each in diagnostics(text)]))
+    global _last
+    asked, keys = _last
+    if asked != text:
+        keys = list(dict.fromkeys([each.key for each in diagnostics(text)]))
+        _last = text, keys
+    return [*keys]
+
+
+_last: tuple[str, list[str]] = ("", [])  # a failure is read twice in a row, for its lessons and for its features
 
 
 def _summed(lines: Sequence[str], found: Sequence[Diagnostic]) -> list[Diagnostic]:

@@ -35,6 +35,7 @@ COMPARED = 8  # of these, the nearest, that are compared in full: what a search 
 FITS = 0.84  # how alike a text must be to count as a cause that fits
 _AS_WELL = 0.95  # a share of the best: alike as this, another cause fits as well
 _ALL = 0.98
+_WORTH = 0.5  # of the most that any shares with the text, for a comparison in full
 _AS_MUCH = 0.8  # of what the best shares with the text: a cause that explains less of it fits less well
 _APART = 0.05  # of jK between two lessons under one signature: less tells them not apart
 _PROVEN_BETTER = 0.2  # difference of `ranking.evidence` that decides between two remedies for one text
@@ -199,7 +200,11 @@ def _ranked(
         hits.append(hit)
     hits.sort(key=lambda hit: -hit.rank)
     own_keys = {term for term in asked.features if term[0] == "k"}
+    most = max([hit.common for hit in hits[:COMPARED]], default=0.0)
     for hit in hits[:COMPARED]:
+        # One that explains much less of the text is neither the answer nor a rival of it.
+        if hit.common < _WORTH * most and not hit.same:
+            continue
         template = str(hit.row.get("when_text") or "")
         known = _text_of(template)
         if not hit.same:
