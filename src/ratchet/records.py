@@ -186,6 +186,10 @@ class Lesson:
     seen_at: float = 0.0  # when it was met last
     replaces: tuple[str, ...] = ()  # lessons of people for the same failure that it contradicts; it is newer
     says_itself: bool = False  # the failing tool's own message says as much
+    right: int = 0  # by replay: later sessions whose failure ended as it says
+    wrong: int = 0  # whose failure ended otherwise
+    unknown: int = 0  # of which nobody can say
+    saved_turns: int = 0  # failed calls of those sessions whose finding it ends
     revision: int = 0
 
     @property

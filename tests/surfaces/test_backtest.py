@@ -54,10 +54,10 @@ def test_the_command_shows_counts_and_writes_a_page(home: Path, tmp_path: Path) 
     with Runtime.open(home=home) as runtime:
         taught(runtime)
     shown = ratchet("--home", str(home), "backtest", "--html", str(tmp_path / "page.html"))
-    assert "1 of 3 failing turns prevented" in shown
-    assert "Best offers" in shown
+    assert "1 of 3 failed calls prevented" in shown
+    assert "Best lessons told" in shown
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "1 of 3 failing turns prevented" in page
+    assert "1 of 3 failed calls prevented" in page
     assert "<b>" not in page
     found = json.loads(ratchet("--home", str(home), "backtest", "--json"))
     assert (found["right"], found["wrong"], found["saved_before"]["turns"]) == (1, 0, 1)
@@ -99,7 +99,11 @@ def test_api_and_page_show_the_newest_replay(home: Path) -> None:
         assert made.status_code == 200
         assert held.get("/v1/backtest").json() == made.json()
         page = held.get("/ui/backtest", headers={"accept": "text/html"}).text
-        assert "1 of 3 failing turns prevented" in page
+        assert "1 of 3 failed calls prevented" in page
         assert "<b>3</b>" not in page
         (lesson,) = [each for each in runtime_of(held).lessons.list() if each.state == "active"]
-        assert runtime_of(held).store.get("lessons", lesson.id)["saved_turns"] == 1  # type: ignore[index]
+        told = held.get(f"/v1/lessons/{lesson.id}").json()
+        assert (told["right"], told["wrong"], told["unknown"], told["saved_turns"]) == (1, 0, 0, 1)
+        said = "old in later sessions: 1 right, 0 wrong; it ends what failed in 1 call"
+        assert said in held.get(f"/ui/lessons/{lesson.id}", headers={"accept": "text/html"}).text
+        assert said in " ".join(ratchet("--home", str(home), "lessons", "show", lesson.id).split())

@@ -217,6 +217,8 @@ def pattern(detail: PatternDetail) -> None:
 
 
 def lesson(each: Lesson) -> None:
+    from ratchet.lessons.backtest.telling import of_lesson
+
     out = console()
     out.print(Styled(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]))
     said = said_where(each.sessions, each.step) if each.quote else ""
@@ -237,6 +239,9 @@ def lesson(each: Lesson) -> None:
             plain(f"{each.stale}; told to nobody there until it is met again", 300),
             Styled(f"  {'stale':<10}", "bold"),
         )
+    replay = of_lesson(each)
+    if replay:
+        row(out, replay, Styled(f"  {'replay':<10}", "bold"))
     if each.state in ("active", "candidate"):
         row(out, _counts_in(each), Styled(f"  {'counts in':<10}", "bold"))
     tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"

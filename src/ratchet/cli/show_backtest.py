@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
-from ratchet.lessons.backtest.telling import figures, said
+from ratchet.lessons.backtest.telling import figures, said, told
 
 if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer
@@ -23,12 +23,11 @@ def backtest(found: Backtest) -> None:
         return
     for name, value in figures(found):
         show.row(out, value, f"  {name:<32}")
-    _offers(out, "Best offers", found.best)
-    _offers(out, "Worst offers", found.worst)
+    _offers(out, "Best lessons told", found.best)
+    _offers(out, "Worst lessons told", found.worst)
     out.print(Styled("\nHad a lesson been trusted later", "bold"))
     for each in found.trusted_after:
-        told = f"{each.right} right, {each.wrong} wrong, of {each.unknown} nobody can say"
-        show.row(out, told, f"  after {each.sessions} sessions  ")
+        show.row(out, told(each), f"  after it worked in {each.sessions} sessions  ")
     out.print(Styled("\nAssumed", "bold"))
     for assumed in found.assumed:
         show.row(out, assumed, "  ")

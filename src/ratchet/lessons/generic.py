@@ -16,7 +16,7 @@ from ratchet.records import Json, LessonState, Row, whole_in
 
 PROJECTS = 3
 _SPOKEN = ("active", "retired", "quarantined")
-_SUMS = ("tried", "worked", "right", "wrong", "unknown")
+_SUMS = ("tried", "worked", "right", "wrong", "unknown", "saved_turns")
 
 
 def recount_generic(store: Store, changed: Iterable[Row], *, now: float) -> dict[str, LessonState]:

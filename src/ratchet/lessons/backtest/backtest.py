@@ -28,7 +28,7 @@ ASSUMED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """Saved failing turns with their time, tokens and cost. `cost_usd` is None where no price is known."""
+    """Saved failed calls with their time, tokens and cost. `cost_usd` is None where no price is known."""
 
     turns: int = 0
     duration_s: float = 0.0

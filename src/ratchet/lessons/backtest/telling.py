@@ -8,7 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer, Saving
+    from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer, Saving, TrustedAfter
+    from ratchet.records import Lesson
 
 _MINUTE_S = 60.0
 _TEXT_CHARS = 400
@@ -20,21 +21,40 @@ def said(found: Backtest) -> str:
         return "Nothing to replay: no session with a failure is known."
     since = time.strftime("%B %Y", time.gmtime(found.since))
     if not found.right + found.wrong + found.unknown:
-        return f"Had Ratchet been here since {since}: no lesson told yet at any of {found.failures:,} failing turns."
-    saved = found.saved_before
+        return f"Had Ratchet been here since {since}: no lesson told yet at any of {_failed(found.failures)}."
+    saved, lessons = found.saved_before, found.right + found.wrong + found.unknown
     return (
-        f"Had Ratchet been here since {since}: {saved.turns:,} of {found.failures:,} failing turns prevented"
-        f"{_cost(saved)}; {_offers(found.right, 'right')}, {_offers(found.wrong, 'wrong')}."
+        f"Had Ratchet been here since {since}: {saved.turns:,} of {_failed(found.failures)} prevented{_cost(saved)}. "
+        f"It would have told {lessons:,} {'lesson' if lessons == 1 else 'lessons'}: {told(found)}. "
+        "A call counts as prevented where right lessons answer all that failed in it."
     )
 
 
-def _offers(count: int, verdict: str) -> str:
-    return f"{count:,} {verdict} {'offer' if count == 1 else 'offers'}"
+def told(found: Backtest | TrustedAfter | Lesson) -> str:
+    """Count in words how what was told did."""
+    unclear = f", {found.unknown:,} unclear" if found.unknown else ""
+    return f"{found.right:,} right, {found.wrong:,} wrong{unclear}"
+
+
+def of_lesson(lesson: Lesson) -> str:
+    """Put into words what the replay found of one lesson, "" where no later session met it."""
+    if not lesson.right + lesson.wrong + lesson.unknown:
+        return ""
+    ended = (
+        f"; it ends what failed in {lesson.saved_turns:,} {'call' if lesson.saved_turns == 1 else 'calls'}"
+        if lesson.saved_turns
+        else ""
+    )
+    return f"told in later sessions: {told(lesson)}{ended}"
 
 
 def saving(saved: Saving) -> str:
     """Put into words what was saved."""
-    return f"{saved.turns:,} failing {'turn' if saved.turns == 1 else 'turns'}{_cost(saved)}"
+    return f"{_failed(saved.turns)}{_cost(saved)}"
+
+
+def _failed(count: int) -> str:
+    return f"{count:,} failed {'call' if count == 1 else 'calls'}"
 
 
 def _cost(saved: Saving) -> str:
@@ -53,16 +73,14 @@ def figures(found: Backtest) -> list[tuple[str, str]]:
     """The figures of a replay with their names, in the order in which they are read."""
     return [
         ("sessions with a failure", f"{found.sessions:,}"),
-        ("failing turns", f"{found.failures:,}"),
-        ("met in an earlier session", f"{found.recurring:,}"),
-        ("a lesson is told", f"{found.offered:,}"),
-        ("nothing is told", f"{found.silent:,}"),
-        ("offers right", f"{found.right:,}"),
-        ("offers wrong", f"{found.wrong:,}"),
-        ("nobody can say", f"{found.unknown:,}"),
+        ("failed calls", f"{found.failures:,}"),
+        ("  met in an earlier session", f"{found.recurring:,}"),
+        ("  at which a lesson is told", f"{found.offered:,}"),
+        ("  at which nothing is told", f"{found.silent:,}"),
+        ("lessons told, once a session", told(found)),
         ("known failing steps run again", f"{found.repeats_right:,} failed, {found.repeats_wrong:,} worked"),
-        ("saved when told at the failure", saving(found.saved)),
-        ("saved when told before it", saving(found.saved_before)),
+        ("saved, told at the failure", saving(found.saved)),
+        ("saved, told before it", saving(found.saved_before)),
     ]
 
 
@@ -82,13 +100,13 @@ def _page(found: Backtest) -> Iterator[str]:
     for name, value in figures(found):
         yield f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td></tr>"
     yield "</table>"
-    for title, offers in (("Best offers", found.best), ("Worst offers", found.worst)):
+    for title, offers in (("Best lessons told", found.best), ("Worst lessons told", found.worst)):
         yield f"<h2>{title}</h2>"
         yield "<ol>" if offers else "<p>None.</p>"
         yield from map(_item, offers)
         yield "</ol>" if offers else ""
     yield "<h2>Had a lesson been trusted later</h2><table><tr><th>sessions in which it worked first</th>"
-    yield "<th>right</th><th>wrong</th><th>nobody can say</th></tr>"
+    yield "<th>right</th><th>wrong</th><th>unclear</th></tr>"
     for each in found.trusted_after:
         yield f"<tr><td>{each.sessions}</td><td>{each.right}</td><td>{each.wrong}</td><td>{each.unknown}</td></tr>"
     yield "</table><h2>Assumed</h2><ul>"

@@ -7,7 +7,7 @@ from typing import cast, get_args
 from fastapi import Request
 from starlette.responses import Response
 
-from ratchet.lessons.backtest.telling import figures, said
+from ratchet.lessons.backtest.telling import figures, of_lesson, said
 from ratchet.records import LessonState
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.serving import Operations
@@ -58,7 +58,8 @@ def replay(runtime: Operations) -> Response:
 def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
     """One lesson whole."""
     held = runtime.lessons.show(lesson_id)
-    return drawn(request, "lesson.html", held=held, effect=runtime.lessons.effect(lesson_id))
+    effect = runtime.lessons.effect(lesson_id)
+    return drawn(request, "lesson.html", held=held, effect=effect, replay=of_lesson(held))
 
 
 @router.post("/ui/lessons/{lesson_id}/approve", dependencies=[WRITES])
