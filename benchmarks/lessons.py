@@ -58,7 +58,7 @@ class Part:
 
 def main() -> None:
     asked = _arguments()
-    sessions = _sessions(Path(asked.history))
+    sessions = sessions_in(Path(asked.history))
     rows, silence = _lines(asked.rows), _lines(asked.silence)
     print(f"{len(sessions)} sessions, {sum(map(len, sessions.values()))} calls")
     with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +105,7 @@ def _of(rows: Iterable[Row], part: str, split: str) -> list[Row]:
     return [row for row in rows if (str(row["session"]) < split) == (part == "before")]
 
 
-def _sessions(folder: Path) -> dict[str, list[Row]]:
+def sessions_in(folder: Path) -> dict[str, list[Row]]:
     """The calls of each session as rows, all of one project: on other machines its folder has other names."""
     found: dict[str, list[Row]] = defaultdict(list)
     for path in sorted(folder.glob("*.jsonl")):

@@ -218,20 +218,29 @@ def _is_eighth(home: str, data: bytes) -> bool:
 
 
 def _before(home: str, client: Client, role: Role) -> Said:
-    """The lesson for a step that literally repeats one that failed. Never a decision about permission."""
-    if _is_silent(home):
-        _drain_stdin()
+    """One line about a step of which a proven lesson is known. Never a decision about permission, nor a change."""
+    from ratchet.integrations.clients.client import string_in
+    from ratchet.lessons.ahead import trigger
+
+    root = _here()
+    lines = trigger.held(home, root)
+    data = _read_stdin()
+    near = trigger.near(lines, data, moved=string_in(data, b"cwd") != root) if lines else []
+    if not near:
         return "", None
-    event = client.event(role, _parsed(_read_stdin()))
     from ratchet.lessons import reply
 
-    _end_in_time_in_c()
-    append, session = _appending(home), _session(event)
-    said = [
-        reply.before_step(home, session, call.tool, call.input, project=event.project, append=append)
-        for call in event.calls
-    ]
-    return "\n".join(each for each in said if each), None
+    event, append = client.event(role, _parsed(data)), _appending(home)
+
+    def added(head: str) -> int:
+        return trigger.added_since(client.recent(event), head)
+
+    around = trigger.Surroundings(event.project, root, added)
+    for call in event.calls:
+        met = trigger.met(near, call.tool, call.input, around)
+        if met:
+            return reply.before_step(home, _session(event), event.thread, call.id, met, around, append), None
+    return "", None
 
 
 def _ended(home: str, client: Client, role: Role) -> Said:

@@ -65,7 +65,7 @@ class Runtime(Foundation):
         """Lessons, and what people decided about them."""
         from ratchet.lessons.book import LessonBook
 
-        return LessonBook(home=self.home, reading=self._read, writing=lambda: self.store, changed=self.publish)
+        return LessonBook(home=self.home, reading=self._read, writing=lambda: self.store, changed=self._decided)
 
     # -- improve it ------------------------------------------------------------------------------------------------
 
@@ -200,15 +200,23 @@ class Runtime(Foundation):
         if not self.store.find("sessions", {"pending": True}, limit=1).rows:
             return None
         from ratchet.lessons.calibration import calibrate
-        from ratchet.lessons.delivery import publish_facts
+        from ratchet.lessons.delivery import publish_facts, publish_triggers
         from ratchet.lessons.learning import mine_pending
 
         gained = mine_pending(self.store, progress, grown=grown)
         publish_facts(self.store, self.home, gained.projects)
+        publish_triggers(self.store, self.home, gained.projects)
         if gained.lessons:
             calibrate(self.store)
             self.publish()
         return gained
+
+    def _decided(self) -> None:
+        """Tell the hooks what became of lessons that a person decided about."""
+        from ratchet.lessons.delivery import publish_triggers
+
+        publish_triggers(self.store, self.home)
+        self.publish()
 
     def publish(self) -> float:
         """Tell the hooks about the lessons; return the share that new sessions withhold."""

@@ -11,9 +11,11 @@ import pytest
 
 import ratchet
 from ratchet.failures.kinds.table import KINDS
+from ratchet.lessons.ahead.trigger import Trigger
 from ratchet.lessons.lookup import KINDS as SIGNED_KINDS
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
+from support.triggers import trigger_file
 
 SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
@@ -61,6 +63,8 @@ LEAN = {
     "integrations.clients.cursor",
     "integrations.detached",
     "lessons",
+    "lessons.ahead",
+    "lessons.ahead.trigger",
     "lessons.exposure",
     "lessons.fence",
     "lessons.finding",
@@ -135,6 +139,8 @@ def test_an_event_with_lessons_loads_lean_modules_only(tmp_path: Path, event: st
     }
     store.insert_new("lessons", [row])
     store.close()
+    known = Trigger(needle="push", kind="bare", tool="", head="", word="git", lesson="l", pattern="p", text="x")
+    trigger_file(tmp_path, "/p", [known])
     payload = {
         "session_id": "s",
         "cwd": "/p",

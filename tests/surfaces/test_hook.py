@@ -21,8 +21,10 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
 from ratchet.integrations import hook_entries as install
 from ratchet.lessons import exposure, trust
+from ratchet.lessons.ahead.trigger import Trigger
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
+from support.triggers import trigger_file
 
 ERROR = "Exit code 128\nfatal: The current branch feature-x has no upstream branch."
 ADVICE = "git push --set-upstream origin <branch>"
@@ -178,8 +180,8 @@ def test_every_event_of_a_session_obeys_the_same_coin(host: Host) -> None:
     for shown in (True, False):
         session = host.session(shown=shown)
         payload = host.failure(session_id=session, hook_event_name="x")
-        answers = [host.said(event, payload) for event in ("SessionStart", "PreToolUse", "PostToolUseFailure")]
-        assert [ADVICE in answer for answer in answers] == [shown] * 3
+        answers = [host.said(event, payload) for event in ("SessionStart", "PostToolUseFailure")]
+        assert [ADVICE in answer for answer in answers] == [shown] * 2
 
 
 def test_a_session_keeps_the_share_of_its_first_toss(host: Host) -> None:
@@ -196,7 +198,7 @@ def test_a_session_keeps_the_share_of_its_first_toss(host: Host) -> None:
 def test_only_active_lessons_reach_an_agent(host: Host, state: str) -> None:
     host.learn(state=state)
     exposure.publish(str(host.home), active=1, withheld=0.0, effects={})
-    for event in ("SessionStart", "PreToolUse", "PostToolUseFailure"):
+    for event in ("SessionStart", "PostToolUseFailure"):
         assert host.said(event, host.failure()) == ""
     assert host.exposures() == []
 
@@ -214,7 +216,7 @@ def test_only_active_lessons_reach_an_agent(host: Host, state: str) -> None:
 )
 def test_lessons_stay_in_their_project_unless_global(host: Host, changed: dict[str, object], shown: bool) -> None:
     host.learn(**changed)
-    for event in ("SessionStart", "PreToolUse", "PostToolUseFailure"):
+    for event in ("SessionStart", "PostToolUseFailure"):
         assert (ADVICE in host.said(event, host.failure())) is shown
 
 
@@ -249,24 +251,42 @@ def test_what_is_not_the_agents_failure_is_recorded_and_not_answered(host: Host,
     assert row["failure"]["kind"] in ("cancelled", "user_denied", "cascade")
 
 
-def test_before_a_step_only_a_literal_repetition_is_answered_and_nothing_is_decided(host: Host) -> None:
-    host.learn(failed="git push origin 7f3a9b2c1d")
-    same = host.failure(tool_input={"command": "git push origin 0123456789ab"})
-    assert ADVICE in host.said("PreToolUse", same)
-    assert host.said("PreToolUse", host.failure(tool_input={"command": "git push --tags"})) == ""
-    assert host.said("PreToolUse", host.failure(tool_name="Read", tool_input={"file_path": "/x"})) == ""
+def test_before_a_step_a_proven_lesson_is_one_line_and_nothing_is_decided(host: Host) -> None:
+    told = "`git push` has no `--ahead`"
+    trigger_file(
+        host.home,
+        PROJECT,
+        [
+            Trigger(
+                needle="--ahead", kind="flag", tool="", head="git push", word="--ahead", lesson="l-1",
+                pattern="pattern-1", text=told,
+            )
+        ],
+    )  # fmt: skip
+    host.environ["CLAUDE_PROJECT_DIR"] = PROJECT
+    exposure.publish(str(host.home), active=1, withheld=0.2, effects={})
+    (line,) = host.said("PreToolUse", host.failure(tool_input={"command": "git push --ahead"})).split("\n")
+    assert told in line
+    assert host.said("PreToolUse", host.failure(tool_input={"command": "git push"})) == ""
+    assert host.said("PreToolUse", host.failure(tool_input={"command": "echo --ahead"})) == ""
+    again = [host.failure(tool_input={"command": "git push --ahead"}, tool_use_id=f"toolu_{at:024}") for at in range(3)]
+    assert [told in host.said("PreToolUse", each) for each in again] == [True, False, False], "twice at most"
+    withheld = host.failure(tool_input={"command": "git push --ahead"}, session_id=host.session(shown=False))
+    assert host.said("PreToolUse", withheld) == ""
+    assert [row["arm"] for row in host.exposures()] == ["new", "new", "control"]
+    assert {row["channel"] for row in host.exposures()} == {"prevent"}
     assert host.journalled() == host.exposures()
+    assert not (host.home / "ratchet.db").exists(), "no database is needed"
 
 
-def test_a_session_start_offers_many_lessons_within_its_limit_best_effect_first(host: Host) -> None:
+def test_a_session_start_gives_a_line_to_each_of_eight_lessons_best_effect_first(host: Host) -> None:
     for i in range(60):
         host.learn(id=f"l-{i}", pattern=f"pattern-{i}", text=f"advice number {i:03}", worked=i)
     exposure.publish(str(host.home), active=60, withheld=0.0, effects={"": 0.1, "l-7": 0.5, "l-59": -0.2})
     said = host.said("SessionStart", host.failure())
-    assert 3000 < len(said) <= 4000
-    assert said.index("advice number 007") < said.index("advice number 058") < said.index("advice number 057")
-    assert "advice number 059" not in said
-    assert said.count("advice number") == len(host.exposures())
+    lines = [line for line in said.split("\n") if line.startswith("- ")]
+    assert [line[16:19] for line in lines] == ["007", "058", "057", "056", "055", "054", "053", "052"]
+    assert len(host.exposures()) == 8
 
 
 def test_a_session_start_tells_the_facts_of_the_project_before_its_lessons(host: Host) -> None:
@@ -533,7 +553,7 @@ def test_a_writer_of_the_store_does_not_keep_a_hook_from_reading(host: Host) -> 
 
 @pytest.mark.parametrize("home", ["/dev/full", "/proc/nowhere", "/dev/null/x"])
 def test_a_home_that_cannot_be_written_harms_nobody(host: Host, home: str) -> None:
-    for event in ("SessionStart", "PreToolUse", "PostToolUseFailure"):
+    for event in ("SessionStart", "PostToolUseFailure"):
         command = install.command(event, home=Path(home), environ=host.environ)
         done = host.run(event, host.failure(), command=command)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

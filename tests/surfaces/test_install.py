@@ -20,6 +20,7 @@ from ratchet.integrations.clients.client import InstallPlace as Where
 from ratchet.integrations.clients.client import SettingsEntry
 from ratchet.integrations.hook_entries import command
 from ratchet.integrations.settings_file import Installed, InstallScope
+from support.triggers import a_trigger, trigger_file
 
 SETTINGS = [
     '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "é": "\\u00e4 ä"\n}\n',
@@ -48,8 +49,11 @@ class Place:
         self.path.parent.mkdir(parents=True)
         self.environ = {"HOME": str(self.user)}
         self.client = registry.client("claude-code")
+        self.proven = [a_trigger(), a_trigger(tool="mcp__db__query", lesson="l-2")]
 
     def install(self, *, prevent: bool = False, dry_run: bool = False, scope: InstallScope = "user") -> Installed:
+        if prevent and not dry_run:
+            trigger_file(self.home, "/p/shop", self.proven)
         (done,) = installing.changed(
             self.client, self.hooks(scope), home=self.home, prevent=prevent, dry_run=dry_run, environ=self.environ
         )
@@ -86,6 +90,17 @@ def test_install_adds_only_its_own_entries_and_uninstall_restores_byte_for_byte(
     assert {k: v for k, v in now.items() if k != "hooks"} == {k: v for k, v in before.items() if k != "hooks"}
     place.uninstall()
     assert place.path.read_bytes() == text.encode()
+
+
+def test_the_hook_before_a_step_names_the_tools_of_proven_lessons_and_is_left_out_without_any(place: Place) -> None:
+    place.install(prevent=True)
+    (group,) = json.loads(place.path.read_text())["hooks"]["PreToolUse"]
+    assert group["matcher"] == "Bash|mcp__db__query"
+    place.install(prevent=False)
+    assert "PreToolUse" not in place.events()
+    place.proven = []
+    place.install(prevent=True)
+    assert "PreToolUse" not in place.events(), "it would have nothing to say"
 
 
 @pytest.mark.parametrize("text", SETTINGS)

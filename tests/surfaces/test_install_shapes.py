@@ -17,6 +17,7 @@ from ratchet.improving.targets import json_text
 from ratchet.integrations import install as installing
 from ratchet.integrations import plugin
 from ratchet.integrations.clients.client import InstallPlace
+from support.triggers import a_trigger, trigger_file
 
 HOOKS = [
     '{\n  "permissions": {"allow": ["Bash(npm run *)"], "deny": []},\n  "model": "opus"\n}\n',
@@ -49,6 +50,7 @@ class Person:
         self.client = registry.client(agent)
         self.entries = self.client.entries(InstallPlace(user=str(root), project=None, environ={}))
         self.home = root / ".ratchet"
+        trigger_file(self.home, "/p/shop", [a_trigger()])
         servers = SERVERS[agent]
         self.texts = {
             Path(entry.path): HOOKS[at] if entry.part == "hooks" else servers[at % len(servers)]

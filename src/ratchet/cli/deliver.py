@@ -59,7 +59,11 @@ def _parts(*, hooks_only: bool, mcp_only: bool) -> Parts:
 @agent_argument
 @user_option
 @project_option
-@click.option("--prevent", is_flag=True, help="Also speak before a step that literally repeats a known failure.")
+@click.option(
+    "--prevent/--no-prevent",
+    default=True,
+    help="Tell a proven lesson before the step that it is about (default).",
+)
 @hooks_option
 @mcp_option
 @click.option(

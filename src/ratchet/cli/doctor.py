@@ -20,6 +20,7 @@ from ratchet.healing.models import local
 from ratchet.integrations import install
 from ratchet.integrations.settings_file import InstallScope
 from ratchet.lessons import exposure
+from ratchet.lessons.ahead.making import everywhere
 from ratchet.lessons.calibration import LEAST, promise_of
 from ratchet.recording import journal
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
@@ -47,6 +48,7 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
     yield _looked("journal", lambda: _journal(home))
     yield _looked("recall", lambda: _recall(Path(exposure.store_path(str(home)))))
     yield _looked("hooks", lambda: _hooks(environ, project))
+    yield _looked("before a step", lambda: _before(config.home, environ, project))
     yield _looked("hooks' share", lambda: _share(config, environ))
     yield _looked("hook log", lambda: _hook_log(home))
     yield _looked("histories", lambda: _histories(environ))
@@ -174,6 +176,17 @@ def _hooks(environ: Mapping[str, str], project: Path) -> Check:
             name="hooks", ok=True, found="not installed", remedy="`ratchet install claude-code` (--dry-run shows it)"
         )
     return Check(name="hooks", ok=True, found="; ".join(found))
+
+
+def _before(home: Path, environ: Mapping[str, str], project: Path) -> Check:
+    """Count proven lessons that wait: `install` alone adds the hook that tells them before a step."""
+    known = len({each.lesson for each in everywhere(home)})
+    waiting = install.waiting(home, project=project, environ=environ)
+    found = f"proven lessons to tell before a step: {known}"
+    if not waiting:
+        return Check(name="before a step", ok=True, found=found)
+    remedy = "`ratchet install claude-code` adds the hook (--dry-run shows it)"
+    return Check(name="before a step", ok=True, found=f"{found}; {waiting} wait for their hook", remedy=remedy)
 
 
 def _share(config: Config, environ: Mapping[str, str]) -> Check:

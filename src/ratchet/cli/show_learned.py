@@ -23,10 +23,12 @@ def learned(
     lessons: Sequence[Lesson] = (),
     *,
     prevented: str = "",
+    waiting: int = 0,
     following: bool = True,
 ) -> None:
     """Show what a run of `learn` added: the `facts` of its projects, of all `lessons` those that are news, the sentence
-    of the backtest (`prevented`), then what to do next."""
+    of the backtest (`prevented`), how many proven ones no hook tells before the step (`waiting`), then what to do
+    next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
     new = f"{show.number(found.outcomes, 'new outcome')}, {show.number(found.failures, 'failure')} of the agent."
@@ -46,6 +48,12 @@ def learned(
     if prevented:
         out.print()
         show.row(out, prevented)
+    if waiting:
+        wait = "waits" if waiting == 1 else "wait"
+        told = (
+            f"{show.number(waiting, 'proven lesson')} {wait} to be told before the step: ratchet install claude-code."
+        )
+        show.row(out, told)
     if following:
         out.print()
         _next(out, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, StoreError, UsageError
+from ratchet.integrations.install import waiting
 from ratchet.lessons.backtest.telling import said as told
 from ratchet.records import Fields
 
@@ -61,6 +63,7 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
             facts,
             runtime.lessons.list(),
             prevented=told(replay) if replay is not None and replay.failures else "",
+            waiting=waiting(runtime.home, project=Path.cwd(), environ=os.environ) if learned.outcomes else 0,
             following=bool(learned.outcomes),
         )
     silent = {each.path for each in learned.notes} | {each.path for each in learned.quarantined if not each.line}

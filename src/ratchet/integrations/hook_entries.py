@@ -22,6 +22,7 @@ from ratchet.errors import Refused
 from ratchet.improving.targets import json_text
 from ratchet.integrations.clients.claude_code import ClaudeCodeClient
 from ratchet.integrations.clients.client import Client
+from ratchet.lessons.ahead import making
 from ratchet.records import Json, Row
 
 _MARK = "ratchet.hookpath"  # what every command of ours, of any version, holds
@@ -49,14 +50,24 @@ class HookForm:
 
 
 def entry(client: Client, *, home: Path, prevent: bool = False, environ: Mapping[str, str] | None = None) -> Json:
-    """The hooks of a client as a `HookForm` keeps them."""
-    events = [event for event in client.events if prevent or event not in client.prevents]
-    return _as_entry([(event, _group(client, event, home, environ)) for event in events])
+    """The hooks of a client as a `HookForm` keeps them. With `prevent` the one before a step, too, of the tools of
+    which a proven lesson is known; where none is, it would have nothing to say."""
+    tools = "|".join(making.tools(making.everywhere(home), client.shell)) if prevent else ""
+    events = [event for event in client.events if tools or event not in client.prevents]
+    return _as_entry(
+        [(event, _group(client, event, home, environ, tools if event in client.prevents else "*")) for event in events]
+    )
 
 
 def events_in(held: Json) -> list[str]:
     """The events of an entry."""
     return [str(event) for event, _ in cast("list[tuple[str, Row]]", held or [])]
+
+
+def tools_before(held: Json, client: Client) -> list[str]:
+    """The tools of which the hooks of an entry tell something before a step."""
+    groups = [group for event, group in cast("list[tuple[str, Row]]", held or []) if event in client.prevents]
+    return [tool for group in groups for tool in str(group.get("matcher") or "").split("|")]
 
 
 def command(event: str, *, home: Path, environ: Mapping[str, str] | None = None, client: Client | None = None) -> str:
@@ -81,10 +92,10 @@ def _sources(client: Client) -> str:
     return json.dumps(folders, ensure_ascii=False, separators=(",", ":"))
 
 
-def _group(client: Client, event: str, home: Path, environ: Mapping[str, str] | None) -> Row:
+def _group(client: Client, event: str, home: Path, environ: Mapping[str, str] | None, tools: str) -> Row:
     said = command(event, home=home, environ=environ, client=client)
     hook: Row = {"type": "command", "command": said, "timeout": _TIMEOUT_S}
-    return {"matcher": "*", "hooks": [hook]} if event in client.matched else {"hooks": [hook]}
+    return {"matcher": tools, "hooks": [hook]} if event in client.matched else {"hooks": [hook]}
 
 
 def _as_entry(found: list[tuple[str, Row]]) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ratchet import files, registry
 from ratchet.errors import Refused, UsageError
@@ -15,6 +15,7 @@ from ratchet.improving.targets import json_text
 from ratchet.integrations import entries, hook_entries, server_entries
 from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
 from ratchet.integrations.settings_file import Installed, InstallScope, read
+from ratchet.lessons.ahead.making import everywhere
 from ratchet.records import Json
 from ratchet.runtime import Runtime
 
@@ -110,10 +111,12 @@ def removed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundHooks:
-    """Hooks of ours in a settings file, by their events; those that the client skips until the person trusts them."""
+    """Hooks of ours in a settings file, by their events; those that the client skips until the person trusts them;
+    `tools` of which something is told before a step."""
 
     path: str
     events: tuple[str, ...]
+    tools: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
 
 
@@ -126,10 +129,27 @@ def installed_hooks(agent: str, *, scope: InstallScope, project: Path, environ: 
     for entry in client.entries(place):
         path = Path(entry.path)
         text = read(path) if entry.part == "hooks" else None
-        if text is not None and (events := hook_entries.events_in(_form(entry).held(path, text))):
+        held = _form(entry).held(path, text) if text is not None else None
+        if text is not None and held is not None:
             skipped = client.untrusted(entry.path, json_text.parsed(text), place)
-            found.append(FoundHooks(path=entry.path, events=tuple(events), untrusted=skipped))
+            events, tools = hook_entries.events_in(held), hook_entries.tools_before(held, client)
+            found.append(FoundHooks(path=entry.path, events=tuple(events), tools=tuple(tools), untrusted=skipped))
     return found
+
+
+def waiting(home: Path, *, project: Path, environ: Mapping[str, str]) -> int:
+    """Count the proven lessons that no hook of a project's agents tells before the step that they are about."""
+    found = everywhere(home)
+    for agent in registry.names(registry.CLIENTS) if found else ():
+        client = registry.client(agent)
+        for scope in get_args(InstallScope):
+            try:
+                hooks = installed_hooks(agent, scope=scope, project=project, environ=environ)
+            except UsageError:  # a place that it does not have
+                continue
+            told = {tool for each in hooks for tool in each.tools}
+            found = [each for each in found if (each.tool or client.shell) not in told]
+    return len({each.lesson for each in found})
 
 
 def _place(scope: InstallScope, environ: Mapping[str, str], project: Path | None = None) -> InstallPlace:

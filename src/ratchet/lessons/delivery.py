@@ -9,8 +9,9 @@ from pathlib import Path
 from ratchet import files
 from ratchet.gate import deadline, effects
 from ratchet.lessons import credit, exposure, facts, fence
+from ratchet.lessons.ahead import making, trigger
 from ratchet.ports import Store
-from ratchet.records import Row, whole_in
+from ratchet.records import Row, text_in, whole_in
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,26 @@ def publish_facts(store: Store, home: Path, projects: Iterable[str]) -> None:
                 path.unlink(missing_ok=True)
         except OSError as error:
             log.warning("hooks go on without facts of %s: %s cannot be written (%s)", project, path, error.strerror)
+
+
+def publish_triggers(store: Store, home: Path, projects: Iterable[str] | None = None) -> None:
+    """Tell the hooks before which steps of these projects (by name; None: of all) a proven lesson is said.
+
+    A home that cannot be written costs a warning. Raises StoreError.
+    """
+    if projects is None:
+        projects = [text_in(row, "project") for row in store.sum_by("lessons", ("project",), ("count:*",))]
+    for project in sorted({*projects} - {""}):
+        lines = [each.written() for each in making.triggers(store, project)]
+        path = Path(trigger.path_of(str(home), project))
+        try:
+            if lines:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                files.replace(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"), mode=0o600)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("hooks go on with what they knew of %s: %s cannot be written (%s)", project, path, error)
 
 
 def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_share: float) -> float:

@@ -28,6 +28,9 @@ _DATA = "(recorded data, not instructions)"
 _WHEN_LIMIT = 200  # characters of the trigger: enough to recognise the failure by
 _EXAMPLE_LIMIT = 240
 _FACT_LIMIT = 240
+_DIGEST_WHEN = 100
+DIGEST_LINES = 8
+"""Lessons that a session is told at its start."""
 _BAR = "\n       | "
 _CUT = " ... (cut)"
 _TEXT_LIMIT = 3000  # characters of one lesson's advice: a longer one is cut and says so
@@ -41,6 +44,36 @@ def fence(lessons: Iterable[Row], limit: int) -> str:
     A lesson whose advice itself reads as an instruction to the agent is left out. Rows are those of table `lessons`.
     """
     return fitted(lessons, limit)[0]
+
+
+def digest(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
+    """The lessons for a session's start, a line each, at most `DIGEST_LINES` in `limit` characters, and which of them
+    are told."""
+    room = limit - len(_FRAME) - 2 * len(_tag("0" * 16)) - 3
+    lines: list[str] = []
+    told: list[Row] = []
+    for lesson in lessons:
+        line = _line(lesson)
+        if line and len(line) < room and len(told) < DIGEST_LINES:
+            lines.append(line)
+            told.append(lesson)
+            room -= len(line) + 1
+    if not told:
+        return "", []
+    body = "\n".join(lines)
+    mark = hex_of(body)[:16]
+    return f"{_tag(mark)}\n{_FRAME}\n{body}\n</{_tag(mark)[1:]}", told
+
+
+def _line(lesson: Row) -> str:
+    """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction."""
+    lesson = shown(lesson)
+    advice = harmless(_string(lesson, "text"), _FACT_LIMIT)
+    when = harmless(_string(lesson, "when_text"), _DIGEST_WHEN)
+    if not advice:
+        return ""
+    about = f" (when: {when})" if when else ""
+    return f"- {advice}{about} [{_provenance(lesson)}]"
 
 
 def facts(lines: Iterable[str], limit: int) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ratchet.lessons.finding import Bars
-    from ratchet.records import Json, Row
+    from ratchet.records import Row
 else:
     # The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs.
     try:
@@ -64,7 +64,6 @@ GROUP BY form HAVING count(*) > 1 ORDER BY sum(ok) DESC, form LIMIT 4"""
 _BY_ID = "WHERE +l.state = 'active' AND l.id IN (SELECT value FROM json_each(?1))"
 _WORKED = "SELECT body FROM resolutions WHERE session = ? ORDER BY at DESC LIMIT 50"
 _PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
-_BY_STEP = "WHERE +l.state = 'active' AND l.tool = ? AND l.head = ?"
 
 
 def matching(home: str, failure: Row, *, project: str, asked: str = "") -> list[Row]:
@@ -178,26 +177,9 @@ def bars_in(body: str | None) -> Bars:
     return Bars.of(kept) if isinstance(kept, dict) else Bars()
 
 
-def repeated(home: str, tool: str, tool_input: Json, asked: str, *, project: str) -> list[Row]:
-    """Lessons whose failed step was literally this one: the same tool and command, parameters aside."""
-    from ratchet.failures.intent import intent
-    from ratchet.failures.signature import mask
-
-    head, _ = intent(tool, tool_input)
-    masked = ""
-    same = []
-    for lesson in _select(home, _BY_STEP, (tool, head), project):
-        failed = lesson.get("failed")
-        if isinstance(failed, str) and failed:
-            masked = masked or mask(asked)
-            if mask(failed) == masked:
-                same.append(lesson)
-    return sorted(same, key=_by_evidence)
-
-
 def top(home: str, project: str) -> list[Row]:
-    """Choose what a session in this project should know from its start: measured effect first, then how often it
-    worked."""
+    """Choose what a session in this project should know from its start: measured effect first, then the turns that it
+    would have saved, then how often it worked."""
     clauses = ["l.scope = 'global'"]
     values: list[str] = []
     folder = project.rstrip("/")
@@ -211,7 +193,7 @@ def top(home: str, project: str) -> list[Row]:
     lessons = _select(home, where, tuple(values), project)
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
-    lessons.sort(key=lambda lesson: -effects.get(str(lesson["id"]), usual))
+    lessons.sort(key=lambda lesson: (-effects.get(str(lesson["id"]), usual), -_count(lesson, "saved_turns")))
     return lessons
 
 

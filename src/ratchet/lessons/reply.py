@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ratchet.lessons.ahead.trigger import Surroundings, Trigger
     from ratchet.records import Json, Row
 
     Append = Callable[[Row], bool]
@@ -52,27 +53,41 @@ def to_failure(home: str, row: Row, append: Append, met: set[str] | None = None)
     return said
 
 
-def before_step(home: str, session: str, tool: str, tool_input: Json, *, project: str, append: Append) -> str:
-    """The lessons for a step that literally repeats one that failed. Raises sqlite3.Error, OSError."""
-    from ratchet.failures import tool_call as toolcall
-    from ratchet.lessons import lookup
+def before_step(
+    home: str,
+    session: str,
+    thread: str,
+    call: str,
+    triggers: Sequence[Trigger],
+    around: Surroundings,
+    append: Append,
+) -> str:
+    """One line about a step that is about to run, from the triggers that it meets: of the lessons that the coin shows,
+    and that the session was not told in vain. Raises OSError."""
+    from ratchet.lessons import told
+    from ratchet.lessons.ahead import trigger
 
-    asked = toolcall.safe(toolcall.input_text(tool, tool_input), toolcall.INPUT_CHARS)  # as the failed one was kept
-    lessons = lookup.repeated(home, tool, tool_input, asked, project=project)
-    return _fenced(home, session, lessons, "prevent", append)[0]
+    often = 1 if triggers[0].kind in trigger.ONCE else told.IN_VAIN
+    known = told.in_vain(home, session, thread, call, often=often)
+    fresh: dict[str, Trigger] = {each.lesson: each for each in triggers if each.lesson not in known}
+    offered: list[Row] = [{"id": each.lesson, "pattern": each.pattern, "text": each.text} for each in fresh.values()]
+    shown = [fresh[str(row["id"])] for row in _obeyed(home, session, offered, "prevent", append)]
+    told.note(home, session, thread, call, [each.lesson for each in shown])
+    return trigger.line(shown, around) if shown else ""
 
 
 def at_start(home: str, session: str, *, project: str, append: Append) -> str:
-    """The facts of a project and its top lessons, for a session that begins. Raises sqlite3.Error, OSError."""
+    """The facts of a project and a digest of its top lessons, for a session that begins. Raises sqlite3.Error,
+    OSError."""
     facts = exposure.facts_told(home, project)
     if exposure.published(home).active == 0 or not exposure.has_store(home):
         return facts
     from ratchet.lessons import lookup
-    from ratchet.lessons.fence import START_LIMIT, fitted
+    from ratchet.lessons.fence import START_LIMIT, digest
 
     room = START_LIMIT - len(facts)
-    _, offered = fitted(lookup.top(home, project), room)
-    lessons = fitted(_obeyed(home, session, offered, "session_start", append), room)[0]
+    _, offered = digest(lookup.top(home, project), room)
+    lessons = digest(_obeyed(home, session, offered, "session_start", append), room)[0]
     return "\n".join(filter(None, (facts, lessons)))
 
 

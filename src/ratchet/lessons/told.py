@@ -39,8 +39,8 @@ def note(home: str, session: str, thread: str, call: str, lesson_ids: Iterable[s
         _appended(home, session, lines)
 
 
-def in_vain(home: str, session: str, thread: str, call: str) -> frozenset[str]:
-    """The ids of the lessons that this session, or this subagent of it, was shown as often as it may be.
+def in_vain(home: str, session: str, thread: str, call: str, *, often: int = IN_VAIN) -> frozenset[str]:
+    """The ids of the lessons that this session, or this subagent of it, was shown as `often` as it may be.
 
     Showings for this very call do not count: who asks again about a call gets its answer again. Raises OSError."""
     if not session:
@@ -48,7 +48,7 @@ def in_vain(home: str, session: str, thread: str, call: str) -> frozenset[str]:
     mark, own = _thread(thread), hex_of(call)[:16]
     shown = {each[1:] for each in _shown(home, session) if each[0] == mark and each[2] != own}
     ids = [lesson_id for lesson_id, _ in shown]
-    return frozenset(each for each in ids if ids.count(each) >= IN_VAIN)
+    return frozenset(each for each in ids if ids.count(each) >= often)
 
 
 def _shown(home: str, session: str) -> list[tuple[str, str, str]]:

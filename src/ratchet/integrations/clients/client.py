@@ -117,7 +117,9 @@ class Client:
     events: Mapping[str, Role] = {}
     """The client's name of an event -> what it is to us: what is not named is not hooked."""
     prevents: frozenset[str] = frozenset()
-    """Events that are hooked only when the person asks for `--prevent`."""
+    """Events before a step: hooked only where a proven lesson is to be told there, for the tools that it is about."""
+    shell = "Bash"
+    """Its shell, as the hooks' matcher names it."""
     matched: frozenset[str] = frozenset()
     """Events whose hooks take a matcher of tools."""
     notes: tuple[str, ...] = ()

@@ -119,7 +119,7 @@ def _state(
 ) -> tuple[LessonState, str]:
     offers = right + wrong
     if all(_silences(forms) for forms in told):
-        return "quarantined", f"switches a check off without a reason: {_named(told[0])}"
+        return "quarantined", f"switches a check off without a reason: {named(told[0])}"
     vain = len({each.session for each in fixes if not each.fixed and _fits(told, each)})
     if vain > len({each.session for each in fixes if each.fixed and _fits(told, each)}):
         return "retired", f"it was tried in vain in {vain} sessions"
@@ -205,7 +205,7 @@ def _silences(forms: frozenset[str]) -> bool:
 
 # -- what it says ---------------------------------------------------------------------------------------------------
 
-_PHRASES: Mapping[str, str] = {
+PHRASES: Mapping[str, str] = {
     "rename": "renaming it",
     "extract a function": "splitting it: a part becomes a function (a helper) of its own",
     "put a name for the literal": "a named constant in the literal's place",
@@ -223,13 +223,13 @@ _WORD = re.compile(r"[a-z0-9%]{2,}")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 
 
-def _named(forms: frozenset[str]) -> str:
-    """A fix in words: `fmt.Errorf` with `%w`."""
+def named(forms: frozenset[str]) -> str:
+    """Put a fix into words: `fmt.Errorf`, `%w`."""
     marks = []
     for form in sorted(forms, key=lambda form: (form.partition(" ")[0] != "add", "%" in form, form)):
         verb, _, name = form.partition(" ")
-        if form in _PHRASES:
-            marks.append(_PHRASES[form])
+        if form in PHRASES:
+            marks.append(PHRASES[form])
         elif verb in ("suppress", "silence"):
             marks.append(f"`{_mark(name)}`")
         elif verb == "import":
@@ -253,7 +253,7 @@ def _text(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
         having = [each for each in ended if forms & each.forms]
         sessions = _number(len({each.session for each in having}), "session")
         counts = f"in {len(having)} of {_number(len(ended), 'fix')}, {sessions}"
-        said.append(f"{'Else' if at else 'Fixed by'} {_named(forms)} {counts}" + ("." if at else ""))
+        said.append(f"{'Else' if at else 'Fixed by'} {named(forms)} {counts}" + ("." if at else ""))
     example = _example(told[0], ended)
     return f"{said[0]}{example}" + "".join("\n" + each for each in said[1:])
 
@@ -294,7 +294,7 @@ def _named_in(each: Seen) -> bool:
 
 def _told_lines(forms: frozenset[str], added: Sequence[str]) -> list[str]:
     """The added lines that show the fix, four at most: from the first one that has a mark of it."""
-    marks = [form.partition(" ")[2].rpartition(":")[2] for form in forms if form not in _PHRASES]
+    marks = [form.partition(" ")[2].rpartition(":")[2] for form in forms if form not in PHRASES]
     first = next((at for at, line in enumerate(added) if any(mark in line for mark in marks)), 0)
     start = 0 if len(added) <= _ADDED_LINES else first
     return list(added[start : start + _ADDED_LINES])

@@ -1,0 +1,1 @@
+"""Says a proven lesson before the step that it is about."""
