@@ -118,9 +118,12 @@ def replace(path: FilePath, content: bytes, *, mode: int | None = None, folder: 
 
 def need_inside(path: FilePath) -> None:
     """Raise Refused where a link on the way to a file leads out of the repository that it is named in, or, outside of
-    one, out of its folder: who made a folder must not choose what is written elsewhere."""
+    one, out of its folder (of a file in `.claude` and the like, the folder that holds it): who made a folder must not
+    choose what is written elsewhere."""
     place = os.path.abspath(path)
     folder = above = os.path.dirname(place)
+    while os.path.basename(folder).startswith("."):
+        folder = os.path.dirname(folder)
     while above != os.path.dirname(above):
         if os.path.lexists(os.path.join(above, ".git")):
             folder = above

@@ -107,3 +107,14 @@ def test_api_and_page_show_the_newest_replay(home: Path) -> None:
         said = "old in later sessions: 1 right, 0 wrong; it ends what failed in 1 call"
         assert said in held.get(f"/ui/lessons/{lesson.id}", headers={"accept": "text/html"}).text
         assert said in " ".join(ratchet("--home", str(home), "lessons", "show", lesson.id).split())
+
+
+def test_the_page_is_written_through_no_link_that_leads_away(home: Path, tmp_path: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        taught(runtime)
+    folder, away = tmp_path / "clone", tmp_path / "away"
+    (folder / ".git").mkdir(parents=True)
+    away.write_text("mine")
+    (folder / "page.html").symlink_to(away)
+    assert "is a link out of" in str(refused("--home", str(home), "backtest", "--html", str(folder / "page.html")))
+    assert away.read_text() == "mine"

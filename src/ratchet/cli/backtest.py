@@ -14,7 +14,7 @@ import click
 from ratchet.cli import shapes, show, show_backtest
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
-from ratchet.errors import BackendError, NotFound, UsageError
+from ratchet.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest
@@ -48,11 +48,9 @@ def backtest(
         )
     if page is not None:
         from ratchet.lessons.backtest.telling import page as drawn
+        from ratchet.lessons.portable import write
 
-        try:
-            page.write_text(drawn(found), encoding="utf-8")
-        except OSError as error:
-            raise BackendError(f"{page} cannot be written ({error.strerror}); name another file") from error
+        write(page, drawn(found))
     if as_json:
         show.as_json(shapes.lessons.BacktestShape.built(found))
         return

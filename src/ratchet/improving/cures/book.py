@@ -9,7 +9,7 @@ from math import comb
 from pathlib import Path
 
 from ratchet.errors import Conflict, NotFound, Refused
-from ratchet.improving.cures.cure import Cure, CureKind, chosen, cures
+from ratchet.improving.cures.cure import NOTES, Cure, CureKind, chosen, cures
 from ratchet.improving.targets.pieces import KEY
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import OPEN, trials
@@ -157,11 +157,10 @@ def notes_by_themselves(store: Store, guard: Guard, *, now: float) -> list[Trial
         if whole_in(row, "right") < _HELD or str(row["id"]) in known:
             continue
         folder = next((Path(str(name)) for name in _folders(row) if Path(str(name)).is_dir()), None)
-        if folder is None:
+        if folder is None or not any((folder / name).is_file() for name in NOTES):
             continue
         lines = cures(store, row, folder, kinds=("notes",))
-        fit = [each for each in lines if not each.problem and Path(each.file).is_file()]
-        opened += [put_in(store, guard, each, now=now) for each in fit]
+        opened += [put_in(store, guard, each, now=now) for each in lines if not each.problem]
     return opened
 
 

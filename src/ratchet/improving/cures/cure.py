@@ -16,7 +16,8 @@ from ratchet.errors import Refused
 from ratchet.failures.intent import head_of, is_shell
 from ratchet.improving.targets.pieces import KEY, PieceTarget, written
 from ratchet.lessons.checks import MARK, violates
-from ratchet.lessons.fence import harmless
+from ratchet.lessons.exposure import vouched
+from ratchet.lessons.fence import harmless, shown
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
 from ratchet.ports import Edit, Store
@@ -27,7 +28,7 @@ KINDS: tuple[CureKind, ...] = get_args(CureKind)
 
 MOST_ACCEPTED = 0.02
 """Share of the accepted calls that a check may stop, as for a rule that a model words (lessons, place A)."""
-_NOTES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
+NOTES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _SETTINGS = Path(".claude", "settings.json")
 _LINE_CHARS = 400
 # Settings of git that make an option the default: (head, option) -> (setting, value), from git's own manual.
@@ -63,8 +64,10 @@ class Cure:
 
 
 def cures(store: Store, lesson: Row, folder: Path, *, kinds: Iterable[CureKind] = KINDS) -> list[Cure]:
-    """List what a lesson could become in a project's folder, in the order of `KINDS`. Changes nothing. Raises Refused
-    where a file has a shape that cannot be edited, BackendError where it cannot be read."""
+    """List what a lesson could become in a project's folder, in the order of `KINDS`: of one that others wrote, what an
+    agent may see of it. Changes nothing. Raises Refused where a file has a shape that cannot be edited, BackendError
+    where it cannot be read."""
+    lesson = shown(lesson)
     wanted = set(kinds)
     calls = list(_calls(store, lesson)) if wanted & {"check", "permission"} else []
     check = check_of(lesson, calls)
@@ -88,7 +91,7 @@ def cures(store: Store, lesson: Row, folder: Path, *, kinds: Iterable[CureKind] 
             prevented=prevented,
             accepted=accepted,
             of=of,
-            problem=_problem(kind, lesson, piece, prevented, accepted, of),
+            problem=_problem(kind, lesson, piece, prevented, accepted, of) or _leads_away(target.path),
         )
         found.append(held)
     return sorted(found, key=lambda each: KINDS.index(each.kind))
@@ -102,6 +105,8 @@ def _right(lesson: Row) -> int:
 def _problem(kind: CureKind, lesson: Row, piece: str, prevented: int, accepted: int, of: int) -> str:
     if lesson.get("state") != "active":
         return "the lesson is not active; approve it first"
+    if not vouched(lesson):
+        return "it comes from a file that is not trusted; `ratchet lessons trust` shows it"
     if kind == "notes" and (reason := forbidden(piece)):
         return reason
     if not prevented:
@@ -111,10 +116,19 @@ def _problem(kind: CureKind, lesson: Row, piece: str, prevented: int, accepted: 
     return ""
 
 
+def _leads_away(path: Path) -> str:
+    """Why a file must not be written, since a repository's link leads out of it; "" where it may."""
+    try:
+        files.need_inside(path)
+    except Refused as error:
+        return str(error)
+    return ""
+
+
 def _pieces(lesson: Row, check: Row | None, folder: Path) -> Iterator[tuple[CureKind, PieceTarget, str]]:
     lesson_id = str(lesson["id"])
     line = _sentence(text_in(lesson, "text"))
-    notes = next((folder / name for name in _NOTES if (folder / name).is_file()), folder / _NOTES[0])
+    notes = next((folder / name for name in NOTES if (folder / name).is_file()), folder / NOTES[0])
     if line:
         said = _one_line(line, text_in(lesson, "when_text"))
         yield "notes", PieceTarget("notes", notes, f"ratchet:{lesson_id}"), f"{said} <!-- ratchet:{lesson_id} -->"

@@ -245,6 +245,7 @@ class PieceTarget:
         return files.text_of(content), files.version_of(content)
 
     def _swap(self, version: str, text: str | None) -> None:
+        files.need_inside(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = version == files.ABSENT and self._kind == "pre-commit"
         content = None if text is None else files.bytes_of(text)
