@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ratchet.failures.intent import is_shell
+from ratchet.lessons.fence import harmless
 from ratchet.lessons.mining.findings import check_of
 from ratchet.ports import Store, Where
 from ratchet.records import Row, number_in, text_in, whole_in
@@ -239,25 +240,37 @@ def for_agents(found: ProjectFacts) -> ProjectFacts:
         never=tuple(each for each in found.never if _is_name(each.name)),
         findings=tuple(each for each in found.findings if _is_name(each.head) and _is_rule(each.finding)),
         left=tuple(
-            each
-            for each in found.left
-            if _is_name(each.head) and _is_rule(each.finding) and _is_rule(each.file.replace("/", "."))
+            each for each in found.left if _is_name(each.head) and _is_rule(each.finding) and _is_file(each.file)
         ),
     )
 
 
 _WORD = r"[\w./:@+-]{1,60}"
-_NAME = re.compile(rf"{_WORD}(?: {_WORD}){{0,2}}")
-_RULE = re.compile(r"[\w.:@+-]{1,80}")
+_NAME = re.compile(rf"{_WORD}(?: {_WORD}){{0,2}}", re.ASCII)  # a script without blanks has room for a sentence here
+_RULE = re.compile(r"[\w.:@+-]{1,80}", re.ASCII)
+_FILE = re.compile(r"[\w./@+-]{1,80}", re.ASCII)
+_JOINTS = re.compile(r"[-_./:@+]+")
+_JOINED_WORDS = 8  # clang-tidy's longest rule; a sentence that signs hold together has more
 
 
 def _is_name(text: str) -> bool:
     """Tell whether a text has the shape of a command or a tool: a program with two words behind it at most."""
-    return _NAME.fullmatch(text) is not None
+    return _NAME.fullmatch(text) is not None and _says_nothing(text)
 
 
 def _is_rule(text: str) -> bool:
-    return _RULE.fullmatch(text) is not None
+    return _RULE.fullmatch(text) is not None and _says_nothing(text)
+
+
+def _is_file(text: str) -> bool:
+    return _FILE.fullmatch(text) is not None and all(_says_nothing(part) for part in text.split("/"))
+
+
+def _says_nothing(text: str) -> bool:
+    """Tell whether a name is no sentence whose blanks are other signs."""
+    words = _JOINTS.sub(" ", text)
+    longest = max((len(_JOINTS.sub(" ", part).split()) for part in re.split("[ /]", text)), default=0)
+    return longest <= _JOINED_WORDS and harmless(words, len(words)) == " ".join(words.split())
 
 
 # -- in words -------------------------------------------------------------------------------------------------------

@@ -194,9 +194,9 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
     held = _held(store, lesson_id)
     failed = text_in(held, "failed") or _failed_step(store, text_in(held, "signature"))
     reason = forbidden(text_in(held, "text"), failed) or forbidden(text_in(held, "example"), failed)
-    if reason and held.get("state") == "quarantined":
+    if reason and (held.get("state") == "quarantined" or not do.strip()):
         raise Refused(
-            f"lesson {lesson_id} stays quarantined ({reason}): such a step is never advice. "
+            f"lesson {lesson_id} stays {held.get('state')} ({reason}): such a step is never advice. "
             "Write what should be done instead with `ratchet lessons add`"
         )
     change: Row = {"state": "active", "decided": "active", "approved": True, "reason": ""}

@@ -331,6 +331,11 @@ def test_notes_that_are_no_file_of_the_repository_end_no_round(
     store.swap("lessons", lesson_id, int(str(held["revision"])), {**held, "right": 3})
     notes, away = project / "CLAUDE.md", tmp_path / "away.md"
     away.write_text("mine\n")
-    {"folder": notes.mkdir, "pipe": lambda: os.mkfifo(notes), "link": lambda: notes.symlink_to(away)}[shape]()
+    if shape == "folder":
+        notes.mkdir()
+    elif shape == "pipe":
+        os.mkfifo(notes)
+    else:
+        notes.symlink_to(away)
     assert notes_by_themselves(store, guard, now=5.0) == []
     assert away.read_text() == "mine\n"

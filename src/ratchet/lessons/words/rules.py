@@ -218,9 +218,14 @@ def _lesson_row(rule: SaidRule, lesson_id: str, project: str, held: Row, now: fl
         "project": project,
         "projects": distinct([project]),
         "evidence": _evidence(rule),
-        "provenance": "a person's words in " + ("one session" if len(rule.sessions) == 1 else _many(rule)),
+        "provenance": f"{_whose(best.way)} in " + ("one session" if len(rule.sessions) == 1 else _many(rule)),
     }
     return row
+
+
+def _whose(way: Way) -> str:
+    """Say who spoke, as far as it is known: a comment is what an answer of a tool holds, whoever wrote that."""
+    return "a comment in a tool's answer" if way == "review" else "a person's words"
 
 
 def _many(rule: SaidRule) -> str:
