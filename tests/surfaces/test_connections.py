@@ -7,7 +7,7 @@ import logging
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 import uvicorn
@@ -32,9 +32,20 @@ async def app(scope: dict[str, object], receive: object, send: object) -> None:
         if not message.get("more_body"):
             break
     body = str(size).encode()
+    if scope["path"] != "/x":
+        await unended(receive, send, b"." if scope["path"] == "/listen" else b"." * 9_000_000)
+        return
     headers = [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})  # type: ignore[operator]
     await send({"type": "http.response.body", "body": body})  # type: ignore[operator]
+
+
+async def unended(receive: object, send: object, body: bytes) -> None:
+    """Begin an answer that ends with its listener."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore[operator]
+    await send({"type": "http.response.body", "body": body, "more_body": True})  # type: ignore[operator]
+    while (await receive())["type"] != "http.disconnect":  # type: ignore[operator]
+        continue
 
 
 @contextmanager
@@ -153,3 +164,19 @@ def test_any_number_of_different_lines_is_forgotten_again() -> None:
         record = logging.LogRecord("asyncio", logging.ERROR, "", 0, f"line {n}", (), None)
         assert seldom.filter(record)
     assert len(seldom._last) <= 256
+
+
+@pytest.mark.parametrize("path", [b"/listen", b"/unread"])
+def test_listeners_and_unread_answers_do_not_keep_others_out(path: bytes) -> None:
+    room = Room(8)
+    with serving(room) as place, ExitStack() as closes:
+        asks = WHOLE.replace(b"/x", path)
+        listeners = [closes.enter_context(closing(opened(place, asks))) for _ in range(room.each)]
+        for one in listeners:
+            assert one.recv(10).startswith(b"HTTP/1.1 2")
+        assert asked(place).startswith(b"HTTP/1.1 200")
+        for one in listeners[1:]:
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):  # open still, and silent
+                heard(one)
+        heard(listeners[0])

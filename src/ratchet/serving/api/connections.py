@@ -1,7 +1,8 @@
 """Connections of the server: how many may be open, and how long a request may take to arrive.
 
 A socket costs its sender nothing and the server a descriptor: so each has a deadline until its request is whole, and
-where there are too many the one that has been idle for longest makes room.
+where there are too many the one that has been idle for longest makes room, and else the oldest of those that only
+listen or do not read their answer: a listener comes back and goes on after the event that it saw last.
 """
 
 from __future__ import annotations
@@ -46,12 +47,14 @@ class Room:
         self._counts: Counter[str] = Counter()
 
     def enter(self, connection: Connection, address: str) -> bool:
-        """Take a place; where none is free an idle connection, of the same address if that has its share, gives way."""
+        """Take a place; where none is free an idle connection, of the same address if that has its share, gives way,
+        else one that is half answered."""
         full = self._counts[address] >= self.each
         if full or len(self._open) >= self.most:
             crowded = address if full else max(self._counts, key=lambda each: self._counts[each])
-            idle = (each for each, its in self._open.items() if its == crowded and each.is_idle())
-            oldest = next(idle, None)
+            theirs = [each for each, its in self._open.items() if its == crowded]
+            idle, half = filter(Connection.is_idle, theirs), filter(Connection.is_half_answered, theirs)
+            oldest = next(idle, None) or next(half, None)
             if oldest is None:
                 return False
             oldest.drop()
@@ -103,6 +106,11 @@ class Connection(H11Protocol):
         """Tell whether no whole request is being answered."""
         cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
         return self._phase != "" or cycle is None or cycle.response_complete
+
+    def is_half_answered(self) -> bool:
+        """Tell whether an answer has begun and not ended: a stream of events, or one whose reader does not read."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return cycle is not None and cycle.response_started and not cycle.response_complete
 
     def drop(self) -> None:
         """Close at once, without waiting for what the other side has not read."""
