@@ -37,9 +37,10 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
 from ratchet.integrations import hook_entries as install
 from ratchet.lessons import exposure
+from ratchet.lessons.ahead import trigger
 from ratchet.store.sqlite import SqliteStore
 
-root, count, project, known = Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
+root, count, project, known, here = Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
 verbs = "open close lift drop turn bend fold send read find mend join part hold keep lock".split()
 things = "shelf wheel gear spring valve crane drum hose pump belt chain bolt plate disk fan coil".split()
 
@@ -61,6 +62,12 @@ store.close()
 for name, active in (("full", count), ("empty", 0)):
     exposure.publish(str(root / name), active=active, withheld=0.0, effects={})
     exposure.salt_of(str(root / name))
+path = Path(trigger.path_of(str(root / "full"), exposure.project_name(here)))
+path.parent.mkdir(parents=True)
+path.write_text("".join(
+    trigger.Trigger(needle="--never" if at == 1 else f"--no-{at}", kind="flag", tool="", head=f"tool{at} run",
+                    word="--never", lesson=f"l-{at}", pattern=f"p-{at}", text=f"`tool{at} run` has no `--never`"
+    ).written() + chr(10) for at in range(60)))
 commands = {name: {event: install.command(event, home=root / name) for event in
       ("SessionStart", "PostToolUseFailure", "PreToolUse", "PostToolBatch", "UserPromptSubmit")}
       for name in ("full", "empty")}
@@ -75,7 +82,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hook-bench-") as folder:
         root = Path(folder)
         python = _fresh_environment(root / "venv")
-        arguments = [python, "-c", _PREPARE, folder, str(LESSONS), PROJECT, KNOWN]
+        arguments = [python, "-c", _PREPARE, folder, str(LESSONS), PROJECT, KNOWN, str(Path.cwd())]
         made = subprocess.run(arguments, check=True, capture_output=True, text=True)
         prepared = json.loads(made.stdout)
         homes = [root / "full", root / "empty"]
@@ -92,7 +99,12 @@ def main() -> int:
             "eight successes": (_shell(commands["full"]["PostToolBatch"]), _batch(*["x = 1\n" * 500] * 8)),
             "prompt": (_shell(commands["full"]["UserPromptSubmit"]), _event(prompt="please fix the failing test")),
             "before a step, no match": (_shell(commands["full"]["PreToolUse"]), _event()),
+            "before a step, a line": (
+                _shell(commands["full"]["PreToolUse"]),
+                _event(tool_input={"command": "tool1 run --never"}),
+            ),
         }
+        assert b"has no" in _run(cases["before a step, a line"][0], _anew(cases["before a step, a line"][1], homes))[1]
         for name in ("start, lessons", "failure, exact", "failure, similar", "failure in a batch"):
             command, stdin = cases[name]
             assert b"run with" in _run(command, _anew(stdin, homes))[1], f"{name}: not answered"
@@ -121,9 +133,10 @@ def main() -> int:
                 baseline=f"session of {SMALL_MB} MB: {turns[SMALL_MB]:.0f} ms",
             ),
             at_most(f"failure, similar of {LESSONS:,}", ratio("failure, similar"), 4.5, baseline=baseline),
+            at_most("before a step, nothing to say", ratio("before a step, no match"), 1.3, baseline=baseline),
             *(
                 Figure(name=name, measured=f"{ratio(name):.3g} x", baseline=baseline)
-                for name in ("failure, no lessons", "before a step, no match")
+                for name in ("failure, no lessons", "before a step, a line")
             ),
         ],
     )

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.lessons import exposure
 from ratchet.store.sqlite import SqliteStore
 from support.clients import Claude, Codex, Machine, eventually, teach, where
 from support.provider import Call, Fault, Provider, Step
+from support.triggers import a_trigger, trigger_file
 
 PUSH_ERROR = "Exit code 128\nfatal: No configured push destination.\nEither specify the URL from the command-line or"
 READ_ERROR = "File has not been read yet. Read it first before writing to it."
@@ -74,6 +76,37 @@ def test_claude_code_has_the_lesson_in_the_request_after_the_failure_and_in_none
         claude.session(provider)
         assert where(provider, ADVICE)[:1] == [after], provider.texts()[-1][-3000:]
         assert provider.texts()[after].count(ADVICE) == 1
+
+
+AHEAD = "`git push` has no `--ahead`"
+PROVEN = [
+    a_trigger(needle="--ahead", head="git push", word="--ahead", text=AHEAD),
+    a_trigger(kind="place", needle="", word="", head="", lesson="l-2", pattern="p-2", text="paths of the root failed"),
+    a_trigger(kind="bare", needle="pytest", word="pytest", lesson="l-3", pattern="p-3", text="`uv run pytest` worked"),
+    a_trigger(kind="path", needle="bin/shop", word="bin/shop", head="go build", lesson="l-4", pattern="p-4",
+              text="`go build -o bin/shop .` makes `bin/shop`"),
+]  # fmt: skip
+
+
+def test_claude_code_is_told_a_proven_lesson_at_the_step_and_nothing_in_200_honest_ones(tmp_path: Path) -> None:
+    claude = Claude(tmp_path)
+    claude.ratchet("doctor")
+    claude.home.mkdir(exist_ok=True)
+    (claude.home / "ratchet.toml").write_text("withheld_share = 0.0\nproven_withheld_share = 0.0\n")
+    trigger_file(claude.home, exposure.project_name(str(claude.project)), PROVEN)
+    assert "PreToolUse" in claude.ratchet("install", "claude-code", "--hooks-only", "--dry-run")
+    claude.ratchet("install", "claude-code", "--hooks-only")
+    calls = ("git push --ahead 2>&1 | cat", "pytest -q", "bin/shop --help")
+    with Provider({"": [*map(bash, calls), "done"]}) as provider:
+        claude.session(provider)
+        told = [where(provider, text)[:1] for text in (AHEAD, "uv run pytest", "makes `bin/shop`")]
+        assert told == [[1], [2], [3]], provider.texts()[-1][-3000:]
+    turns = [tuple(bash(f"echo {turn} {at} push ahead") for at in range(10)) for turn in range(20)]
+    honest: list[Step] = [turn for turn in turns for _ in turn]  # a script goes on by results
+    with Provider({"": [*honest, "done"]}) as provider:
+        claude.session(provider)
+        assert len(provider.texts()) == 21
+        assert where(provider, "Ratchet, from earlier runs") == []
 
 
 def test_claude_code_has_the_lesson_of_a_subagents_failure_in_that_subagent(tmp_path: Path) -> None:

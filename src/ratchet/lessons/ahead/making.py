@@ -196,7 +196,7 @@ def _trigger(row: Row, kind: str, *, needle: str, tool: str = "", head: str = ""
 
 
 def _sessions(row: Row) -> str:
-    count = max(whole_in(row, "worked"), 1)
+    count = whole_in(row, "worked") or whole_in(row, "tried")
     return f"{count} session" + ("" if count == 1 else "s")
 
 

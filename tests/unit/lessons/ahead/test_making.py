@@ -51,7 +51,10 @@ def _said(store: SqliteStore, rows: Sequence[Row], finding: str) -> list[str]:
             {"group": "step with Read file_path path", "rule": "fields", "text": "Call Read; it takes no `path`."},
             "`Read` takes `file_path`, and no `path`",
         ),
-        ({"group": "step never mcp__db__query", "rule": "never"}, "`mcp__db__query` has not worked here once"),
+        (
+            {"group": "step never mcp__db__query", "rule": "never", "worked": 0, "tried": 3},
+            "`mcp__db__query` has not worked here once, in 3 sessions",
+        ),
         ({"group": "step through pytest uv run", "rule": "through"}, "`uv run pytest` worked"),
         ({"group": "step without mise", "rule": "through"}, "worked without it"),
         ({"group": "step program npm pnpm", "rule": "program"}, "`pnpm` worked here instead of `npm`"),
