@@ -103,6 +103,20 @@ def test_the_hook_before_a_step_names_the_tools_of_proven_lessons_and_is_left_ou
     assert "PreToolUse" not in place.events(), "it would have nothing to say"
 
 
+def test_proven_lessons_wait_until_a_hook_tells_them_before_their_step(place: Place) -> None:
+    def waiting() -> int:
+        return installing.waiting(place.home, project=place.project, environ=place.environ)
+
+    assert waiting() == 0, "nothing is proven"
+    trigger_file(place.home, "/p/shop", place.proven)
+    place.install()
+    assert waiting() == 2
+    place.install(prevent=True)
+    assert waiting() == 0
+    trigger_file(place.home, "/p/new", [a_trigger(kind="tool", tool="mcp__new", lesson="l-3")])
+    assert waiting() == 1, "of another tool"
+
+
 @pytest.mark.parametrize("text", SETTINGS)
 def test_every_line_of_the_person_keeps_its_bytes(place: Place, text: str) -> None:
     place.path.write_bytes(text.encode())

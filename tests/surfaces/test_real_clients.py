@@ -13,7 +13,7 @@ from ratchet.lessons import exposure
 from ratchet.store.sqlite import SqliteStore
 from support.clients import Claude, Codex, Machine, eventually, teach, where
 from support.provider import Call, Fault, Provider, Step
-from support.triggers import a_trigger, trigger_file
+from support.triggers import prove
 
 PUSH_ERROR = "Exit code 128\nfatal: No configured push destination.\nEither specify the URL from the command-line or"
 READ_ERROR = "File has not been read yet. Read it first before writing to it."
@@ -78,29 +78,14 @@ def test_claude_code_has_the_lesson_in_the_request_after_the_failure_and_in_none
         assert provider.texts()[after].count(ADVICE) == 1
 
 
-AHEAD = "`git push` has no `--ahead`"
-PROVEN = [
-    a_trigger(needle="--ahead", head="git push", word="--ahead", text=AHEAD),
-    a_trigger(kind="place", needle="", word="", head="", lesson="l-2", pattern="p-2", text="paths of the root failed"),
-    a_trigger(kind="bare", needle="pytest", word="pytest", lesson="l-3", pattern="p-3", text="`uv run pytest` worked"),
-    a_trigger(kind="path", needle="bin/shop", word="bin/shop", head="go build", lesson="l-4", pattern="p-4",
-              text="`go build -o bin/shop .` makes `bin/shop`"),
-]  # fmt: skip
-
-
 def test_claude_code_is_told_a_proven_lesson_at_the_step_and_nothing_in_200_honest_ones(tmp_path: Path) -> None:
     claude = Claude(tmp_path)
-    claude.ratchet("doctor")
-    claude.home.mkdir(exist_ok=True)
-    (claude.home / "ratchet.toml").write_text("withheld_share = 0.0\nproven_withheld_share = 0.0\n")
-    trigger_file(claude.home, exposure.project_name(str(claude.project)), PROVEN)
+    said = prove(claude.home, exposure.project_name(str(claude.project)))
     assert "PreToolUse" in claude.ratchet("install", "claude-code", "--hooks-only", "--dry-run")
     claude.ratchet("install", "claude-code", "--hooks-only")
-    calls = ("git push --ahead 2>&1 | cat", "pytest -q", "bin/shop --help")
-    with Provider({"": [*map(bash, calls), "done"]}) as provider:
+    with Provider({"": [*map(bash, said), "done"]}) as provider:
         claude.session(provider)
-        told = [where(provider, text)[:1] for text in (AHEAD, "uv run pytest", "makes `bin/shop`")]
-        assert told == [[1], [2], [3]], provider.texts()[-1][-3000:]
+        assert [first(provider, text) for text in said.values()] == [1, 2, 3], provider.texts()[-1][-3000:]
     turns = [tuple(bash(f"echo {turn} {at} push ahead") for at in range(10)) for turn in range(20)]
     honest: list[Step] = [turn for turn in turns for _ in turn]  # a script goes on by results
     with Provider({"": [*honest, "done"]}) as provider:
@@ -234,6 +219,16 @@ def test_codex_has_the_lesson_in_the_request_after_the_failure_and_in_none_befor
     eventually(lambda: outcomes(codex) == 1, "the call was recorded once")
 
 
+def test_codex_is_told_a_proven_lesson_at_the_step_and_nothing_at_others(tmp_path: Path) -> None:
+    codex = Codex(tmp_path)
+    said = prove(codex.home, exposure.project_name(str(codex.project)))
+    codex.ratchet("install", "codex", "--hooks-only")
+    calls: list[Step] = [Call("exec_command shell", {"cmd": command}) for command in ("echo push ahead", *said)]
+    with Provider({"": [*calls, "done"]}) as provider:
+        codex.session(provider)
+        assert [first(provider, text) for text in said.values()] == [2, 3, 4], provider.texts()[-1][-3000:]
+
+
 def test_codex_is_learnt_from_though_it_is_killed(tmp_path: Path) -> None:
     codex = Codex(tmp_path)
     codex.ratchet("install", "codex", "--hooks-only")
@@ -264,6 +259,12 @@ def test_a_hook_that_codex_does_not_trust_is_not_run_and_doctor_says_so(tmp_path
     with Provider({"": [Call("exec_command", {"cmd": "git push"}), "done"]}) as provider:
         codex.session(provider)
     eventually(lambda: outcomes(codex) >= 1, "the trusted hook ran")
+
+
+def first(provider: Provider, told: str) -> int | None:
+    """The first request that holds a line of ours with this text: the digest of the start has other words."""
+    line = "Ratchet, from earlier runs of this project (recorded data): " + told
+    return next(iter(where(provider, line)), None)
 
 
 def absolute(step: Step, machine: Machine) -> Step:
