@@ -227,6 +227,7 @@ def worked_in(home: str, session: str) -> list[tuple[str, str]]:
         fits = isinstance(failed, str) and isinstance(did, str) and failed and did and failed != did
         if fits and "\n" not in f"{failed}{did}" and len(f"{failed}{did}") <= _PAIR_CHARS:
             pairs.setdefault(str(did), str(failed))
+    pairs = {did: failed for did, failed in pairs.items() if _may_be_told(did)}
     return [(failed, did) for did, failed in pairs.items()][:_PAIRS]
 
 
@@ -244,7 +245,14 @@ def working_forms(home: str, head: str, project: str) -> list[str]:
         raise
     finally:
         store.close()
-    return [str(form) for (form,) in rows if "\n" not in str(form)]
+    return [str(form) for (form,) in rows if "\n" not in str(form) and _may_be_told(str(form))]
+
+
+def _may_be_told(command: str) -> bool:
+    """Tell whether a command that worked may be told of: one that switches a check off worked, too."""
+    from ratchet.lessons.mining.checks import switches_off  # a dozen patterns, for the few events that tell of any
+
+    return not switches_off(command)
 
 
 def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -> list[Row]:
