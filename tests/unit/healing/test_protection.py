@@ -160,3 +160,26 @@ def test_the_search_inside_the_sandbox_leaves_out_the_folders_that_are_tests_her
 @pytest.mark.parametrize("glob", ["[z-a].py", "a[1].py", "["])
 def test_what_is_protected_by_its_very_name_is_not_searched_for_edits(glob: str) -> None:
     assert inside._covers(glob, glob)
+
+
+OBEYED = [
+    *(".claude/settings.json", ".claude/hooks/a.py", "pkg/.Claude/settings.local.json", ".codex/hooks.json"),
+    *(".cursor/rules/a.mdc", ".vscode/tasks.json", ".idea/runConfigurations/a.xml", ".devcontainer/devcontainer.json"),
+    *(".envrc", "sub/.envrc", ".mcp.json", "mise.toml", ".husky/pre-commit", ".pre-commit-config.yaml", "lefthook.yml"),
+    *("CLAUDE.md", "agents.md", ".gitmodules", ".gitattributes", "a.code-workspace"),
+]
+
+
+@pytest.mark.parametrize("path", OBEYED)
+def test_what_acts_outside_of_the_sandbox_is_changed_only_when_the_task_names_it(path: str) -> None:
+    fix = change("calc.py", "x = 1\n", "x = 2\n")
+    for before in (None, "a\n"):
+        told = change(path, before, "b\n")
+        assert "outside of the sandbox" in why(fix, told)
+        asked = Task(id="t", check=("pytest",), instruction=f"Mend {path.rpartition('/')[2]}, please")
+        assert "outside of the sandbox" not in objection((fix, told), asked)
+
+
+@pytest.mark.parametrize("path", ["claude.py", "src/agents.py", "docs/agents/a.md", "src/cursor/a.py", "mise.py"])
+def test_a_program_may_be_named_after_an_agent(path: str) -> None:
+    assert why(change(path, "x = 1\n", "x = 2\n")) == ""

@@ -39,6 +39,16 @@ _HARNESS_NAMES = re.compile(
     r"|\.?justfile|pyvenv\.cfg|rust-toolchain.*|py\.test"
 )
 _HARNESS_FOLDERS = frozenset((".ratchet", ".cargo", ".github", "_pytest", "pluggy", "site-packages"))
+# What an editor, an agent, a shell or git obeys on the person's machine as soon as it is there, in no sandbox.
+_OBEYED_FOLDERS = re.compile(
+    r"\.(?:claude(?:-plugin)?|codex|cursor|gemini|qwen|opencode|windsurf|cline|roo|continue|amazonq|kiro"
+    r"|vscode|idea|zed|fleet|devcontainer|husky|githooks)"
+)
+_OBEYED_NAMES = re.compile(
+    r"(?:claude|agents?|gemini|qwen)(?:\.local)?\.md|copilot-instructions\.md|\.(?:cursor|windsurf|cline)rules|\.?mcp\.json"
+    r"|\.envrc|\.?mise(?:\..*)?\.toml|\.pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook.*|\.gitmodules|\.gitattributes"
+    r"|\.devcontainer\.json|.*\.code-workspace|\.autoenv|\.exrc|\.nvim\.lua|\.dir-locals(?:-2)?\.el"
+)
 _SHADOWED = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "unittest", "doctest", "hypothesis"))
 _MAKEFILES = frozenset(("makefile", "gnumakefile"))
 _JSON_PARTS = ("scripts", "jest", "mocha", "ava", "vitest", "nyc", "c8", "type", "workspaces")
@@ -55,7 +65,13 @@ def objection(changes: Sequence[FileChange], task: Task) -> str:
         return f"it changes more than {MOST_BYTES // 1_048_576} MB: no edit but data"
     named = graders(task.check) | graders(task.held_check)
     for change in changes:
-        reason = _of_path(change, task.protected) or _of_grader(change, named) or _of_parts(change) or weakened(change)
+        reason = (
+            _of_path(change, task.protected)
+            or _obeyed(change.path, task.instruction)
+            or _of_grader(change, named)
+            or _of_parts(change)
+            or weakened(change)
+        )
         if reason:
             return f"{change.path}: {reason}"
     return ""
@@ -125,6 +141,16 @@ def _of_path(change: FileChange, protected: Iterable[str]) -> str:
     for name in sorted(new_names & (_SHADOWED | (sys.stdlib_module_names if len(pure.parts) == 1 else frozenset()))):
         return f"it would stand in for the module {name}"
     return ""
+
+
+def _obeyed(path: str, instruction: str) -> str:
+    """Why a file that acts outside of every sandbox is not changed unasked: a task that names it asks for it."""
+    parts = [part.casefold() for part in PurePosixPath(path).parts]
+    if not (any(map(_OBEYED_FOLDERS.fullmatch, parts[:-1])) or _OBEYED_NAMES.fullmatch(parts[-1])):
+        return ""
+    if re.search(rf"(?<![\w.-]){re.escape(PurePosixPath(path).name)}(?![\w-])", instruction):
+        return ""
+    return "editors, agents and shells obey it outside of the sandbox; to have it changed, name it in the task"
 
 
 def _of_grader(change: FileChange, named: frozenset[str]) -> str:
