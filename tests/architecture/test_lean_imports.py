@@ -68,6 +68,7 @@ LEAN = {
     "lessons.exposure",
     "lessons.fence",
     "lessons.finding",
+    "lessons.grounding",
     "lessons.lookup",
     "lessons.ranking",
     "lessons.ranking_containment",

@@ -10,6 +10,7 @@ import os
 import stat
 
 from ratchet.lessons import exposure
+from ratchet.lessons.grounding import answers
 from ratchet.lessons.restating import restates
 from ratchet.lessons.rests import stale
 from ratchet.recording import wire
@@ -66,15 +67,18 @@ _WORKED = "SELECT body FROM resolutions WHERE session = ? ORDER BY at DESC LIMIT
 _PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
 
 
-def matching(home: str, failure: Row, *, project: str, asked: str = "") -> list[Row]:
+def matching(home: str, failure: Row, *, project: str, asked: str = "", tool: str = "") -> list[Row]:
     """Lessons for a failure: by its findings, else the memory that is surely about it (`finding.judged`). `asked` is
-    the command that failed, "" where it is not known."""
+    the command that failed and `tool` what ran it, "" where they are not known."""
     message = str(failure.get("message") or "")
     if not message.strip() or not os.path.exists(exposure.store_path(home)):
         return []
     keyed = _keyed(home, message, project)
     told = keyed + _sure(home, message, project, {str(row["id"]) for row in keyed})
-    return [row for row in told if fits(row, project, asked) and not restates(row, message)]
+    root = exposure.repository_of(project) or project
+    away = root.rstrip("/") != project.rstrip("/")
+    about = (row for row in told if answers(row, message=message, tool=tool, asked=asked, root=root, away=away))
+    return [row for row in about if not restates(row, message)]
 
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:
@@ -119,17 +123,6 @@ def noted(home: str, message: str, project: str) -> tuple[str, str, str] | None:
     finally:
         store.close()
     return None
-
-
-def fits(lesson: Row, project: str, asked: str) -> bool:
-    """Tell whether a lesson that was found is about this step: not about a flag that the command does not have, nor
-    about the folder where the shell stands in the project's own."""
-    needs = lesson.get("needs")
-    if isinstance(needs, str) and needs and asked and needs not in asked:
-        return False
-    if lesson.get("rule") != "place" or not asked:
-        return True
-    return "cd " in asked or exposure.repository_of(project) != project.rstrip("/")
 
 
 def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:

@@ -270,7 +270,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "example": "" if edit else latest.do,
         "failed": "" if edit or latest.rule in ("place", "wait", "never") else latest.failed_input,
         "told": [[*sorted(forms)] for forms in verdict.forms],
-        "needs": _needs(made.group),
+        **made.asks,
         "tried": verdict.tried,
         "worked": verdict.worked,
         "right": verdict.right,
@@ -313,11 +313,6 @@ def _named(made: Draft) -> str:
 def _trigger(basis: Sequence[Resolution]) -> Resolution:
     """The sighting with the shortest text: it holds what all of them share, and least of the one case."""
     return min(basis, key=lambda each: (len(each.template), each.template, each.id))
-
-
-def _needs(group: str) -> str:
-    """The word that the failed step must hold for the lesson to be about it, "" for none: the flag, or the value."""
-    return group.rpartition(" ")[2] if group.startswith(("step flag ", "step value ")) else ""
 
 
 def _decided(held: Row) -> tuple[LessonState, str] | None:

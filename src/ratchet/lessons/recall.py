@@ -20,6 +20,7 @@ from ratchet.failures.signature import TEXT_LIMIT, sign
 from ratchet.lessons import prose
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Sought, judged, quoted_names, sought
+from ratchet.lessons.grounding import answers
 from ratchet.lessons.ranking import order
 from ratchet.lessons.restating import restates
 from ratchet.lessons.rests import folder_of, stale
@@ -188,15 +189,10 @@ def candidates(
 
 def _shown(rows: Iterable[Row], project: str | None, message: str) -> list[Row]:
     """Rows that may be shown in a project: its own (reviewed ones of its repository among them) and global ones; not
-    those that only repeat what the failure's own `message` says or are about another value, nor stale ones."""
-    told = (row for row in rows if not restates(row, message) and _names_it(row, message))
+    those that only repeat what the failure's own `message` says or are about other names, nor stale ones."""
+    told = (row for row in rows if not restates(row, message) and answers(row, message=message))
     fresh = (row for row in told if not stale(row, project or folder_of(row)))
     return [row for row in fresh if project is None or concerns(row, project)]
-
-
-def _names_it(row: Row, message: str) -> bool:
-    """Tell whether a message names the wrong value that a mined lesson is about; of other lessons nothing is asked."""
-    return row.get("rule") != "fields" or str(row.get("needs") or "") in message
 
 
 def _possibly(

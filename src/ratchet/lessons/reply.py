@@ -41,7 +41,8 @@ def to_failure(home: str, row: Row, append: Append, met: set[str] | None = None)
 
     session, thread, call = _text(row, "session"), _text(row, "thread"), str(row["id"])
     project = _text(row, "project")
-    found = lookup.matching(home, failure, project=project, asked=_text(row.get("step"), "input"))
+    tool, asked = (_text(row.get("step"), name) for name in ("tool", "input"))
+    found = lookup.matching(home, failure, project=project, asked=asked, tool=tool)
     if not found:
         return _pointer(home, session, _text(failure, "message"), project)
     known = told.in_vain(home, session, thread, call) | (met or set())

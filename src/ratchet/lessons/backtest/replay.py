@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ratchet.lessons.grounding import answers
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.evidence import SESSIONS_LOOKED_AT
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns
@@ -196,9 +197,8 @@ def _fits(group: str, lesson: Draft, call: PastFailure) -> bool:
     """Tell whether a hook would say it here: it is about this step, and not what the message says itself."""
     if group.startswith("edit "):
         return not lesson.verdict.says_itself
-    if group.startswith(("step flag ", "step value ")) and group.rpartition(" ")[2] not in call.asked:
-        return False
-    if group.startswith("step place") and not call.away and "cd " not in call.asked:
+    held = {**lesson.asks, "rule": lesson.seen[-1].rule}
+    if not answers(held, message=call.message, tool=call.tool, asked=call.asked, away=call.away):
         return False
     return not says(lesson.verdict.text, call.message)
 

@@ -9,16 +9,11 @@ import re
 from collections.abc import Sequence
 
 from ratchet.failures import programs
+from ratchet.lessons.grounding import missing_in, not_there, relative
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.generalise import bindings, generalise
 from ratchet.lessons.mining.remedy import PLACE, Remedy
 
-_NOT_THERE = re.compile(
-    r"no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
-    r"|missing script|no tests? (?:ran|found)|outside",
-    re.IGNORECASE,
-)
-_PATH_IN = re.compile(r"(?<![\w@.-])((?:\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
 _FLAG_BLAMED = re.compile(
     r"(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|undefined|bad|not defined|deprecated)"
     r"\W{1,3}(?:(?:short|long|shorthand|command[- ]line)\W)?(?:flags?|options?|arguments?|switch|parameter)?"
@@ -97,7 +92,7 @@ def _only_flag(piece: Piece) -> list[str]:
 
 def _place(failed: ToolCall, worked: ToolCall, piece: Piece, *, root: str) -> Remedy | None:
     """The shell stood in another folder than the project's: its last `cd` had left it there."""
-    if not _NOT_THERE.search(failed.message):
+    if not not_there(failed.message):
         return None
     went = [each for each in failed.pieces if each.words[0] in ("cd", "pushd") and len(each.words) > 1]
     elsewhere = bool(root and failed.project and failed.project.rstrip("/") != root.rstrip("/"))
@@ -109,15 +104,9 @@ def _place(failed: ToolCall, worked: ToolCall, piece: Piece, *, root: str) -> Re
     same = was.plain == piece.plain or (
         elsewhere and was.words[0].rpartition("/")[2] == piece.words[0].rpartition("/")[2]
     )
-    if not moved or not same or not _relative(was):
+    if not moved or not same or not relative(failed.message, [word for each in (*went, was) for word in each.words]):
         return None
     return Remedy(rule="place", text=PLACE, do=worked.input, reusable=True, form="place")
-
-
-def _relative(piece: Piece) -> bool:
-    """Tell whether a command names a path that depends on the folder (or none, as `make`)."""
-    paths = [word for word in piece.words if "/" in word or "." in word[1:-1]]
-    return not paths or any(word[:1] not in "/~" and "://" not in word for word in paths)
 
 
 def _made(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> Remedy | None:
@@ -150,10 +139,7 @@ _TIDIES = frozenset(
 
 def missing_paths(call: ToolCall) -> list[str]:
     """The paths that the error says are not there, longest first."""
-    found: list[str] = []
-    for line in call.message[:4000].split("\n"):
-        if _NOT_THERE.search(line):
-            found += [path.strip("./") if path[:2] == "./" else path for path in _PATH_IN.findall(line)]
+    found = [path.strip("./") if path[:2] == "./" else path for path in missing_in(call.message)]
     named = {path for path in found if len(path) > 3}
     return sorted(named, key=lambda path: (-len(path), path))
 

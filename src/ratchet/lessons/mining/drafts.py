@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ratchet.failures.diagnostics import masked
 from ratchet.lessons.mining.advice import held_back
 from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
+from ratchet.lessons.mining.grounds import Grounds, grounds_of
 from ratchet.lessons.mining.habits import ProjectRuns, Vouched
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.step_evidence import PlainStep, StepSeen, judged_step
 from ratchet.lessons.mining.triggers import tells
+from ratchet.records import Row
 
 _KEYS = 12  # failures that one remedy answers; more is a remedy for everything
 _FIXED_WORDS = frozenset(("place", "flag", "made", "through", "program", "wait", "fields", "never"))
@@ -21,13 +23,26 @@ _FIXED_WORDS = frozenset(("place", "flag", "made", "through", "program", "wait",
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A lesson before it is stored: `group` names what it is about, `keys` the findings that it answers, `seen` the
-    resolutions that speak for or against it, oldest first."""
+    resolutions that speak for or against it, oldest first. `needs` is the flag or value that the failed step must hold,
+    "" for none; `grounds` are the names that its failure must."""
 
     group: str
     keys: tuple[str, ...]
     when: str
     verdict: FixVerdict
     seen: tuple[Resolution, ...]
+    needs: str = ""
+    grounds: Grounds = field(default_factory=Grounds)
+
+    @property
+    def asks(self) -> Row:
+        """What `grounding.answers` asks of a failure, as a lesson's row holds it."""
+        return {
+            "needs": self.needs,
+            "named": list(self.grounds.named),
+            "ran": list(self.grounds.ran),
+            "subjects": list(self.grounds.subjects),
+        }
 
 
 def group_of(found: Resolution) -> str:
@@ -67,7 +82,15 @@ def draft(
         )
     if verdict is None:
         return None
-    return Draft(group=group, keys=keys, when=_when(seen), verdict=verdict, seen=tuple(seen))
+    return Draft(
+        group=group,
+        keys=keys,
+        when=_when(seen),
+        verdict=verdict,
+        seen=tuple(seen),
+        needs=group.rpartition(" ")[2] if group.startswith(("step flag ", "step value ")) else "",
+        grounds=Grounds() if group.startswith("edit ") else grounds_of(group, verdict.text, seen),
+    )
 
 
 def _keys(seen: Sequence[Resolution]) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ _KNOWN_NAMES = """
     main master HEAD .venv/bin/activate venv/bin/activate .venv/bin/python .venv/bin/pytest node_modules src
     tests test lib docs
 """
-_KNOWN = frozenset(_KNOWN_NAMES.split())
+KNOWN = frozenset(_KNOWN_NAMES.split())
 _NOTHING = frozenset(("the", "a", "to", "in", "is", "it", "not", "this", "that", "and", "or", "of"))
 
 
@@ -86,11 +86,11 @@ def bindings(message: str, command: str, target: str = "", project: str = "") ->
                 name = "file" if _EXTENSION.search(value) else "path"
                 found.setdefault(value, name)
                 found.setdefault(value.removeprefix("./"), name)
-    return [(value, name) for value, name in found.items() if value not in _KNOWN]
+    return [(value, name) for value, name in found.items() if value not in KNOWN]
 
 
 def _varies(path: str) -> bool:
-    return len(path) > 2 and path not in _KNOWN and not path.isdigit() and any(char.isalpha() for char in path)
+    return len(path) > 2 and path not in KNOWN and not path.isdigit() and any(char.isalpha() for char in path)
 
 
 def generalise(command: str, bound: Sequence[Binding]) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from ratchet.lessons.mining.calls import ToolCall, value_text
-from ratchet.lessons.mining.remedy import PLACE, Remedy, evidence
+from ratchet.lessons.mining.remedy import Remedy, evidence
 from ratchet.lessons.mining.similar import names
 
 _PATHS = frozenset(("file_path", "path", "notebook_path", "absolute_path", "filename", "cwd"))
@@ -22,8 +22,6 @@ def fields_remedy(failed: ToolCall, worked: ToolCall) -> Remedy:
     if failed.head == "read":
         return evidence("unclear", worked.input)
     changed = [name for name in now if name in was and was[name] != now[name] and name not in _PATHS]
-    if _elsewhere(failed, worked):
-        return Remedy(rule="place", text=PLACE, do=worked.input, reusable=True, form="place")
     blamed = [name for name in changed if isinstance(was[name], str) and names(failed.message, str(was[name]))]
     for name in blamed:
         value, old = now[name], str(was[name])
@@ -43,16 +41,6 @@ def fields_remedy(failed: ToolCall, worked: ToolCall) -> Remedy:
             return Remedy(rule="fields", text=text, do=value, reusable=True, form=f"kind {failed.tool} {name}")
     told = [name for name in added if re.search(rf"\b{re.escape(name)}\b", failed.message)]
     return _with_fields(failed, worked, told) if told else evidence("unclear", worked.input)
-
-
-def _elsewhere(failed: ToolCall, worked: ToolCall) -> bool:
-    """Tell whether a path outside the folder of the session was asked for, and one inside it did."""
-    root = worked.project.rstrip("/")
-    for name in _PATHS:
-        old, new = failed.fields.get(name), worked.fields.get(name)
-        if isinstance(old, str) and isinstance(new, str) and root and old in failed.message:
-            return not (old + "/").startswith(root + "/") and (new + "/").startswith(root + "/")
-    return False
 
 
 def _with_fields(failed: ToolCall, worked: ToolCall, names: Sequence[str]) -> Remedy:

@@ -1,0 +1,93 @@
+"""Tells whether a lesson is about this very failure: the names that its advice holds, and where the shell stands.
+
+A masked text fits every path and every name. What an advice names (`go build -o /tmp/shop`) must therefore stand in
+the failure that asks, or be a constant of the project in a failure about the same name. Lean: hooks import this.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NOT_THERE = re.compile(
+    r"no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
+    r"|missing script|no tests? (?:ran|found)|outside",
+    re.IGNORECASE,
+)
+_PATH_IN = re.compile(r"(?<![\w@.<~…-])((?:[~…]?\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
+_DOUBLED = re.compile(r"((?:/[^/]+){2,})\1(?=/|$)")  # a relative path behind the folder below which it begins
+_ABSOLUTE = ("/", "~", "…", "$")
+
+
+def names(text: str, word: str) -> bool:
+    """Tell whether a text holds a word or a path by itself, not as a part of a longer one."""
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) is not None
+
+
+def answers(
+    lesson: Mapping[str, object],
+    *,
+    message: str,
+    tool: str = "",
+    asked: str = "",
+    root: str = "",
+    away: bool = True,
+) -> bool:
+    """Tell whether a lesson that was found is about this failure: about what its command holds and its error names,
+    and about the folder only where the shell stands in another one. `asked` is the command that failed and `tool` what
+    ran it, "" where they are not known; `away` says that the shell stood elsewhere than in the project's `root`."""
+    needs = lesson.get("needs")
+    if isinstance(needs, str) and needs not in (asked or (message if lesson.get("rule") == "fields" else needs)):
+        return False
+    said = f"{message}\n{asked}"
+    if not all(names(said, word) for word in _words(lesson, "named")):
+        return False
+    if asked and not all(names(asked, word) for word in _words(lesson, "ran")):
+        return False
+    subjects = _words(lesson, "subjects")
+    if subjects and not any(names(said, word) for word in subjects):
+        return False
+    return lesson.get("rule") != "place" or _stands_elsewhere(message, tool, asked, root, away=away)
+
+
+def _words(lesson: Mapping[str, object], name: str) -> list[str]:
+    held = lesson.get(name)
+    return [str(word) for word in held] if isinstance(held, list | tuple) else []
+
+
+def _stands_elsewhere(message: str, tool: str, asked: str, root: str, *, away: bool) -> bool:
+    """Tell whether a missing thing may be missing since the shell stands in another folder."""
+    if not asked:
+        whole = [path for path in missing_in(message) if path.startswith(_ABSOLUTE) and not _DOUBLED.search(path)]
+        return not whole and "<tool_use_error>" not in message
+    from ratchet.failures.intent import commands, is_shell
+
+    if tool and not is_shell(tool):
+        return False
+    parts = [words for words, _ in commands(asked)]
+    went = [words[1].rstrip("/") for words in parts if words[0] in ("cd", "pushd") and len(words) > 1]
+    elsewhere = went[-1] not in (root.rstrip("/"), ".") if went else away
+    return elsewhere and relative(message, [word for words in parts for word in words])
+
+
+def relative(message: str, words: Sequence[str]) -> bool:
+    """Tell whether a command failed of a path that depends on the folder: the one that its error names, where the
+    command names that; else any of its paths, or none (as `make`)."""
+    missing = [path.rstrip("/") for path in missing_in(message)]
+    blamed = [word for word in words if word.rstrip("/") in missing or word.removeprefix("./").rstrip("/") in missing]
+    paths = blamed or [word for word in words if "/" in word or "." in word[1:-1]]
+    return not paths or any(not word.startswith(_ABSOLUTE) and "://" not in word for word in paths)
+
+
+def missing_in(message: str) -> list[str]:
+    """The paths in those lines of an output that say something is not there, in order."""
+    lines = [line for line in message[:4000].split("\n") if _NOT_THERE.search(line)]
+    return [path for line in lines for path in _PATH_IN.findall(line)]
+
+
+def not_there(message: str) -> bool:
+    """Tell whether an output says that something is not there."""
+    return _NOT_THERE.search(message) is not None
