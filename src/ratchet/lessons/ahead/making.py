@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ratchet.failures.intent import intent
-from ratchet.failures.signature import mask
-from ratchet.ids import hex_of
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead import slots
-from ratchet.lessons.ahead.trigger import Trigger, read
+from ratchet.lessons.ahead.trigger import Trigger, marked, read
 from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.evidence import named
 from ratchet.lessons.rests import folder_of, stale
@@ -163,9 +161,7 @@ def _same(row: Row, words: Sequence[str]) -> Trigger | None:
     first = failed.split(" ")[0]
     if row.get("rule") not in _STEPS or not slots.program(first) or not slots.command(do) or do == failed:
         return None
-    return _trigger(
-        row, "same", needle=first, word=hex_of(mask(failed))[:16], text=f"this step failed here; `{do}` worked"
-    )
+    return _trigger(row, "same", needle=first, word=marked(failed), text=f"this step failed here; `{do}` worked")
 
 
 _STEPS = frozenset(("first", "instead", "stand_in", "program", "through"))

@@ -37,7 +37,7 @@ class Trigger:
     - "flag": a command of `head` with the option `word`
     - "bare": the program `word`, not run through another one
     - "path": a command that names the path `word`, which is not there, unless `head` makes it in the same line
-    - "same": literally the command whose masked text has the hash `word`
+    - "same": literally the command whose text has the hash `word`
     - "value": a call of `tool` whose field `head` is `word`; "field": one that has the field `word`; "tool": any
     - "place": a command that names a path of the project's root, while the shell stands elsewhere
     - "check": the check `head`, after many lines were added
@@ -185,6 +185,11 @@ def _is_met(each: Trigger, tool: str, given: Json, around: Surroundings) -> bool
     return kind == "place" and _stands_elsewhere(pieces, around)
 
 
+def marked(command: str) -> str:
+    """Hash a command, white space aside. Unmasked: what worked instead names the same operands."""
+    return hex_of(" ".join(command.split()))[:16]
+
+
 def _runs_bare(asked: str, program: str) -> bool:
     """Tell whether a command line runs a program as such: first in a simple command, assignments aside."""
     import re
@@ -194,10 +199,8 @@ def _runs_bare(asked: str, program: str) -> bool:
 
 def _is_same(asked: str, mark: str) -> bool:
     from ratchet.failures import tool_call
-    from ratchet.failures.signature import mask
-    from ratchet.ids import hex_of
 
-    return hex_of(mask(tool_call.safe(asked, tool_call.INPUT_CHARS)))[:16] == mark  # as the failed one was kept
+    return marked(tool_call.safe(asked, tool_call.INPUT_CHARS)) == mark  # as the failed one was kept
 
 
 def _stands_elsewhere(pieces: Sequence[Sequence[str]], around: Surroundings) -> bool:

@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from ratchet.failures.circles import RecentCall
-from ratchet.failures.signature import mask
-from ratchet.ids import hex_of
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.trigger import LEAST_LINES, Surroundings
 from ratchet.records import Json
 from support.triggers import a_trigger
 
-SAME = hex_of(mask("git push origin 7f3a9b2c1d"))[:16]
+SAME = trigger.marked("git push origin 7f3a9b2c1d")
 LINES = "".join(f"x{at} = {at}\n" for at in range(LEAST_LINES))
 
 
@@ -41,8 +39,8 @@ LINES = "".join(f"x{at} = {at}\n" for at in range(LEAST_LINES))
             False,
         ),
         ({"kind": "path", "head": "go build", "word": "there"}, "Bash", {"command": "cat there"}, False),
-        ({"kind": "same", "word": SAME}, "Bash", {"command": "git push origin 0123456789ab"}, True),
-        ({"kind": "same", "word": SAME}, "Bash", {"command": "git push --tags"}, False),
+        ({"kind": "same", "word": SAME}, "Bash", {"command": "git push  origin 7f3a9b2c1d"}, True),
+        ({"kind": "same", "word": SAME}, "Bash", {"command": "git push origin 0123456789ab"}, False),
         ({"kind": "value", "tool": "Task", "head": "agent", "word": "old"}, "Task", {"agent": "old"}, True),
         ({"kind": "value", "tool": "Task", "head": "agent", "word": "old"}, "Task", {"agent": "new"}, False),
         ({"kind": "field", "tool": "Read", "word": "path"}, "Read", {"path": "a"}, True),
