@@ -36,7 +36,7 @@ class Draft:
 
     @property
     def asks(self) -> Row:
-        """What `grounding.answers` asks of a failure, as a lesson's row holds it."""
+        """Fields that `grounding.answers` asks a failure about, as a lesson's row holds them."""
         return {
             "needs": self.needs,
             "named": list(self.grounds.named),
