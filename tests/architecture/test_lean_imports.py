@@ -74,7 +74,6 @@ LEAN = {
     "lessons.ranking_containment",
     "lessons.ranking_words",
     "lessons.reply",
-    "lessons.restating",
     "lessons.rests",
     "lessons.reviewed",
     "lessons.told",

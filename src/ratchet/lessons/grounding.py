@@ -1,4 +1,4 @@
-"""Tells whether a lesson is about this very failure: the names that its advice holds, and where the shell stands.
+"""Tells whether a lesson is about this very failure, and says more than the failure's own message.
 
 A masked text fits every path and every name. What an advice names (`go build -o /tmp/shop`) must therefore stand in
 the failure that asks, or be a constant of the project in a failure about the same name. Lean: hooks import this.
@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ratchet.records import Row
+
 _NOT_THERE = re.compile(
     r"no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
     r"|missing script|no tests? (?:ran|found)|outside",
@@ -20,6 +22,8 @@ _NOT_THERE = re.compile(
 _PATH_IN = re.compile(r"(?<![\w@.<~…-])((?:[~…]?\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
 _DOUBLED = re.compile(r"((?:/[^/]+){2,})\1(?=/|$)")  # a relative path behind the folder below which it begins
 _ABSOLUTE = ("/", "~", "…", "$")
+_USAGE = r"(?im)^\s*usage\b"
+_MARKS = ".,:;()'\"`<>[]"
 
 
 def names(text: str, word: str) -> bool:
@@ -91,3 +95,24 @@ def missing_in(message: str) -> list[str]:
 def not_there(message: str) -> bool:
     """Tell whether an output says that something is not there."""
     return _NOT_THERE.search(message) is not None
+
+
+def restates(lesson: Row, message: str) -> bool:
+    """Tell whether a mined lesson says at this failure what its message says. What a person wrote never does."""
+    if not lesson.get("group"):
+        return False
+    if lesson.get("rule") == "edit":  # a rule's message is always the same: it was asked of all sightings
+        return bool(lesson.get("says_itself"))
+    return says(str(lesson.get("text") or ""), message)
+
+
+def says(advice: str, message: str) -> bool:
+    """Tell whether a message holds every word that an advice quotes; its usage text, which lists all there is,
+    aside."""
+    quoted = _spoken(" ".join(advice.split("`")[1::2]))
+    usage = re.search(_USAGE, message)
+    return bool(quoted) and quoted <= _spoken(message[: usage.start()] if usage is not None else message)
+
+
+def _spoken(text: str) -> set[str]:
+    return {word.strip(_MARKS) for word in text.split()} - {""}

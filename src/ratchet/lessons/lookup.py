@@ -10,8 +10,7 @@ import os
 import stat
 
 from ratchet.lessons import exposure
-from ratchet.lessons.grounding import answers
-from ratchet.lessons.restating import restates
+from ratchet.lessons.grounding import answers, restates
 from ratchet.lessons.rests import stale
 from ratchet.recording import wire
 

@@ -20,9 +20,8 @@ from ratchet.failures.signature import TEXT_LIMIT, sign
 from ratchet.lessons import prose
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Sought, judged, quoted_names, sought
-from ratchet.lessons.grounding import answers
+from ratchet.lessons.grounding import answers, restates
 from ratchet.lessons.ranking import order
-from ratchet.lessons.restating import restates
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
 from ratchet.records import Json, Lesson, LessonState, Row, whole_in

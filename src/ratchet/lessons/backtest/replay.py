@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ratchet.lessons.grounding import answers
+from ratchet.lessons.grounding import answers, says
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.evidence import SESSIONS_LOOKED_AT
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.triggers import lesson_id_of
-from ratchet.lessons.restating import says
 
 OFFERED = 3  # lessons that a failing turn is handed at most: more do not fit into its text
 _RIVALS = 400  # newest failures of one finding that are looked at for what else ended them

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ratchet.lessons.grounding import says
 from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, SESSIONS_LOOKED_AT, FixVerdict
-from ratchet.lessons.restating import says
 from ratchet.records import LessonState
 
 _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where the error does not name it
