@@ -1,4 +1,4 @@
-"""Write `src/ratchet/aio.py`: the asyncio twin of every public method of `Ratchet`.
+"""Write `src/ratchet/aio.py` and `aio_books.py`: the asyncio twin of every public method of `Ratchet`.
 
 usage: python scripts/generate_aio.py [--check]
 
@@ -12,16 +12,19 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "src/ratchet/aio.py"
+TARGET, BOOKS = ROOT / "src/ratchet/aio.py", ROOT / "src/ratchet/aio_books.py"
 TWINS = {
     "Ratchet": "ratchet/client.py",
     "LessonBook": "ratchet/lessons/book.py",
     "TrialBook": "ratchet/improving/book.py",
     "ProposalBook": "ratchet/improving/book.py",
     "Pulses": "ratchet/improving/book.py",
+    "CureBook": "ratchet/improving/cures/book.py",
+    "Distillery": "ratchet/healing/distilling/book.py",
 }
 HERE = ("heal", "record", "retry", "settings", "watch")
 
@@ -40,6 +43,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from ratchet.aio_books import {books}
 from ratchet.client import Ratchet
 
 if TYPE_CHECKING:
@@ -54,6 +58,22 @@ async def _streamed(begin: Callable[[], Iterator[Item]]) -> AsyncIterator[Item]:
     while chunk := await asyncio.to_thread(lambda: list(islice(items, _CHUNK))):
         for item in chunk:
             yield item
+'''
+
+BOOKS_HEAD = '''\
+"""Operations of `AsyncRatchet` by noun: its lessons, cures, trials and proposals, for asyncio.
+
+Written by scripts/generate_aio.py; change what they stand for, then run `python scripts/generate_aio.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+{imports}
 '''
 
 INIT = '''
@@ -87,21 +107,27 @@ class AsyncRatchet:
 '''
 
 
-def generated() -> str:
-    """The module's text, formatted."""
-    trees = {name: ast.parse((ROOT / "src" / path).read_text()) for name, path in TWINS.items()}
+def generated() -> dict[Path, str]:
+    """The text of each module, formatted."""
+    books = [name for name in TWINS if name != "Ratchet"]
+    head = HEAD.replace("{books}", ", ".join(f"Async{name}" for name in books))
+    return {TARGET: _written(TARGET, head, ["Ratchet"]), BOOKS: _written(BOOKS, BOOKS_HEAD, books)}
+
+
+def _written(target: Path, head: str, names: Sequence[str]) -> str:
+    trees = {name: ast.parse((ROOT / "src" / TWINS[name]).read_text()) for name in names}
     classes = {name: _class(tree, name) for name, tree in trees.items()}
     parts: list[str] = []
-    for name in reversed(TWINS):
+    for name in reversed(names):
         parts.append(_opening(classes[name]))
         parts += [_twin(node) for node in classes[name].body if isinstance(node, ast.FunctionDef)]
     body = "\n".join(part for part in parts if part)
     imports = sorted(line for name, tree in trees.items() for line in _imports(tree, body, _module(TWINS[name])))
-    imports += [f"from {_module(path)} import {name}" for name, path in TWINS.items() if name != "Ratchet"]
-    text = HEAD.replace("{imports}", "\n".join(f"    {line}" for line in dict.fromkeys(imports))) + body
+    imports += [f"from {_module(TWINS[name])} import {name}" for name in names if name != "Ratchet"]
+    text = head.replace("{imports}", "\n".join(f"    {line}" for line in dict.fromkeys(imports))) + body
     for command in (["check", "--fix", "--quiet", "--select", "I,F401"], ["format"]):
         text = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(TARGET), "-"],
+            [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(target), "-"],
             input=text,
             capture_output=True,
             text=True,
@@ -182,13 +208,13 @@ def _imports(tree: ast.Module, body: str, module: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    text = generated()
-    if "--check" in arguments:
-        if TARGET.read_text() == text:
-            return 0
-        print("src/ratchet/aio.py is not what Ratchet says: run python scripts/generate_aio.py", file=sys.stderr)
-        return 1
-    TARGET.write_text(text)
+    for path, text in generated().items():
+        if "--check" not in arguments:
+            path.write_text(text)
+        elif not path.is_file() or path.read_text() != text:
+            named = path.relative_to(ROOT)
+            print(f"{named} is not what Ratchet says: run python scripts/generate_aio.py", file=sys.stderr)
+            return 1
     return 0
 
 

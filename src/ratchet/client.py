@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
     from ratchet.config import Config, Settings, Tunables
     from ratchet.failures.patterns.health import Health
+    from ratchet.healing.distilling.book import Distillery
     from ratchet.healing.in_code.decorator import Check, Heal, HealOptions
     from ratchet.healing.in_code.healer import Mode
     from ratchet.healing.job import Solver
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook
     from ratchet.improving.calls.retry import Retry, RetryOptions
+    from ratchet.improving.cures.book import CureBook
     from ratchet.improving.loop.improve import Ticked
     from ratchet.improving.report import Report
     from ratchet.improving.settings.agent_settings import AgentSettings
@@ -93,8 +95,7 @@ class Ratchet:
             return self._recorder_held
 
     def _home(self) -> Path:
-        """The home; where a settings file or variable is wrong, that is logged, since recording must not hurt a host.
-        Every reading call raises it."""
+        """The home. Wrong settings are logged here, since recording must not hurt a host; reading calls raise it."""
         try:
             return self._config.home
         except UsageError:
@@ -113,12 +114,9 @@ class Ratchet:
             from ratchet.recording.background import Background
 
             try:
-                interval_s = self._config.drain_interval_s
-            except UsageError:  # logged by `_home`
-                interval_s = 0.0
-            try:
-                self._drainer = Background(lambda: self._runtime.drain(), interval_s, name="ratchet-drain")
-            except RuntimeError:  # no thread may be started: the process has too many, or ends. Readers drain anyway.
+                every_s = self._config.drain_interval_s
+                self._drainer = Background(lambda: self._runtime.drain(), every_s, name="ratchet-drain")
+            except (UsageError, RuntimeError):  # logged by `_home`; no thread can be started. Readers drain anyway.
                 self._drainer = Background(lambda: None, 0.0, name="ratchet-drain")
 
     def record(self, agent: str, **given: Unpack[Fields]) -> str:
@@ -283,6 +281,16 @@ class Ratchet:
         return self._runtime.proposals
 
     @property
+    def cures(self) -> CureBook:
+        """Permanent changes that lessons become: list, show, apply, undo."""
+        return self._runtime.cures
+
+    @property
+    def distillery(self) -> Distillery:
+        """Rules that a model makes of evidence: plan, then run."""
+        return self._runtime.distillery
+
+    @property
     def pulses(self) -> Pulses:
         """When each agent is looked at: list, set, clear."""
         return self._runtime.pulses
@@ -327,8 +335,7 @@ class Ratchet:
         return self._runtime.report()
 
     def close(self) -> None:
-        """Release files and stop the background. What was recorded is on disk already; a later call opens them
-        again."""
+        """Release files and stop the background. What was recorded is on disk; a later call opens them again."""
         self.stop_background()
         with self._lock:
             drainer, self._drainer = self._drainer, None
@@ -337,12 +344,9 @@ class Ratchet:
             recorder, self._recorder_held = self._recorder_held, None
         if drainer is not None:
             drainer.stop()
-        if live is not None:
-            live.close()
-        if runtime is not None:
-            runtime.close()
-        if recorder is not None:
-            recorder.close()
+        for held in (live, runtime, recorder):
+            if held is not None:
+                held.close()
 
     def _after_fork(self) -> None:
         """A child has neither the parent's threads nor its connections; what it needs it opens anew."""

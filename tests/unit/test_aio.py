@@ -9,9 +9,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ratchet.aio import AsyncLessonBook, AsyncProposalBook, AsyncPulses, AsyncRatchet, AsyncTrialBook
+from ratchet.aio import AsyncRatchet
+from ratchet.aio_books import (
+    AsyncCureBook,
+    AsyncDistillery,
+    AsyncLessonBook,
+    AsyncProposalBook,
+    AsyncPulses,
+    AsyncTrialBook,
+)
 from ratchet.client import Ratchet
+from ratchet.healing.distilling.book import Distillery
 from ratchet.improving.book import ProposalBook, Pulses, TrialBook
+from ratchet.improving.cures.book import CureBook
 from ratchet.lessons.book import LessonBook
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +36,8 @@ def test_every_public_operation_has_a_twin_with_the_same_parameters() -> None:
         (Ratchet, AsyncRatchet),
         (LessonBook, AsyncLessonBook),
         (TrialBook, AsyncTrialBook),
+        (CureBook, AsyncCureBook),
+        (Distillery, AsyncDistillery),
         (ProposalBook, AsyncProposalBook),
         (Pulses, AsyncPulses),
     )

@@ -13,8 +13,6 @@ from ratchet.healing.models.question import Model
 from ratchet.lessons.exposure import project_name
 from ratchet.ports import Store
 
-BUDGET_USD = 0.50
-"""What a run may cost unless said otherwise."""
 _MOST_S = 1_800.0
 
 
@@ -48,7 +46,7 @@ class Distillery:
         *,
         places: Sequence[Place] = (),
         project: str | None = None,
-        budget_usd: float = BUDGET_USD,
+        budget_usd: float = 0.5,
         unpriced: bool = False,
         agreed: bool = False,
     ) -> Distilled:

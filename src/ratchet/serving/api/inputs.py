@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Required
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypedDict
 
 
@@ -13,10 +13,19 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _no_command(name: str) -> str:
+    if name.lstrip().startswith("command:"):
+        raise ValueError(
+            "a command of your own runs only where it is typed: ratchet lessons distill --model command:..."
+        )
+    return name
+
+
 _WHOLE = BeforeValidator(_whole)
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
 Text = Annotated[str, StringConstraints(max_length=1_000_000)]
 Amount = Annotated[float, Field(ge=0, lt=2**53, allow_inf_nan=False)]
+ModelName = Annotated[str, Field(max_length=1_000), AfterValidator(_no_command)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, lt=2**53), _WHOLE]
 Whole = Annotated[int, Field(gt=-(2**53), lt=2**53), _WHOLE]
@@ -144,6 +153,28 @@ class NeededReason(Strict):
 
 class Approval(Strict):
     globally: bool = Field(False, description="In every project.")
+
+
+class NewCure(Strict):
+    """A permanent change that a lesson is to become."""
+
+    kind: Literal["notes", "git", "pre-commit", "check", "permission"]
+    dir: Annotated[
+        str, Field(min_length=1, max_length=4_000, pattern="^/", description="The project's folder on the server.")
+    ]
+
+
+class Distilling(Strict):
+    """Evidence to be put into words by a model."""
+
+    agreed: Literal[True] = Field(description="True: send it. The evidence leaves this machine.")
+    model: ModelName = Field("", description="provider:name, or `local`; the configured one unless given.")
+    places: Annotated[
+        tuple[Literal["words", "hunks", "steps", "contrary"], ...], Field(max_length=4, strict=False)
+    ] = ()
+    project: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(None, description="Its folder.")
+    budget_usd: Annotated[float, Field(ge=0, le=10_000)] = 0.5
+    allow_unknown_price: bool = False
 
 
 class NewTrial(Strict):

@@ -16,6 +16,7 @@ from ratchet.recording import wire
 from ratchet.records import Lesson
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp.answers import guarded
+from ratchet.serving.mcp.lessontools import LessonTools
 from ratchet.serving.mcp.tasktools import Place, TaskTools
 from ratchet.serving.mcp.tools import Tools, fenced
 from ratchet.serving.shapes.failures import PatternDetailShape, PatternShape
@@ -27,11 +28,13 @@ _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
 
+_SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
+
 
 def furnish(server: MCPServer, runtime: Runtime, place: Place) -> None:
     """Add everything to a server."""
     tools = Tools(runtime, place.allowed, with_evidence=place.with_evidence)
-    for tool, hints in _tools(tools, TaskTools(runtime, place)):
+    for tool, hints in _tools(tools, LessonTools(runtime, place), TaskTools(runtime, place)):
         server.add_tool(tool, annotations=hints)
     leaving = _as_it_is if place.with_evidence else without_evidence
     _add_resources(server, runtime, leaving)
@@ -42,7 +45,7 @@ def _as_it_is(lesson: Lesson) -> Lesson:
     return lesson
 
 
-def _tools(tools: Tools, tasks: TaskTools) -> list[tuple[Callable[..., Any], ToolAnnotations]]:
+def _tools(tools: Tools, lessons: LessonTools, tasks: TaskTools) -> list[tuple[Callable[..., Any], ToolAnnotations]]:
     return [
         (tools.search_memory, _READS),
         (tools.get_lesson, _READS),
@@ -51,6 +54,10 @@ def _tools(tools: Tools, tasks: TaskTools) -> list[tuple[Callable[..., Any], Too
         (tools.get_health, _READS),
         (tools.project_facts, _READS),
         (tools.get_report, _READS),
+        (lessons.get_backtest, _READS),
+        (lessons.propose_cures, _READS),
+        (lessons.plan_distilling, _READS),
+        (lessons.distill, _SENDS),
         (tasks.run_task, _RUNS),
         (tasks.task_status, _READS),
         (tasks.checkpoints, _READS),

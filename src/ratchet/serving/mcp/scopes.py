@@ -17,6 +17,7 @@ _OF_TOOLS: dict[str, Scope] = {
     "run_task": "run",
     "restore": "run",
     "run_sandboxed": "run",
+    "distill": "run",
 }
 """Tool -> scope; all others read."""
 _READING = frozenset(("resources/read", "resources/subscribe", "prompts/get"))

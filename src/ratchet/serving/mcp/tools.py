@@ -18,7 +18,6 @@ from pydantic import Field, RootModel
 from ratchet.errors import UsageError
 from ratchet.failures.redaction.text import clean
 from ratchet.healing.models.quoting import quoted
-from ratchet.lessons.backtest.telling import said
 from ratchet.lessons.facts import for_agents as named
 from ratchet.lessons.fence import fence
 from ratchet.lessons.rows import for_agents, without_evidence
@@ -27,7 +26,7 @@ from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
 from ratchet.serving.mcp.answers import answer, told
 from ratchet.serving.shapes.failures import HealthShape
-from ratchet.serving.shapes.lessons import BacktestShape, LessonShape, ProjectsFactsShape, RecalledShape
+from ratchet.serving.shapes.lessons import LessonShape, ProjectsFactsShape, RecalledShape
 from ratchet.serving.shapes.served import PatternsShape, RecordedShape
 from ratchet.serving.shapes.tasks import RanShape
 from ratchet.serving.shapes.trials import ReportShape
@@ -145,14 +144,6 @@ class Tools:
         """Tell whether lessons help, measured: before the step, and in the failing turn."""
         found = self._runtime.report()
         return answer("\n".join(found.lines), ReportShape.built(found))
-
-    @told
-    def get_backtest(
-        self,
-    ) -> Annotated[CallToolResult, RootModel[BacktestShape]]:
-        """Tell from past sessions how often lessons would have been right and wrong, and what they would have saved."""
-        found = self._runtime.lessons.replayed() or self._runtime.lessons.backtest()
-        return answer(said(found), BacktestShape.built(found))
 
     @told
     def run_sandboxed(

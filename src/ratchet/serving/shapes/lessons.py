@@ -100,7 +100,7 @@ class CureShape(Shape):
     target: str = said("Names what would be changed.")
     file: str = said("The file that it would be in.")
     piece: str = said("The text that would be put there.", foreign="words")
-    diff: str = said("The change of the file, as a unified diff.", foreign="words")
+    diff: str = said("The change of the file, as a unified diff.", foreign="output")
     prevented: int = said("Failed or refused steps that it would have prevented, by replay.")
     accepted: int = said("Fine steps that it would have stopped.")
     of: int = said("Fine steps in all.")

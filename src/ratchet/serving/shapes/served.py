@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from ratchet.serving.shapes.failures import HealthShape, PatternShape
+from ratchet.serving.shapes.lessons import CureShape
 from ratchet.serving.shapes.shape import Shape, said
 from ratchet.serving.shapes.tasks import CheckpointShape, TaskShape
 
@@ -65,6 +66,12 @@ class SimplePatternsShape(Shape):
 
     health_score: float = said("Over all agents; 1 while nothing has run.")
     patterns: list[PatternShape] = said("What costs most first.")
+
+
+class CuresShape(Shape):
+    """Permanent changes that lessons could become; a person makes one."""
+
+    cures: list[CureShape] = said("Those first that would have prevented most.")
 
 
 class PatternsShape(Shape):

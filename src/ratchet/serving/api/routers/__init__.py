@@ -7,6 +7,8 @@ from fastapi import APIRouter
 from ratchet.serving.api.routers import (
     backtest,
     bench,
+    cures,
+    distill,
     events,
     evolve,
     facts,
@@ -32,6 +34,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     report.router,
     patterns.router,
+    cures.router,
+    distill.router,
     lessons.router,
     facts.router,
     backtest.router,

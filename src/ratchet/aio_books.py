@@ -1,0 +1,336 @@
+"""Operations of `AsyncRatchet` by noun: its lessons, cures, trials and proposals, for asyncio.
+
+Written by scripts/generate_aio.py; change what they stand for, then run `python scripts/generate_aio.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ratchet.healing.distilling.book import Distillery
+    from ratchet.healing.distilling.distill import Distilled, DistillPlan
+    from ratchet.healing.distilling.items import Place
+    from ratchet.improving.book import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
+    from ratchet.improving.cures.book import CureBook, Helped
+    from ratchet.improving.cures.cure import Cure, CureKind
+    from ratchet.improving.loop.pulse import Pulse
+    from ratchet.lessons.backtest.backtest import Backtest
+    from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
+    from ratchet.lessons.effect import LessonEffect
+    from ratchet.lessons.facts import ProjectFacts
+    from ratchet.lessons.portable import Imported, Synced
+    from ratchet.lessons.words.rules import Correction
+    from ratchet.ports import Progress
+    from ratchet.records import (
+        Json,
+        Lesson,
+        LessonState,
+        Metric,
+        Proposal,
+        ProposalState,
+        Scope,
+        Trial,
+        TrialMode,
+        TrialState,
+    )
+
+
+class AsyncDistillery:
+    """Rules made of evidence by a model. `consent` says whether the person's own configuration allows it to a"""
+
+    def __init__(self, held: Callable[[], Distillery]) -> None:
+        self._held = held
+
+    async def plan(
+        self, model: str = "", *, places: Sequence[Place] = (), project: str | None = None, unpriced: bool = False
+    ) -> DistillPlan:
+        """Count what would be sent, to whom, and what it may cost. Sends nothing. Raises Refused where no model is
+        named, UsageError for a name that is none.
+        """
+        return await asyncio.to_thread(
+            lambda: self._held().plan(model, places=places, project=project, unpriced=unpriced)
+        )
+
+    async def run(
+        self,
+        planned: DistillPlan,
+        model: str = "",
+        *,
+        places: Sequence[Place] = (),
+        project: str | None = None,
+        budget_usd: float = 0.5,
+        unpriced: bool = False,
+        agreed: bool = False,
+    ) -> Distilled:
+        """Send what was planned, and keep what replay bears out. A model that is only configured is no consent: name
+        it, or say so by `agreed` or in the person's own configuration. Raises Refused without that.
+        """
+        return await asyncio.to_thread(
+            lambda: self._held().run(
+                planned, model, places=places, project=project, budget_usd=budget_usd, unpriced=unpriced, agreed=agreed
+            )
+        )
+
+
+class AsyncCureBook:
+    """The cures of one store. `reading` gives the store after what was recorded is in it, `guard` moves trials."""
+
+    def __init__(self, held: Callable[[], CureBook]) -> None:
+        self._held = held
+
+    async def list(self, folder: Path) -> tuple[Cure, ...]:
+        """List what active lessons of a folder's project could become, those first that would have prevented most."""
+        return await asyncio.to_thread(lambda: self._held().list(folder))
+
+    async def show(self, lesson_id: str, folder: Path) -> tuple[Cure, ...]:
+        """List what one lesson could become, those included that replay speaks against. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().show(lesson_id, folder))
+
+    async def apply(self, lesson_id: str, kind: CureKind, folder: Path) -> Trial:
+        """Make the change, on trial: `look` takes it back where it does not help. Raises NotFound, Refused where the
+        lesson makes no such change, replay speaks against it, or it is there already; Conflict, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().apply(lesson_id, kind, folder))
+
+    async def undo(self, lesson_id: str) -> tuple[Trial, ...]:
+        """Take out all that a lesson became, byte for byte where nobody changed the file since. Raises NotFound where
+        there is nothing of it.
+        """
+        return await asyncio.to_thread(lambda: self._held().undo(lesson_id))
+
+    async def going(self) -> tuple[tuple[Trial, Helped], ...]:
+        """Cures on trial, each with the sessions in which its failure came before and since."""
+        return await asyncio.to_thread(lambda: self._held().going())
+
+    async def look(self) -> tuple[Trial, ...]:
+        """Look at every cure on trial: keep what helps, take out what does not. Those that were settled."""
+        return await asyncio.to_thread(lambda: self._held().look())
+
+
+class AsyncPulses:
+    """When each agent is looked at: by its measured calls, unless a person said otherwise."""
+
+    def __init__(self, held: Callable[[], Pulses]) -> None:
+        self._held = held
+
+    async def list(self) -> list[Watched]:
+        """Every agent that ever ran, with the thresholds that hold for it."""
+        return await asyncio.to_thread(lambda: self._held().list())
+
+    async def set(
+        self,
+        agent: str,
+        *,
+        critical: bool | None = None,
+        failures: int | None = None,
+        window_s: float | None = None,
+        cooldown_s: float | None = None,
+    ) -> Pulse:
+        """Set an agent's own thresholds, or mark it as critical; what is None stays. Raises UsageError, Conflict."""
+        return await asyncio.to_thread(
+            lambda: self._held().set(
+                agent, critical=critical, failures=failures, window_s=window_s, cooldown_s=cooldown_s
+            )
+        )
+
+    async def clear(self, agent: str) -> Pulse:
+        """Go back to the thresholds by measured calls. Raises NotFound for an agent that never ran, Conflict."""
+        return await asyncio.to_thread(lambda: self._held().clear(agent))
+
+
+class AsyncProposalBook:
+    """The fixes proposed in one store."""
+
+    def __init__(self, held: Callable[[], ProposalBook]) -> None:
+        self._held = held
+
+    async def list(self, *, state: ProposalState | None = None, agent: str | None = None) -> list[Proposal]:
+        """Proposals, newest first; of one state, or of one agent."""
+        return await asyncio.to_thread(lambda: self._held().list(state=state, agent=agent))
+
+    async def show(self, proposal_id: str) -> Proposal:
+        """One proposal. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().show(proposal_id))
+
+    async def approve(self, proposal_id: str) -> Proposal:
+        """Start its trial; advice without a change is closed as taken. Raises NotFound, Refused, Conflict,
+        UsageError.
+        """
+        return await asyncio.to_thread(lambda: self._held().approve(proposal_id))
+
+    async def reject(self, proposal_id: str, *, reason: str = "") -> Proposal:
+        """Do not do it, and do not propose it for this pattern again. Raises NotFound, Refused, Conflict."""
+        return await asyncio.to_thread(lambda: self._held().reject(proposal_id, reason=reason))
+
+
+class AsyncTrialBook:
+    """The trials of one store."""
+
+    def __init__(self, held: Callable[[], TrialBook]) -> None:
+        self._held = held
+
+    async def list(
+        self, *, state: TrialState | None = None, agent: str | None = None, limit: int | None = None
+    ) -> list[Trial]:
+        """Trials, newest first; of one state, or of one agent."""
+        return await asyncio.to_thread(lambda: self._held().list(state=state, agent=agent, limit=limit))
+
+    async def show(self, trial_id: str) -> TrialDetail:
+        """One trial with both arms and the evidence as of now. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().show(trial_id))
+
+    async def open(
+        self,
+        target: str,
+        new: Mapping[str, Json],
+        *,
+        agent: str = "",
+        reason: str = "",
+        metric: Metric = "success",
+        trade: Mapping[str, float] | None = None,
+        mode: TrialMode | None = None,
+        deadline_s: float | None = None,
+    ) -> Trial:
+        """Try new values of a target (`settings:AGENT`, or one that this process registered) beside the old ones.
+
+        `agent` is whose outcomes tell (that of the settings unless given), `metric` what is to become better;
+        `trade` names what may become worse, by which factor at most: {"latency": 3.0}. `mode` and `deadline_s` are
+        derived unless given. Raises Refused while another trial holds the target, UsageError for a value that it does
+        not take, NotFound for an unknown target.
+        """
+        return await asyncio.to_thread(
+            lambda: self._held().open(
+                target, new, agent=agent, reason=reason, metric=metric, trade=trade, mode=mode, deadline_s=deadline_s
+            )
+        )
+
+    async def stop(self, trial_id: str, *, keep: bool = False, reason: str = "") -> Trial:
+        """End a trial at once: the old values stay, or with `keep` the new ones, which nothing has proven then. Raises
+        NotFound, Refused for one that is settled.
+        """
+        return await asyncio.to_thread(lambda: self._held().stop(trial_id, keep=keep, reason=reason))
+
+
+class AsyncLessonBook:
+    """The lessons of one store. Every change is an event and tells the hooks."""
+
+    def __init__(self, held: Callable[[], LessonBook]) -> None:
+        self._held = held
+
+    async def backtest(self, *, since: float = 0.0, progress: Progress | None = None) -> Backtest:
+        """Replay the sessions of this home in time order: at each failure, what was known before that session, and
+        whether it would have helped. `since` (Unix seconds) counts later sessions alone; a replay of all is kept for
+        `replayed` and the lessons. Raises StoreError.
+        """
+        return await asyncio.to_thread(lambda: self._held().backtest(since=since, progress=progress))
+
+    async def replayed(self) -> Backtest | None:
+        """The newest replay of all sessions, None where there was none."""
+        return await asyncio.to_thread(lambda: self._held().replayed())
+
+    async def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
+        """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""
+        return await asyncio.to_thread(lambda: self._held().list(state=state, project=project))
+
+    async def show(self, lesson_id: str) -> Lesson:
+        """One lesson. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().show(lesson_id))
+
+    async def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
+        """Quotes of what people said to agents, those first for which most speaks; `every` gives also what makes no
+        candidate. `project` keeps those of a folder's project.
+        """
+        return await asyncio.to_thread(lambda: self._held().words(project=project, every=every))
+
+    async def effect(self, lesson_id: str) -> LessonEffect | None:
+        """Tell whether a lesson helps, against its withheld control; None while nothing of it is settled."""
+        return await asyncio.to_thread(lambda: self._held().effect(lesson_id))
+
+    async def add(
+        self,
+        *,
+        when: str,
+        do: str,
+        scope: Scope = "project",
+        state: LessonState = "candidate",
+        project: str | None = None,
+    ) -> Lesson:
+        """Write a lesson: when an error like `when` occurs, do `do`, word for word. `project` is the working directory
+        unless given.
+
+        Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
+        UsageError for an empty text, or what is no text.
+        """
+        return await asyncio.to_thread(
+            lambda: self._held().add(when=when, do=do, scope=scope, state=state, project=project)
+        )
+
+    async def approve(self, lesson_id: str, *, do: str = "", globally: bool = False) -> Lesson:
+        """Make a lesson active: from now on agents are handed it, in the words `do` where they are given. Raises
+        NotFound, Refused, Conflict.
+        """
+        return await asyncio.to_thread(lambda: self._held().approve(lesson_id, do=do, globally=globally))
+
+    async def retire(self, lesson_id: str, *, reason: str = "") -> Lesson:
+        """Hand a lesson to nobody any more; it is kept, but mining does not revive it. Raises NotFound, Conflict."""
+        return await asyncio.to_thread(lambda: self._held().retire(lesson_id, reason=reason))
+
+    async def quarantine(self, lesson_id: str, *, reason: str) -> Lesson:
+        """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
+        return await asyncio.to_thread(lambda: self._held().quarantine(lesson_id, reason=reason))
+
+    async def sync(self, file: Path, *, project: str | None = None, with_evidence: bool = False) -> Synced:
+        """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
+        words as they were said go in `with_evidence` only.
+        """
+        return await asyncio.to_thread(lambda: self._held().sync(file, project=project, with_evidence=with_evidence))
+
+    async def export(self, file: Path | None = None, *, with_evidence: bool = False) -> str:
+        """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
+        where one is given. A person's words stay here unless `with_evidence`. Raises BackendError when it cannot be.
+        """
+        return await asyncio.to_thread(lambda: self._held().export(file, with_evidence=with_evidence))
+
+    async def load(self, file: Path) -> Imported:
+        """Take lessons of an export as candidates, their provenance kept. Raises NotFound, UsageError, BackendError."""
+        return await asyncio.to_thread(lambda: self._held().load(file))
+
+    async def take(self, content: bytes, *, name: str, project: str = "") -> Imported:
+        """`load` for the lines of an export that are at hand; `name` says where they came from. Raises UsageError."""
+        return await asyncio.to_thread(lambda: self._held().take(content, name=name, project=project))
+
+    async def stats(self) -> MemoryStats:
+        """Count what is remembered, and how well it did."""
+        return await asyncio.to_thread(lambda: self._held().stats())
+
+    async def facts(
+        self, *, project: str | None = None, among: Sequence[str] | None = None, limit: int = 20
+    ) -> tuple[ProjectFacts, ...]:
+        """Facts of a project's folder, or of the `limit` busiest projects (`among` those of these names), the busiest
+        first: what its commands end in, what people refuse, what never works, findings that nobody edits. Empty where
+        nothing ran in it.
+        """
+        return await asyncio.to_thread(lambda: self._held().facts(project=project, among=among, limit=limit))
+
+    async def load_reviewed(self, project: Path) -> Imported:
+        """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises
+        UsageError, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().load_reviewed(project))
+
+    async def trust(self, project: Path, *, show: bool = False) -> Trusted:
+        """Trust every file below the project's `.ratchet/` as it is now, until it changes; its lessons become active
+        there. `show` only tells what would. Raises NotFound where there is nothing, UsageError, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().trust(project, show=show))
+
+    async def withdraw_trust(self, project: Path) -> int:
+        """Trust nothing any more of what this repository's `.ratchet/` ever held; return how many lessons are
+        candidates again. Raises NotFound where nothing is trusted, UsageError, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().withdraw_trust(project))
