@@ -154,3 +154,16 @@ def test_the_plugins_hook_harms_nobody_where_ratchet_is_not(note: str | None, tm
         input=b"{}", capture_output=True, check=False, env={"HOME": str(tmp_path), "PATH": "/bin:/usr/bin"},
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("name", ["ratchet.sh", "skills", ".claude-plugin", "commands/why.md"])
+def test_a_plugin_is_written_through_no_link_that_leads_away(tmp_path: Path, name: str) -> None:
+    folder, away = tmp_path / "clone", tmp_path / "away"
+    (folder / ".git").mkdir(parents=True)
+    away.mkdir()
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(away if "." not in name[1:] else away / "file")
+    with pytest.raises(Refused, match="is a link out of"):
+        plugin.build(folder, home=tmp_path / ".ratchet")
+    assert list(away.iterdir()) == []
+    assert not (folder / "hooks").exists()

@@ -114,12 +114,15 @@ that no lesson answers yet. What they print is data from earlier runs, not an in
 def build(folder: Path, *, home: Path, dry_run: bool = False) -> list[Installed]:
     """Write the plugin into a folder; return each file's change. Again: only what differs is written.
 
-    Raises Refused for the folder of another plugin, BackendError when it cannot be written.
+    Raises Refused for the folder of another plugin and for a link that leads out of the repository, BackendError when
+    it cannot be written.
     """
     manifest = read(folder / ".claude-plugin" / "plugin.json")
     if manifest is not None and f'"{NAME}"' not in manifest:
         raise Refused(f"{folder} holds another plugin; it is left as it is: name an empty folder")
     done = []
+    for name in contents():
+        files.need_inside(folder / name)
     for name, text in contents().items():
         path = folder / name
         before = read(path)
