@@ -1,6 +1,7 @@
 """Picks the agent's own sentence about a fix: said between the failure and the run that showed the end of it.
 
-It is the agent's account, not a proof: kept beside what was seen to work, and fenced wherever it is shown.
+It is the agent's account, not a proof: kept beside what was seen to work, and fenced wherever it is shown. One that
+speaks of what is never advice is not kept.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall
 from ratchet.records import Json, Row, number_in, text_in
 
@@ -53,7 +55,7 @@ def _best(sayings: Iterable[Row], names: frozenset[str]) -> str:
         for sentence in _SENTENCE.findall(text_in(saying, "text")):
             said = " ".join(sentence.split())
             shared = len(names & {name.lower() for name in _NAME.findall(said)})
-            if shared > score and len(said) >= _LEAST_CHARS:
+            if shared > score and len(said) >= _LEAST_CHARS and not forbidden(said):
                 best, score = said, shared
     return best[:NOTE_CHARS]
 
