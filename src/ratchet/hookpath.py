@@ -58,6 +58,7 @@ def main(arguments: Sequence[str]) -> None:
             _say(client.answer(event, said))
         if afterwards is not None:
             afterwards()
+        _keep_expressions()
     except BaseException as fault:  # noqa: BLE001  (the edge of the process: nothing may pass, not even an interrupt)
         log_fault(home, event, fault)
     finally:
@@ -155,7 +156,7 @@ def _start(home: str, client: Client, role: Role) -> Said:
     data = _read_stdin()
     said = ""
     if not silent:
-        event = client.event(role, _parsed(data))
+        event = client.event(role, _parsed(home, data))
         from ratchet.lessons import reply
 
         _end_in_time_in_c()
@@ -174,7 +175,7 @@ def _subagent(home: str, client: Client, role: Role) -> Said:
     if _is_silent(home) and not exposure.has_facts(home):
         _drain_stdin()
         return "", None
-    event = client.event(role, _parsed(_read_stdin()))
+    event = client.event(role, _parsed(home, _read_stdin()))
     from ratchet.lessons import reply
 
     _end_in_time_in_c()
@@ -188,7 +189,7 @@ def _finished(home: str, client: Client, role: Role) -> Said:
     looked_at = client.is_looked_at(role) and _is_eighth(home, data)
     if not looked_at and not client.is_worth_reading(role, data):
         return "", None
-    event = client.event(role, _parsed(data))
+    event = client.event(role, _parsed(home, data))
     session = _session(event)
     rows = [_failed_row(client, event, call, session) for call in event.calls]
     if not any(rows) and not looked_at:
@@ -230,7 +231,7 @@ def _before(home: str, client: Client, role: Role) -> Said:
         return "", None
     from ratchet.lessons import reply
 
-    event, append = client.event(role, _parsed(data)), _appending(home)
+    event, append = client.event(role, _parsed(home, data)), _appending(home)
 
     def added(head: str) -> int:
         return trigger.added_since(client.recent(event), head)
@@ -245,7 +246,7 @@ def _before(home: str, client: Client, role: Role) -> Said:
 
 def _ended(home: str, client: Client, role: Role) -> Said:
     """A turn or a session is over: leave reading it to a process of its own, since little time is given here."""
-    event = client.event(role, _parsed(_read_stdin()))
+    event = client.event(role, _parsed(home, _read_stdin()))
     from ratchet.integrations import detached
 
     task: Task = "end" if role == "end" else "turn"
@@ -343,14 +344,24 @@ def _sweep_mark(home: str, project: str) -> str:
 # --- edges ---------------------------------------------------------------------------------------------------------
 
 
-def _parsed(data: bytes) -> Row:
-    """The event. Raises ValueError when it is no JSON object."""
+def _parsed(home: str, data: bytes) -> Row:
+    """The event. Raises ValueError when it is no JSON object. From here on expressions are taken from the home."""
+    from ratchet import expressions
     from ratchet.recording import wire
 
+    expressions.keep_in(os.path.join(home, "hook"))
     found = wire.read(data.decode("utf-8", "replace"))
     if not isinstance(found, dict):
         raise ValueError("the event is no JSON object")
     return found
+
+
+def _keep_expressions() -> None:
+    """Spare the next processes what this one had to compile."""
+    if "ratchet.expressions" in sys.modules:  # most events need none
+        from ratchet import expressions
+
+        expressions.kept()
 
 
 def _read_stdin() -> bytes:

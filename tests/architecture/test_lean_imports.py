@@ -20,6 +20,7 @@ from support.triggers import trigger_file
 SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
     "errors",
+    "expressions",
     "failures",
     "failures.diagnostic_forms",
     "failures.diagnostics",
@@ -40,7 +41,6 @@ LEAN = {
     "failures.redaction.keys",
     "failures.redaction.lines",
     "failures.redaction.named",
-    "failures.redaction.patterns",
     "failures.redaction.provider_forms",
     "failures.redaction.providers",
     "failures.redaction.text",
@@ -154,6 +154,27 @@ def test_an_event_with_lessons_loads_lean_modules_only(tmp_path: Path, event: st
     assert not names & BARRED
     assert {name.removeprefix("ratchet.") for name in names if name.startswith("ratchet.")} <= LEAN
     assert "ratchet.failures.kinds.kind" not in names
+
+
+def test_a_failure_like_one_before_compiles_no_expression(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    store.insert_new("lessons", [{"id": "l", "state": "active", "scope": "global", "text": "x", "when_text": "no, no"}])
+    store.close()
+    code = f"from ratchet.hookpath import main;main(['PostToolUseFailure','--home',{str(tmp_path)!r}])"
+    bare = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        f"import sys;sys.path.insert(0,{SOURCE!r});{code};print('re' in sys.modules)",
+    ]
+    said = []
+    for call in ("toolu_1", "toolu_2"):
+        event = {"session_id": "s", "cwd": "/p", "tool_name": "Bash", "tool_input": {"command": "git push"},
+                 "tool_use_id": call, "error": "fatal: no upstream branch here now"}  # fmt: skip
+        done = subprocess.run(bare, input=json.dumps(event).encode(), capture_output=True, check=True)
+        said.append(done.stdout.decode().splitlines()[-1])
+    assert said == ["True", "False"]
 
 
 def test_a_lean_module_loads_nothing_slow() -> None:

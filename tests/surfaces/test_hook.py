@@ -444,8 +444,8 @@ def test_nothing_of_a_prompt_is_kept(host: Host) -> None:
     notice = "<task-notification><tool-use-id>toolu_nowhere</tool-use-id><status>failed</status></task-notification>"
     for prompt in ("my private words", f"{notice} my private words"):
         assert host.said("UserPromptSubmit", host.failure(prompt=prompt)) == ""
-    kept = "".join(path.read_text() for path in host.home.rglob("*") if path.is_file() and path.suffix != ".db")
-    assert "private" not in kept
+    kept = b"".join(path.read_bytes() for path in host.home.rglob("*") if path.is_file() and path.suffix != ".db")
+    assert b"private" not in kept
 
 
 def test_after_a_compaction_the_sessions_own_lessons_come_back_first(host: Host) -> None:

@@ -12,6 +12,7 @@ Lean: hook processes import this.
 
 from __future__ import annotations
 
+from ratchet.expressions import compiled
 from ratchet.failures import steps, tool_call
 from ratchet.failures.programs import SHELL_TOOLS
 from ratchet.ids import hex_of
@@ -71,10 +72,8 @@ class RecentCall:
     def mark(self) -> str:
         """The same for two results that differ only in durations, times and blanks."""
         if not self._mark:
-            import re
-
             text = tool_call.ends(self.said, _SAID_CHARS)
-            text = re.sub(r"\d+(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)", "", text)
+            text = compiled(r"\d+(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)").sub("", text)
             self._mark = hex_of("".join(text.split()))[:16]
         return self._mark
 

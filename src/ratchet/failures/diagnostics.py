@@ -7,14 +7,14 @@ exception, `e:` of any other error line). Lean: hook processes import this. Line
 
 from __future__ import annotations
 
-import re
-
+from ratchet.expressions import compiled
 from ratchet.failures.diagnostic_forms import FORMS
 from ratchet.failures.excerpt import error_lines as excerpt
 from ratchet.failures.excerpt import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
 LINES = 4_000  # of an output that are looked at: half from its head, half from its tail
@@ -94,24 +94,18 @@ class Diagnostic:
 
 
 class _Form:
-    """A row of the table with its patterns, compiled when a text first needs them."""
+    """A row of the table."""
 
     def __init__(self, row: tuple[str, str, str, str, str]) -> None:
         self.tool, self.mark, self._pattern, self.key, self._near = row
-        self._compiled: re.Pattern[str] | None = None
-        self._place: re.Pattern[str] | None = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        if self._compiled is None:
-            self._compiled = re.compile(self._pattern)
-        return self._compiled
+        return compiled(self._pattern)
 
     @property
     def place(self) -> re.Pattern[str]:
-        if self._place is None:
-            self._place = re.compile(self._near[1:])
-        return self._place
+        return compiled(self._near[1:])
 
     @property
     def below(self) -> bool:
@@ -140,7 +134,7 @@ def diagnostics(text: str) -> list[Diagnostic]:
     for at, line in enumerate(lines):
         if len(found) >= FOUND:
             break
-        if len(line) > 2_000 or not line or (re.search(_LOGGED, line) and not line.startswith("E ")):
+        if len(line) > 2_000 or not line or (compiled(_LOGGED).search(line) and not line.startswith("E ")):
             continue
         for form in forms:
             if form.mark not in line:
@@ -177,7 +171,7 @@ def _summed(lines: Sequence[str], found: Sequence[Diagnostic]) -> list[Diagnosti
     known = {each.key.partition(":")[0] for each in found} | {"typecheck"}
     if not any(line.endswith(" issues:") for line in lines):
         return []
-    matches = [match for line in lines if (match := re.match(_SUMMED, line)) is not None]
+    matches = [match for line in lines if (match := compiled(_SUMMED).match(line)) is not None]
     summed = [match for match in matches if match["linter"] not in known]
     pointed = [lines[at - 1].strip() for at, line in enumerate(lines) if at and line.strip() == "^"]
     source = pointed[-1] if pointed and len(summed) == 1 else ""
@@ -190,7 +184,7 @@ def _lines(text: str) -> list[str]:
     lines = plain(text).split("\n")
     if len(lines) > LINES:
         lines = lines[: LINES // 2] + lines[-LINES // 2 :]
-    return [re.sub(_TASK, "", line.rstrip()) if line[:1] == "[" else line.rstrip() for line in lines]
+    return [compiled(_TASK).sub("", line.rstrip()) if line[:1] == "[" else line.rstrip() for line in lines]
 
 
 def _found(
@@ -207,7 +201,7 @@ def _found(
         if last is not None and last.tool == told and last.key.partition(":")[2] == masked(last.message):
             last.key = f"{form.tool}:{code}"  # it had no rule's name yet
         return None
-    if form.tool == "go" and re.match(_GO_LOG, lines[at]) and not path.endswith("_test.go"):
+    if form.tool == "go" and compiled(_GO_LOG).match(lines[at]) and not path.endswith("_test.go"):
         return None  # what a test logs, not what it says
     source = groups.get("source") or ""
     if form.below or form.above:
@@ -246,7 +240,7 @@ def _key(form: _Form, groups: dict[str, str | None], message: str, path: str) ->
     if "{said}" not in template:
         return template.replace("{linter}", linter).replace("{code}", code).rstrip(":")
     kind = template.partition(":")[0]
-    if kind == "c" and path and re.search(_TEST_FILE, path) and form.tool == "go" and not _compiles(message):
+    if kind == "c" and path and compiled(_TEST_FILE).search(path) and form.tool == "go" and not _compiles(message):
         kind = "t"
     return f"{kind}:{masked(message)}"
 
@@ -261,7 +255,7 @@ _GO_COMPILES = (
 
 
 def _compiles(message: str) -> bool:
-    return re.match(_GO_COMPILES, message) is not None
+    return compiled(_GO_COMPILES).match(message) is not None
 
 
 def _quoted(lines: Sequence[str], at: int) -> str:
@@ -271,12 +265,13 @@ def _quoted(lines: Sequence[str], at: int) -> str:
         stripped = line.strip(" |\u2502\u2503>")
         if not stripped or line.lstrip()[:3] in ("-->", "╭▸"):
             continue
-        numbered = re.match(r"\s*>?\s*\d+\s*[|\u2502](.*)", line)
+        numbered = compiled(r"\s*>?\s*\d+\s*[|\u2502](.*)").match(line)
         if numbered is not None and numbered[1].strip():
             return numbered[1].strip()
-        if numbered is None and not re.match(_CODE_LINE, line) and line[:1] in " \t" and set(stripped) - set("^~-"):
+        is_place = compiled(_CODE_LINE).match(line) is not None
+        if numbered is None and not is_place and line[:1] in " \t" and set(stripped) - set("^~-"):
             return stripped
-        if re.match(_CODE_LINE, line):
+        if is_place:
             return ""
         if other == at + 1 and line[:1] not in " \t|\u2502\u2503" and not line.startswith(("func", "type", "var")):
             return ""
@@ -297,12 +292,12 @@ def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
 
 def error_lines(lines: Sequence[str]) -> list[str]:
     """At most three lines that carry the error of an output that no form fits; nothing of the usage text behind it."""
-    usage = next((at for at, line in enumerate(lines) if re.match(_USAGE, line)), None)
-    told = [line for line in lines if not re.search(_LOGGED, line) and not re.search(_NOISE, line)]
+    usage = next((at for at, line in enumerate(lines) if compiled(_USAGE).match(line)), None)
+    told = [line for line in lines if not compiled(_LOGGED).search(line) and not compiled(_NOISE).search(line)]
     if usage is not None:
-        above = [line for line in lines[:usage] if line.strip() and not re.search(_NOISE, line)]
-        below = [line for line in lines[usage:] if re.match(r"(?i)(?:error|fatal|failed|unknown)\b", line)]
-        told = above + [line for line in below if not re.search(_NOISE, line)]
+        above = [line for line in lines[:usage] if line.strip() and not compiled(_NOISE).search(line)]
+        below = [line for line in lines[usage:] if compiled(r"(?i)(?:error|fatal|failed|unknown)\b").match(line)]
+        told = above + [line for line in below if not compiled(_NOISE).search(line)]
         if not above:
             usage_line = " ".join(
                 " ".join(
@@ -311,16 +306,20 @@ def error_lines(lines: Sequence[str]) -> list[str]:
             )
             return [*[line.strip()[:_MESSAGE_CHARS] for line in told[: _ERROR_LINES - 1]], usage_line[:_MESSAGE_CHARS]]
     said = excerpt("\n".join(told), 2_000).split("\n")
-    named = [line.strip() for line in said if line.strip() and not re.search(_NOISE, line)]
+    named = [line.strip() for line in said if line.strip() and not compiled(_NOISE).search(line)]
     return list(dict.fromkeys([line[:_MESSAGE_CHARS] for line in named]))[:_ERROR_LINES]
+
+
+def _unnamed(match: re.Match[str]) -> str:
+    return f"{match[1]}<>"  # by a template, `re` would be loaded for it
 
 
 def masked(message: str) -> str:
     """Mask a message down to what it shares with others of its cause: quoted parts, identifiers and numbers are left
     out."""
-    undefined = re.match(_UNDEFINED, message)
+    undefined = compiled(_UNDEFINED).match(message)
     if undefined is not None:
         return f"undefined: {undefined[1]}"
-    text = re.sub(_AFTER_NOUN, r"\1<>", re.sub(_QUOTED, "<>", message[:_MESSAGE_CHARS]))
-    text = re.sub(_NUMBERS, "#", re.sub(_NAMED, "<>", text))
+    text = compiled(_AFTER_NOUN).sub(_unnamed, compiled(_QUOTED).sub("<>", message[:_MESSAGE_CHARS]))
+    text = compiled(_NUMBERS).sub("#", compiled(_NAMED).sub("<>", text))
     return " ".join(text.split())[:_KEY_CHARS].rstrip(" .:")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from ratchet.expressions import compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
 
 LINES = 10  # error lines that are kept: a cause is named by the first ones, the hundredth only repeats it
 LINE_LIMIT = 300  # characters of one line: beyond them stand values (a page that did not match), not causes
@@ -98,7 +103,7 @@ def _error_lines(text: str, limit: int) -> str:
         said = _last_traceback(text, start, limit)
     else:
         lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
-        while len(lines) > 1 and re.match(_HEADER, lines[0]):
+        while len(lines) > 1 and compiled(_HEADER).match(lines[0]):
             del lines[0]
         lines = _above_usage(lines)
         telling = _without_advice(lines) if len(lines) <= TAIL else _carrying(lines, text)
@@ -115,7 +120,7 @@ def plain(text: str) -> str:
     """The text without colours, with what a progress bar left standing, and with the line breaks that a tool wrote as
     two characters (`\\\\n`) read as such."""
     if "\x1b" in text:
-        text = re.sub(_ANSI, "", text)
+        text = compiled(_ANSI).sub("", text)
     if "\\n" in text and ("\\n\\n" in text or "\n" not in text):
         text = text.replace("\\r\\n", "\n").replace("\\n", "\n")
     if "\r" in text:
@@ -143,7 +148,7 @@ def _last_traceback(text: str, start: int, limit: int) -> str:
 
 def _above_usage(lines: list[str]) -> list[str]:
     """The lines above a program's usage, unless the error stands in or below it: options speak of errors, too."""
-    at = next((at for at, line in enumerate(lines) if re.match(_USAGE, line)), 0)
+    at = next((at for at, line in enumerate(lines) if compiled(_USAGE).match(line)), 0)
     strong = _compiled()[0] if at else None
     return lines[:at] if strong and not any(strong.search(line[:LINE_LIMIT]) for line in lines[at:]) else lines
 
@@ -151,7 +156,7 @@ def _above_usage(lines: list[str]) -> list[str]:
 def _without_advice(lines: list[str]) -> list[str]:
     """A few lines up to the advice that follows their error, as `_carrying` would choose from many."""
     for at in range(1, len(lines)):
-        if re.search(_ADVICE, lines[at]):
+        if compiled(_ADVICE).search(lines[at]):
             strong = _compiled()[0]
             if any(strong.search(line) for line in lines[:at]) and not any(strong.search(line) for line in lines[at:]):
                 return lines[:at]
@@ -161,7 +166,7 @@ def _without_advice(lines: list[str]) -> list[str]:
 def _compiled() -> list[re.Pattern[str]]:
     """The forms of lines: strong, echo, place, detail."""
     if not _forms:
-        _forms.extend(re.compile(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
+        _forms.extend(compiled(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
     return _forms
 
 
@@ -171,7 +176,7 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     hints = [hint for hint in _HINTS if hint in lowered]
     strong, echo, place, detail = _compiled()
     echoes = any([sign in text for sign in _ECHO_SIGNS])  # noqa: C419  (a generator takes twice the time)
-    placed = re.search(_PLACE_SIGN, text) is not None
+    placed = compiled(_PLACE_SIGN).search(text) is not None
     kept: dict[str, str] = {}
     weak: list[str] = []
     for at, line in enumerate(lines):

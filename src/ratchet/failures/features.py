@@ -7,11 +7,15 @@ Lean: hook processes import this.
 
 from __future__ import annotations
 
-import re
 from binascii import crc32
 
+from ratchet.expressions import compiled
 from ratchet.failures.excerpt import error_lines, marks_of, plain
 from ratchet.failures.signature import mask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 KEPT = 6_000  # characters of a text that are kept with a memory
 LONG = 2_400  # characters beyond which a text is known by its densest stretch
@@ -23,8 +27,8 @@ MORE = 400  # characters of error lines from elsewhere
 MASKED = "masked"
 """Stands among the features of a memory of which only the masked text was kept: that is less than was said."""
 
-_TOKEN = re.compile(r"<[a-z]{2,5}>|\w+|[^\w\s]")
-_WORD = re.compile(r"[^\W\d_]{2}")
+_TOKEN = compiled(r"<[a-z]{2,5}>|\w+|[^\w\s]")
+_WORD = compiled(r"[^\W\d_]{2}")
 # Chinese, Japanese and Korean write no blanks: a run of their letters is cut into pairs, whose own pairs are trigrams.
 _UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 _RUN = _UNSPACED + "{3,}"  # compiled when it is met: it takes a millisecond, which a hook has for few texts
@@ -57,7 +61,7 @@ def _crc(said: str) -> str:
 
 def spaced(text: str) -> str:
     """The text with pairs of letters in the place of each run of letters that is written without blanks."""
-    return re.sub(_RUN, _pairs, text) if not text.isascii() else text
+    return compiled(_RUN).sub(_pairs, text) if not text.isascii() else text
 
 
 def _pairs(match: re.Match[str]) -> str:

@@ -6,8 +6,7 @@ it. Pure, total (any input gives an answer) and linear in the input's length.
 
 from __future__ import annotations
 
-import re
-
+from ratchet.expressions import compiled
 from ratchet.failures import programs
 from ratchet.failures.redaction import text as redaction
 
@@ -18,17 +17,16 @@ _DEPTH = 3  # nested `bash -c "..."` that are opened
 
 # Operators, then words made of plain runs, escapes and quoted parts. Every alternative starts with another character
 # and closing quotes are optional, so the scan never goes back.
-_TOKEN = re.compile(
-    r"\d*>&\d|&?\d*>>?&?|<<?<?-?|&&|\|\|?&?|;;?|&|\n|[()]"
-    r"|(?:[^\s\"'\\;&|()<>`$]+|\\.?|\$\(?|`|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?)+",
-    re.DOTALL,
+_TOKEN = compiled(
+    r"(?s)\d*>&\d|&?\d*>>?&?|<<?<?-?|&&|\|\|?&?|;;?|&|\n|[()]"
+    r"|(?:[^\s\"'\\;&|()<>`$]+|\\.?|\$\(?|`|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?)+"
 )
 _SPLITS = frozenset(("&&", "||", ";", ";;", "|", "|&", "||&", "&", "\n", "(", ")"))
 _PIPES = frozenset(("|", "|&"))
-_SPECIAL = re.compile(r"[\s;&|<>()]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_WORD = re.compile(r"[a-z][a-z0-9]*(?:[-_:][a-z0-9]+)*$")
-_TASK = re.compile(r"[:a-z][\w:.-]*$")  # a build tool's task: `ecto.migrate`, `:app:testDebug`
+_SPECIAL = compiled(r"[\s;&|<>()]")
+_ASSIGNMENT = compiled(r"[A-Za-z_]\w*\+?=")
+_WORD = compiled(r"[a-z][a-z0-9]*(?:[-_:][a-z0-9]+)*$")
+_TASK = compiled(r"[:a-z][\w:.-]*$")  # a build tool's task: `ecto.migrate`, `:app:testDebug`
 
 _FILE_VERBS = {
     "read": "read",
@@ -73,7 +71,7 @@ _EDITOR_COMMANDS = {"view": "read", "create": "write", "str_replace": "edit", "i
 _FILE_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _OTHER_TARGETS = {"webfetch": "url", "skill": "skill", "task": "subagent_type", "agent": "subagent_type"}
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: ([^\n]{1,500})", re.MULTILINE)
+_PATCHED = compiled(r"(?m)^\*\*\* (?:Update|Add|Delete) File: ([^\n]{1,500})")
 
 
 def intent(tool: object, tool_input: object) -> tuple[str, str]:
@@ -368,7 +366,7 @@ def _text_of(value: object) -> str:
         if len(words) == 2 and words[0] == "apply_patch":
             return words[1]
         return " ".join(
-            "'" + word.replace("'", "") + "'" if re.search(r"[\s;&|<>()]", word) else word for word in words
+            "'" + word.replace("'", "") + "'" if compiled(r"[\s;&|<>()]").search(word) else word for word in words
         )
     return ""
 

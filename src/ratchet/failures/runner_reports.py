@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from ratchet.expressions import compiled
 
 _LINE = 200  # characters of a report line that are kept
 
@@ -67,7 +67,7 @@ def test_summary(text: str) -> str:
         return ""
     # A report is a line, and each of its forms has one of these signs: most lines of an output have none.
     text = "\n".join([line for line in text.split("\n") if any([sign in line for sign in _REPORT_SIGNS])])  # noqa: C419
-    found = re.search("|".join(_TEST_REPORTS), text, re.MULTILINE)
+    found = compiled("(?m)" + "|".join(_TEST_REPORTS)).search(text)
     if found is None:
         return ""
     start = text.rfind("\n", 0, found.start() + 1) + 1
@@ -78,4 +78,4 @@ def compiler_failed(text: str) -> bool:
     """Tell whether a compiler or linter reports an error in `text`."""
     if not any(sign in text for sign in _COMPILER_SIGNS):  # one of them stands in every text that the patterns meet
         return False
-    return re.search("|".join(_COMPILERS), text, re.MULTILINE) is not None
+    return compiled("(?m)" + "|".join(_COMPILERS)).search(text) is not None

@@ -9,9 +9,7 @@ Placeholders: `<num>`, `<hex>`, `<id>` (UUIDs, random identifiers), `<time>`, `<
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
+from ratchet.expressions import compiled
 from ratchet.ids import hex_of
 
 TYPE_CHECKING = False
@@ -37,14 +35,14 @@ _QUOTED = {
 }
 # A run of characters that may belong to one id, path, address or number; all others (quotes, brackets, commas, `=`)
 # separate. A placeholder is a run of its own, so that masking twice changes nothing.
-_ATOM = re.compile(r"<[a-z]{2,5}>|[\w.\-/\\:@~%+$#*]+")
-_PLACEHOLDER = re.compile(r"<[a-z]{2,5}>")
+_ATOM = compiled(r"<[a-z]{2,5}>|[\w.\-/\\:@~%+$#*]+")
+_PLACEHOLDER = compiled(r"<[a-z]{2,5}>")
 _URL = r"[A-Za-z][A-Za-z0-9+.\-]{1,19}://[^\s\"'<>()\[\]{}|`,;]+"
 _QUERY = r"(?<=\w)\?[\w.%+\-]{1,80}=[^\s\"'<>]*"
 _THOUSANDS = r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])"
 _MILLIS = r"(:\d\d),(\d{3})(?!\d)"
 
-_NUMBER = re.compile(r"[+-]?(?:\d[\d_]*(?:\.\d+){0,2}|\.\d+)(?:[eE][+-]?\d+)?%?|\d{1,9}:\d{1,9}")
+_NUMBER = compiled(r"[+-]?(?:\d[\d_]*(?:\.\d+){0,2}|\.\d+)(?:[eE][+-]?\d+)?%?|\d{1,9}:\d{1,9}")
 _DURATION = r"[+-]?(?:\d+(?:\.\d+)?(?:ns|us|\u00b5s|ms|s|m|h|d|sec|secs|min|mins|seconds?|minutes?|hours?|days?)){1,6}"
 _SIZE = r"[+-]?\d+(?:\.\d+)?(?:[kKMGTP]i?[bB]?|[bB]|[kMG]?Hz|px|bytes)"
 _TIME = (
@@ -56,7 +54,7 @@ _UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _IPV4 = r"(?:[\w\-][\w.\-]{0,100}/|/)?\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d{1,5})?"  # Java writes host/address:port
 _IPV6 = r"(?=[0-9a-fA-F:]*::|(?:[0-9a-fA-F]{1,4}:){7})[0-9a-fA-F:]{3,39}(?:\d{1,3}(?:\.\d{1,3}){3})?(?:%\w{1,15})?"
 _MAC = r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5,15}"
-_HEX = re.compile(r"0[xX][0-9a-fA-F]+|(?=[a-f]{0,40}\d)[0-9a-f]{6,128}|(?=[A-F]{0,40}\d)[0-9A-F]{6,128}")
+_HEX = compiled(r"0[xX][0-9a-fA-F]+|(?=[a-f]{0,40}\d)[0-9a-f]{6,128}|(?=[A-F]{0,40}\d)[0-9A-F]{6,128}")
 _EMAIL = r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+"
 # A compiler's or linter's code (TS2345, E0308, ORA-00942) names the cause: it is a word, not a number.
 _CODE = r"[A-Z]{1,5}-?\d{3,5}"
@@ -65,9 +63,9 @@ _STATUS = (
     r"(?i)\b((?:status code|response (?:code|status)|error code|(?:api|returned) error"
     r"|http(?:/[\d.]{1,3})?(?: error)?)(?: of)?[:=]? )([45]\d\d)\b(?!\.\d)"
 )
-_DIGIT = re.compile(r"[0-9]")
-_SEGMENT = re.compile(r"[A-Za-z0-9]+")
-_DIGITS = re.compile(r"(?:(?<=[_:=#])[-+])?\d+(?:\.\d+)*")
+_DIGIT = compiled(r"[0-9]")
+_SEGMENT = compiled(r"[A-Za-z0-9]+")
+_DIGITS = compiled(r"(?:(?<=[_:=#])[-+])?\d+(?:\.\d+)*")
 
 _DATE = (
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?(?:<num>,? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -127,26 +125,30 @@ def mask(text: str) -> str:
     Line breaks stay, other white space becomes one blank. What is masked already stays as it is. Linear in the length.
     """
     if "\x1b" in text:
-        text = re.sub(_ANSI, "", text)
+        text = compiled(_ANSI).sub("", text)
     if '\\"' in text:
         text = text.replace('\\"', '"')
     for quote, pattern in _QUOTED.items():
         if quote in text:
-            text = re.sub(pattern, _mask_quoted, text)
+            text = compiled(pattern).sub(_mask_quoted, text)
     if "rror" in text or "tatus" in text or "HTTP" in text or "esponse" in text:
-        text = re.sub(_STATUS, r"\1HTTP\2", text).replace("HTTP HTTP", "HTTP")
+        text = compiled(_STATUS).sub(_coded, text).replace("HTTP HTTP", "HTTP")
     known = _MEMO.__getitem__
     if "\n" in text:
         text = "\n".join([" ".join(map(known, line.split())) for line in text.split("\n")])
     else:
         text = " ".join(map(known, text.split()))
     if "<time>" in text:
-        text = re.sub(_TIMES, "<time>", re.sub(_DATE, "<time>", text))
+        text = compiled(_TIMES).sub("<time>", compiled(_DATE).sub("<time>", text))
     if "<num> " in text:
-        text = re.sub(_SPELLED, "<dur>", text)
+        text = compiled(_SPELLED).sub("<dur>", text)
         if "B" in text:
-            text = re.sub(_SIZED, "<size>", text)
+            text = compiled(_SIZED).sub("<size>", text)
     return text
+
+
+def _coded(status: Match[str]) -> str:
+    return f"{status[1]}HTTP{status[2]}"
 
 
 def template_of(text: str) -> str:
@@ -155,10 +157,17 @@ def template_of(text: str) -> str:
     Of a traceback: the exception and its in-project frames. Of a long tool output: the lines that carry the error.
     """
     said, frames = _error_of(text)
-    return (_remembered if len(said) <= _SHORT else _masked)(said, tuple(frames))
+    if len(said) > _SHORT:
+        return _masked(said, frames)
+    masked = _remembered.get((said, *frames))
+    if masked is None:
+        if len(_remembered) >= _REMEMBERED:
+            _remembered.clear()
+        masked = _remembered[said, *frames] = _masked(said, frames)
+    return masked
 
 
-def _masked(said: str, frames: tuple[str, ...]) -> str:
+def _masked(said: str, frames: list[str]) -> str:
     masked = mask(said).strip()
     if "\n" in masked:
         # A line that is the same but for its parameters tells nothing new.
@@ -172,8 +181,9 @@ def _masked(said: str, frames: tuple[str, ...]) -> str:
     return masked
 
 
-_remembered = lru_cache(maxsize=512)(_masked)  # what is left of an error's text often repeats itself to the letter
 _SHORT = 2_000  # characters: at most 1 MB is remembered
+_REMEMBERED = 512
+_remembered: dict[tuple[str, ...], str] = {}  # what is left of an error's text often repeats itself to the letter
 
 
 def _error_of(text: str) -> tuple[str, list[str]]:
@@ -183,16 +193,16 @@ def _error_of(text: str) -> tuple[str, list[str]]:
     if text[:11] == '{"output":"':
         text = _output_of(text)
     if text[:1] == "<":
-        text = re.sub(_WRAPPED, r"\2", text)
+        text = compiled(_WRAPPED).sub(r"\2", text)
     if "old_str `" in text:
-        text = re.sub(_REPLACED, r"\1 <name> \2", text, count=1)
-    if "\n" not in text and (text.count("\\n") < 2 or re.search(_DRIVE, text)):
+        text = compiled(_REPLACED).sub(r"\1 <name> \2", text, count=1)
+    if "\n" not in text and (text.count("\\n") < 2 or compiled(_DRIVE).search(text)):
         return text, []  # one line, and no text that a tool wrote with its line breaks spelled out
     from ratchet.failures.excerpt import error_lines, plain
 
     text = plain(text)
     if " code " in text[:48]:
-        text = re.sub(_EXIT, "", text, count=1)
+        text = compiled(_EXIT).sub("", text, count=1)
     if any(mark in text for mark in _TRACES):
         from ratchet.failures.tracebacks import trace_of
 
@@ -202,9 +212,9 @@ def _error_of(text: str) -> tuple[str, list[str]]:
     for echo in _ECHOES:
         text = text.partition(echo)[0]
     if "\nLINE " in text:
-        text = re.sub(_QUERIED, "", text)
+        text = compiled(_QUERIED).sub("", text)
     if "Failed to find " in text:
-        text = re.sub(_SOUGHT, r"\1", text)
+        text = compiled(_SOUGHT).sub(r"\1", text)
     return error_lines(text), []
 
 
@@ -243,11 +253,11 @@ def _mask_token(token: str) -> str:
     if token.isalpha():
         return _mask_word(token)
     if "://" in token:
-        token = re.sub(_URL, "<url>", token)
+        token = compiled(_URL).sub("<url>", token)
     if "?" in token:
-        token = re.sub(_QUERY, "", token)
+        token = compiled(_QUERY).sub("", token)
     if "," in token:
-        token = re.sub(_THOUSANDS, "0", re.sub(_MILLIS, r"\1.\2", token))
+        token = compiled(_THOUSANDS).sub("0", compiled(_MILLIS).sub(r"\1.\2", token))
     return _ATOM.sub(_mask_atom, token)
 
 
@@ -302,9 +312,9 @@ def _mask_core(core: str) -> str:
             return "<host>"
     elif core == "localhost":
         return "<host>"
-    if "@" in core and re.fullmatch(_EMAIL, core):
+    if "@" in core and compiled(_EMAIL).fullmatch(core):
         return "<email>"
-    if not has_digit or re.fullmatch(_CODE, core):
+    if not has_digit or compiled(_CODE).fullmatch(core):
         return core
     return _mask_glued(core)
 
@@ -327,24 +337,24 @@ def _quantity(core: str) -> str:
         return "<num>"
     if core[0] in "+-0123456789":
         if core[-1].isalpha():
-            if re.fullmatch(_DURATION, core):
+            if compiled(_DURATION).fullmatch(core):
                 return "<dur>"
-            if re.fullmatch(_SIZE, core):
+            if compiled(_SIZE).fullmatch(core):
                 return "<size>"
-        if ("-" in core or ":" in core or "/" in core) and re.fullmatch(_TIME, core):
+        if ("-" in core or ":" in core or "/" in core) and compiled(_TIME).fullmatch(core):
             return "<time>"
     return "<hex>" if _HEX.fullmatch(core) else ""
 
 
 def _address(core: str) -> str:
-    if core.count(".") >= 3 and re.fullmatch(_IPV4, core):
+    if core.count(".") >= 3 and compiled(_IPV4).fullmatch(core):
         return "<ip>"
-    if len(core) == 36 and core.count("-") == 4 and re.fullmatch(_UUID, core):
+    if len(core) == 36 and core.count("-") == 4 and compiled(_UUID).fullmatch(core):
         return "<id>"
     if core.count(":") > 1 or core.count("-") > 4:
-        if re.fullmatch(_MAC, core):
+        if compiled(_MAC).fullmatch(core):
             return "<mac>"
-        if re.fullmatch(_IPV6, core):
+        if compiled(_IPV6).fullmatch(core):
             return "<ip>"
     return ""
 
@@ -354,7 +364,7 @@ def _mask_path(core: str, *, has_digit: bool) -> str:
         return "<path>" if len(core) > 1 else core
     pieces = core.replace("\\", "/").split("/")
     if len(pieces) > 2 or not pieces[-1] or _is_file(pieces[-1]):
-        return "<path>" if re.search(r"[^\W\d]", core) else _DIGITS.sub("<num>", core)
+        return "<path>" if compiled(r"[^\W\d]").search(core) else _DIGITS.sub("<num>", core)
     return _mask_glued(core) if has_digit else core  # and/or, application/json, origin/main
 
 

@@ -5,8 +5,7 @@ Lean: hook processes import this.
 
 from __future__ import annotations
 
-import re
-
+from ratchet.expressions import compiled
 from ratchet.failures.programs import NOISE, SHELL_TOOLS
 
 
@@ -25,9 +24,9 @@ _EDITS = _names("edit write multiedit notebookedit applypatch strreplace create 
 _NOTES = _names("todowrite todoread updateplan enterplanmode exitplanmode think taskcreate taskupdate taskget tasklist")
 _WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor sleep writestdin")
 # What only trims or merges a command's output makes no other call.
-_REDIRECTS = re.compile(r"(?<![-=<])>")  # no arrow of a program's text
-_TRIMS = re.compile(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
-_ASIDE = re.compile(r"\bsleep\s+[\d.$]|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
+_REDIRECTS = compiled(r"(?<![-=<])>")  # no arrow of a program's text
+_TRIMS = compiled(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
+_ASIDE = compiled(r"\bsleep\s+[\d.$]|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
 
 
 def plain(tool: str) -> str:

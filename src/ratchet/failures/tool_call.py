@@ -6,6 +6,7 @@ Outcome. Lean: hook processes import this.
 
 from __future__ import annotations
 
+from ratchet.expressions import compiled
 from ratchet.failures import programs
 from ratchet.failures.redaction import text as redaction
 
@@ -203,16 +204,15 @@ def result_mark(text: str) -> str:
     a call that is repeated for nothing from one whose answer changes; far from the ends no number counts. `PICTURE`
     where it brought one, of which the text says nothing."""
     import hashlib
-    import re
 
-    if "image" in text and re.search(r"^\[(?:input_)?image(?:_url)?\]$", text, re.MULTILINE):
+    if "image" in text and compiled(r"(?m)^\[(?:input_)?image(?:_url)?\]$").search(text):
         return PICTURE
     text = ends(text, _MARKED_CHARS)
     half = _TIMED_CHARS // 2
     middle = text[half:-half].encode("utf-8", "surrogatepass").translate(None, b"0123456789 \t\r\n")
     # It begins with the digits, which lets the engine skip all else.
     durations = r"\d++(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)"
-    plain = "".join(re.sub(durations, "", ends(text, _TIMED_CHARS)).split())
+    plain = "".join(compiled(durations).sub("", ends(text, _TIMED_CHARS)).split())
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass") + middle).hexdigest()[:12]
 
 

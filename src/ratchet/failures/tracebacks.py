@@ -6,7 +6,7 @@ between versions; line numbers move with every edit. Both are left out.
 
 from __future__ import annotations
 
-import re
+from ratchet.expressions import compiled
 
 FRAMES = 5  # the in-project frames nearest to the raise that are kept; further ones tell who called, not what broke
 SAID = 3  # lines of an exception's message that are kept
@@ -53,7 +53,7 @@ def _base(path: str) -> str:
 
 
 def _is_foreign(path: str) -> bool:
-    return re.search(_FOREIGN, path) is not None
+    return compiled(_FOREIGN).search(path) is not None
 
 
 def _nearest(frames: list[str]) -> list[str]:
@@ -70,7 +70,7 @@ def _python(lines: list[str]) -> tuple[str, list[str]]:
     for raw in lines:
         # Groups draw a tree in front of their lines.
         line = raw.lstrip("| +-") if "|" in raw[:8] and not raw[:4].strip("| +-") else raw
-        found = re.match(_PYTHON_FRAME, line) if 'File "' in line else None
+        found = compiled(_PYTHON_FRAME).match(line) if 'File "' in line else None
         if found or line.startswith("Traceback (most recent"):
             if said:
                 frames, said = [], []
@@ -78,9 +78,9 @@ def _python(lines: list[str]) -> tuple[str, list[str]]:
             if found and not _is_foreign(found[1]):
                 frames.append(f"in {found[2] or '?'} ({_base(found[1])})")
         elif expects and line[:1] not in (" ", "\t", ""):
-            if said and re.match(_NEXT_RECORD, line):
+            if said and compiled(_NEXT_RECORD).match(line):
                 expects = False
-            elif said or re.match(_EXCEPTION, line):
+            elif said or compiled(_EXCEPTION).match(line):
                 said.append(line)
                 expects = len(said) < SAID
         elif said:
@@ -94,11 +94,11 @@ def _java(lines: list[str]) -> tuple[str, list[str]]:
     frames: list[str] = []
     previous = ""
     for line in lines:
-        found = re.match(_JAVA_FRAME, line)
+        found = compiled(_JAVA_FRAME).match(line)
         if found:
             if previous:
                 said, frames, previous = [*said[:1], previous], [], ""
-            if not re.match(_FOREIGN_JAVA, found[1]):
+            if not compiled(_FOREIGN_JAVA).match(found[1]):
                 frames.append("in " + found[1].partition("$$")[0])
         elif line.strip() and not line.lstrip().startswith("..."):
             previous = line.strip()
@@ -112,13 +112,13 @@ def _javascript(lines: list[str]) -> tuple[str, list[str]]:
     frames: list[str] = []
     framed = False
     for line in lines:
-        found = re.match(_JAVASCRIPT_FRAME, line) if line.lstrip().startswith("at ") else None
+        found = compiled(_JAVASCRIPT_FRAME).match(line) if line.lstrip().startswith("at ") else None
         if found:
             framed = True
             if not _is_foreign(found[2]):
                 frames.append(f"in {found[1] or '?'} ({_base(found[2])})")
         elif not framed and line.strip():
-            if re.match(_NAMED_EXCEPTION, line):
+            if compiled(_NAMED_EXCEPTION).match(line):
                 said = [line]
             elif said:
                 said.append(line.strip())
@@ -141,7 +141,7 @@ def _go(lines: list[str]) -> tuple[str, list[str]]:
             elif said and line.strip():
                 said.append(line)
         elif goroutines == 1:
-            found = re.match(_GO_FILE, line)
+            found = compiled(_GO_FILE).match(line)
             if found and not _is_foreign(found[1]):
                 frames.append(f"in {function} ({_base(found[1])})")
             function = line.strip().removeprefix("created by ").rpartition("(")[0] or line.strip()
@@ -161,11 +161,11 @@ def _rust(lines: list[str]) -> tuple[str, list[str]]:
         elif line.startswith("stack backtrace") or line.lstrip().startswith("note: "):
             traced = True
         elif traced:
-            found = re.match(_RUST_FILE, line)
-            named = None if found else re.match(_RUST_FRAME, line)
+            found = compiled(_RUST_FILE).match(line)
+            named = None if found else compiled(_RUST_FRAME).match(line)
             if found and function and not _is_foreign(found[1]):
                 frames.append(f"in {function} ({_base(found[1])})")
-            function = re.sub(r"::h[0-9a-f]{16}$", "", named[1]) if named else ""
+            function = compiled(r"::h[0-9a-f]{16}$").sub("", named[1]) if named else ""
         elif said and line.strip():
             said.append(line)
     frames.reverse()

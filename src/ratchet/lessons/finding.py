@@ -13,10 +13,9 @@ Lean: hook processes import this.
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from math import log
 
+from ratchet.expressions import compiled
 from ratchet.failures.excerpt import error_lines
 from ratchet.failures.features import MASKED, features_in, features_of, telling_of
 from ratchet.failures.signature import template_of
@@ -43,8 +42,8 @@ _KEYS_SHARE = 0.3  # of a rank that common findings may add to jK: a linter's ru
 _GRAMS_SHARE = 0.3  # ... and common trigrams of the masked texts
 POSSIBLE = 0.1  # jK below which a memory is not worth a look
 _NAMES = 8
-_QUOTED = re.compile(r"(['\"`])([\w.@\-]{1,60})\1")
-_TRACE = re.compile(
+_QUOTED = compiled(r"(['\"`])([\w.@\-]{1,60})\1")
+_TRACE = compiled(
     r"""(?m)Traceback \(most recent call last|^E {3,}\S|^\s*File "[^"\n]+", line \d|^\tat \S|^ {2,8}at \S+ ?\("""
     r"|panicked at|^goroutine \d|^\S+\.py:\d+: "
 )
@@ -220,7 +219,17 @@ def _overlap(one: set[str], other: set[str]) -> float:
     return len(one & other) / (len(one | other) or 1)
 
 
-_text_of = lru_cache(maxsize=2_048)(Text)  # the same memories are met again and again by a process that lives on
+def _text_of(template: str) -> Text:
+    text = _texts.get(template)
+    if text is None:
+        if len(_texts) >= _REMEMBERED:
+            _texts.clear()
+        text = _texts[template] = Text(template)
+    return text
+
+
+_REMEMBERED = 2_048
+_texts: dict[str, Text] = {}  # the same memories are met again and again by a process that lives on
 
 
 def _order(hit: Hit, names: Collection[str]) -> tuple[float, bool, bool, float, str]:

@@ -13,9 +13,9 @@ this file. What it rests on (figures: `benchmarks/recall.py`):
 
 from __future__ import annotations
 
-import re
 from math import exp, sqrt
 
+from ratchet.expressions import compiled
 from ratchet.lessons.ranking_containment import LEAST_WHOLE, found_in, message_in
 from ratchet.lessons.ranking_words import ANNOUNCES, FILLERS, WORDS_OF, blanked, parts_of
 
@@ -50,10 +50,10 @@ _LEAST_HEAD = 3.0
 _LEAST_SENTENCE = 4.0  # of a first sentence, behind which others only tell what to do
 _QUESTION_WORDS = 24
 
-_CLAUSE = re.compile(r"[.:;][\"'`)\]}]*(?:\s+|$)")
-_HEAD = re.compile(r"[\w.$# ]*(?:Error|Exception|Warning)\b|# \w+: ")
-_SENTENCE = re.compile(r".{8,400}?[^.][.!?](?=\s+[A-Z])")
-_MACHINE = re.compile(r"[#=(){}\[\]<>|\\]|\w[._/$]\w")
+_CLAUSE = compiled(r"[.:;][\"'`)\]}]*(?:\s+|$)")
+_HEAD = compiled(r"[\w.$# ]*(?:Error|Exception|Warning)\b|# \w+: ")
+_SENTENCE = compiled(r".{8,400}?[^.][.!?](?=\s+[A-Z])")
+_MACHINE = compiled(r"[#=(){}\[\]<>|\\]|\w[._/$]\w")
 _ASKING_WORDS = (
     "how do does did i my me we why what which where can fix get getting got error errors fail fails failed failing "
     "failure issue problem help solve says said keep keeps after trying so because but not"

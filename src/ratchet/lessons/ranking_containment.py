@@ -8,7 +8,7 @@ looked for word by word, and where it is found both of its ends must be seams. L
 
 from __future__ import annotations
 
-import re
+from ratchet.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _SEAM_BEFORE = frozenset(":;!?.()[]{}<>|-\u2013\u2014\u2022\u203a\u2026$%*~\u250
 _QUOTES = frozenset("\"'`")
 _SEAM_BEHIND = frozenset(".,:;!?()[]{}<>|-\u2013\u2014\u2026#\"'`*~/\\")
 _NEGATIONS = frozenset(("not", "no", "never", "without", "isn", "wasn", "doesn", "didn", "don", "nor"))
-_MESSAGE = re.compile(r"[\"']message[\"']:\s?([\"'])(.{8,800}?)\1\s?[,}]")
+_MESSAGE = compiled(r"[\"']message[\"']:\s?([\"'])(.{8,800}?)\1\s?[,}]")
 
 
 # What the operating system says of many things: which one it was said of is the cause.

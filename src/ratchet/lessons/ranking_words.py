@@ -7,8 +7,7 @@ surely none. The weights were chosen by hand on the sets of `benchmarks/recall.p
 
 from __future__ import annotations
 
-import re
-
+from ratchet.expressions import compiled
 from ratchet.lessons.ranking_containment import CLASS, LEVEL, PARAMETER, WORD, MessageLine
 
 TYPE_CHECKING = False
@@ -24,18 +23,18 @@ if TYPE_CHECKING:
 _LEAST_SAID = 2.0  # weight of what a value at the end of a line must follow
 _BLANK = "#"
 # It starts only where a run of its characters does: from within one, a long run would be read once per character.
-_ATOM = re.compile(
+_ATOM = compiled(
     r"(?<![\w$@/+\-])(?<![\w$@/+\-]\.)(?:[\w.\-]+[=~!<>]=)?"
     r"(?:[\w$@/+\-]|\.(?!\.))*<[a-z]{2,6}>(?:[\w.$@/+:\-]*<[a-z]{2,6}>)*[\w.$@/+\-]*"
 )
-_BETWEEN = re.compile(r"\bbetween [\w./<>\-]{1,80} and [\w./<>\-]{1,80}")
-_WHOM = re.compile(r"\b(for|by) (?!the\b)[A-Za-z_][\w.\-]*(?= (?:from|by|via)\b| \[)")  # "password for bob from"
-_FAILED = re.compile(r"\b[\w.]{1,60}(?= failed due to )")
-_PLACED = re.compile(r"(?:at )?\b(?:character|line|position|offset|column|byte|index):? #")
-_REDACTED = re.compile(r"\[redacted[\w:.\-]*\]")
-WORDS_OF = re.compile(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
-_ENDED = re.compile(r"(?i)exit(?:ed with)? (?:code|status)\b")  # that something failed, not what
-ANNOUNCES = re.compile(r"\berrors? (?:for|in|occurred)\b|:$")  # what went wrong is told below
+_BETWEEN = compiled(r"\bbetween [\w./<>\-]{1,80} and [\w./<>\-]{1,80}")
+_WHOM = compiled(r"\b(for|by) (?!the\b)[A-Za-z_][\w.\-]*(?= (?:from|by|via)\b| \[)")  # "password for bob from"
+_FAILED = compiled(r"\b[\w.]{1,60}(?= failed due to )")
+_PLACED = compiled(r"(?:at )?\b(?:character|line|position|offset|column|byte|index):? #")
+_REDACTED = compiled(r"\[redacted[\w:.\-]*\]")
+WORDS_OF = compiled(r"[^\W\d_][\w$]*(?:[.$@/-]\w[\w$]*)*")
+_ENDED = compiled(r"(?i)exit(?:ed with)? (?:code|status)\b")  # that something failed, not what
+ANNOUNCES = compiled(r"\berrors? (?:for|in|occurred)\b|:$")  # what went wrong is told below
 _CLASS_ENDS = ("Error", "Exception", "Warning")
 
 
@@ -78,11 +77,15 @@ def blanked(masked: str) -> str:
     if " between " in text:
         text = _BETWEEN.sub(rf"between {_BLANK} and {_BLANK}", text)
     if " from " in text or " via " in text or " [" in text:
-        text = _WHOM.sub(rf"\1 {_BLANK}", text)
+        text = _WHOM.sub(_nobody, text)
     if " failed due to " in text:
         text = _FAILED.sub(_BLANK, text)
     text = _ATOM.sub(_blank, text)
     return _PLACED.sub(_BLANK, text) if _BLANK in text else text
+
+
+def _nobody(match: Match[str]) -> str:
+    return f"{match[1]} {_BLANK}"
 
 
 def _blank(match: Match[str]) -> str:

@@ -8,7 +8,8 @@ line, name or version that counts, since most changes leave those alone. Lean: h
 from __future__ import annotations
 
 import os
-import re
+
+from ratchet.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _LOOKED_AT = 8  # citations of one lesson
 _NEAR_CHARS = 120  # behind a name, within which its version stands
 # Directly behind the name, as manifests write it: `": "^8.1`, ` = "8`, `>=8`, `, "~> 8`, ` = { version = "8`, ` v8`.
 _EXTRAS_AND_SIGN = r"""(?:\[[\w,-]{1,40}\])?["'\])}]{0,2}\s{0,8}(?:[:=,({]\s{0,2}){0,2}(?:version\s?[=:]\s?)?"""
+_MODULE = r"(?:/[\w.-]+)*/v(\d+)\b"
 _VERSION = _EXTRAS_AND_SIGN + r"""["'(]?[v^~=<>!, ]{0,6}(\d+)(?:\.(\d+))?"""
 
 
@@ -106,18 +108,24 @@ def holds_line(text: str, line: str) -> bool:
 
 def holds_name(text: str, name: str) -> bool:
     """Tell whether a text has a name as a word of its own."""
-    return name in text and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
+    if name not in text:
+        return False
+    import re
+
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def version_in(text: str, name: str) -> str:
     """The major version (`8`, or `0.9` below one) with which a manifest names a tool; "" where it names none."""
     if name not in text:
         return ""
+    import re
+
     word = re.compile(rf"(?<![\w./@-]){re.escape(name)}(?![\w.]|-\w)")
     for found in word.finditer(text):
         rest = text[found.end() : found.end() + _NEAR_CHARS].partition("\n")[0]
-        if (path := re.match(r"(?:/[\w.-]+)*/v(\d+)\b", rest)) is not None:  # a module of Go says it in its path
+        if (path := compiled(_MODULE).match(rest)) is not None:  # a module of Go says it in its path
             return path[1]
-        if (version := re.match(_VERSION, rest)) is not None:
+        if (version := compiled(_VERSION).match(rest)) is not None:
             return f"0.{version[2]}" if version[1] == "0" and version[2] else version[1]
     return ""

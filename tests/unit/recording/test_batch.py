@@ -149,9 +149,10 @@ def test_a_batch_that_cannot_be_written_is_said_to_be_lost(tmp_path: Path) -> No
 
 
 def test_threads_that_record_their_first_batches_at_once_all_hide_their_secrets() -> None:
-    from ratchet.failures.redaction import patterns, providers
+    from ratchet import expressions
+    from ratchet.failures.redaction import providers
 
-    patterns._cache.clear()
+    expressions._cache.clear()
     providers._made.clear()
     found: list[str] = []
 

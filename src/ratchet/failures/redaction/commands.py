@@ -9,7 +9,7 @@ Lean: a hook process imports this, and only for a text that holds one of these c
 
 from __future__ import annotations
 
-from ratchet.failures.redaction.patterns import compiled
+from ratchet.expressions import compiled
 
 _HIDDEN = "[redacted:password]"
 _REACH = 300  # characters behind a command within which its options stand

@@ -7,8 +7,8 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
+from ratchet.expressions import compiled
 from ratchet.failures.redaction import named
-from ratchet.failures.redaction.patterns import compiled
 from ratchet.failures.redaction.providers import hide_provided
 
 TYPE_CHECKING = False

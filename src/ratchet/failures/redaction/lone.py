@@ -6,8 +6,8 @@ Lean: a hook process imports this, and only for a text that holds drawn characte
 
 from __future__ import annotations
 
+from ratchet.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn
-from ratchet.failures.redaction.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

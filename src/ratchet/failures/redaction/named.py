@@ -8,8 +8,8 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
+from ratchet.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn
-from ratchet.failures.redaction.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-import re
-from functools import cache, partial
-
+from ratchet.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
-from ratchet.failures.redaction.patterns import compiled
 from ratchet.failures.redaction.provider_forms import CLASSES, TABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 # Forms that the table's language cannot say.
 _OPENAI = (
@@ -47,7 +48,7 @@ class _Index:
         self.inner: list[_Row] = []
         for row in TABLE:
             kind, _, form = row.partition(" ")
-            literals = [each for each in re.split(r"\[[a-z]\d+\]", form) if each]
+            literals = [each for each in compiled(r"\[[a-z]\d+\]").split(form) if each]
             literal = max(literals, key=len)
             pieces = [] if form.startswith("[") else literals[0].translate(_SPACES).split()
             if not pieces or literals[0].endswith(pieces[0]):
@@ -71,14 +72,20 @@ def _may_stand(row: _Row, pieces: list[str]) -> bool:
     return not least or any([len(piece) >= least and begins in piece for piece in pieces])  # noqa: C419
 
 
-@cache
 def _beginning(form: str) -> tuple[str, int]:
     """The literal that a form of several fields begins with, and how many letters and digits it makes with the field
     behind it; 0 where that is not one piece."""
-    parts = compiled(_FIELD).split(form)
-    if len(parts) <= _ONE_FIELD or not parts[0].isalnum() or parts[1] not in _ALNUM:
-        return "", 0
-    return parts[0], len(parts[0]) + int(parts[2]) // 2
+    found = _beginnings.get(form)
+    if found is None:
+        parts = compiled(_FIELD).split(form)
+        found = "", 0
+        if len(parts) > _ONE_FIELD and parts[0].isalnum() and parts[1] in _ALNUM:
+            found = parts[0], len(parts[0]) + int(parts[2]) // 2
+        _beginnings[form] = found
+    return found
+
+
+_beginnings: dict[str, tuple[str, int]] = {}
 
 
 def _by_length(row: _Row) -> int:
@@ -99,7 +106,7 @@ def hide_provided(text: str, words: str) -> tuple[str, bool]:
     if not _made:
         _made.append(_Index())
     for kind, _, form in _made[0].rows(words, pieces):
-        text = _expression(form).sub(partial(_hidden, kind), text)
+        text = _expression(form).sub(lambda match, kind=kind: _hidden(kind, match), text)  # type: ignore[misc]
     for needle, source, kind in _IRREGULAR:
         if needle in words:
             text = compiled(source).sub(f"[redacted:{kind}]", text)
@@ -126,6 +133,8 @@ def _expression(form: str) -> re.Pattern[str]:
     """The expression that finds a form: a last field may be cut short, one in the middle may be of another length."""
     found = _expressions.get(form)
     if found is None:
+        import re
+
         parts = compiled(_FIELD).split(form)
         source, last = re.escape(parts[0]), len(parts) - 3
         for at in range(1, len(parts), 3):
@@ -140,7 +149,7 @@ def _expression(form: str) -> re.Pattern[str]:
         begins = "" if form[0] == "/" else _BEGINS
         if parts[0].isalnum() and last == 1:  # so short a beginning stands in the middle of any base64
             begins += r"(?<![+/])"
-        found = _expressions[form] = re.compile(begins + source)
+        found = _expressions[form] = compiled(begins + source)
     return found
 
 
@@ -173,7 +182,7 @@ _HASH = 32  # hexadecimal digits
 
 def _hidden_run(match: re.Match[str]) -> str:
     run = match[0][:400]
-    pieces = re.split(r"[^A-Za-z0-9]+", run)
+    pieces = compiled(r"[^A-Za-z0-9]+").split(run)
     long = [piece for piece in pieces if len(piece) >= _SHORTEST_DRAWN]
     hexes = [piece for piece in long if _HEX.issuperset(piece)]
     others = [piece for piece in long if not _HEX.issuperset(piece) and is_drawn(piece)]
@@ -189,7 +198,7 @@ def _hidden_run(match: re.Match[str]) -> str:
     else:
         mark = compiled(_MARK).match(run, 0, run.find((others or hexes)[0]) + 1)
         if mark is not None:
-            rest = "".join(re.split(r"[^A-Za-z0-9]+", run[mark.end() :]))
+            rest = "".join(compiled(r"[^A-Za-z0-9]+").split(run[mark.end() :]))
             drawn = max(drawn, len(rest) if is_drawn(rest) else 0)
         strange = odd_pairs(first) > 0 or compiled(_VOWEL).search(first) is None
         is_secret = drawn >= (_LEAST_MARKED if mark or strange else _LEAST_ALONE) or (

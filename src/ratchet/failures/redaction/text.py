@@ -9,10 +9,8 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-import re
-
+from ratchet.expressions import compiled
 from ratchet.failures.redaction import forms, named
-from ratchet.failures.redaction.patterns import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ def _redacted(text: str) -> str:
 
 _PASSES = 8
 # A secret that is hidden may lay open the one it touched; where none is touched, once is enough.
-_TOUCHED = re.compile(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[{/\\]\[redacted:)(?<!\s-p\[redacted:)")
+_TOUCHED = compiled(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[{/\\]\[redacted:)(?<!\s-p\[redacted:)")
 
 
 def _redacted_once(text: str) -> str:
@@ -100,7 +98,7 @@ def _without_lines(text: str, low: str) -> str:
 _MARGIN = 1000  # characters read beyond a cut, so that a secret lying across it is seen whole
 _LONGEST_KEY = 4000  # a private key of 4096 bits is 3,300 characters
 _WORD = 120  # characters within which a word is expected to end
-_SPACE = re.compile(r"\s")
+_SPACE = compiled(r"\s")
 _MARKER = "\n[... {} characters left out ...]\n"
 
 
