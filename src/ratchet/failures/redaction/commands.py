@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from ratchet.expressions import compiled
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _HIDDEN = "[redacted:password]"
 _REACH = 300  # characters behind a command within which its options stand
 _VALUE = r"((?:[^\s\"'\\]|\\(?![\"'nrt\\]))+)"
 _QUOTE = r"\\{0,7}[\"']?"
-_ENDS_COMMAND = r"((?<!\\)\n|[;|]|&&|&\s)"
+_ENDS_COMMAND = r"(\n(?<!\\\n)|;|\||&&|&\s)"  # each begins with a literal: the engine skips all else
 
 
 def _option(before: str, bare: str = r"(?:[^\s\"'\\]|\\(?![\"'nrt\\]))+") -> str:
@@ -129,14 +133,10 @@ def hide_in_commands(text: str) -> str:
     """The text without the credentials of the command lines in it."""
     low = text.lower()
     for literals, command, option in _OPTIONS:
-        if any(literal in low for literal in literals):
-            pieces = compiled(_ENDS_COMMAND).split(text)
-            pieces[::2] = [_hide_behind(piece, command, option) for piece in pieces[::2]]
-            text = "".join(pieces)
+        if any(literal in low for literal in literals) and compiled(command).search(text) is not None:
+            text = _in_each(text, lambda piece, command=command, option=option: _hide_behind(piece, command, option))  # type: ignore[misc]
     if " -p" in low and (" -u" in low or " --user" in low):
-        pieces = compiled(_ENDS_COMMAND).split(text)
-        pieces[::2] = [_hide_beside_user(piece) for piece in pieces[::2]]
-        text = "".join(pieces)
+        text = _in_each(text, _hide_beside_user)
     if "/" in text and "@" in text:
         text = "\n".join([_hide_behind(line, _ORACLE, _LOGIN) if "@" in line else line for line in text.split("\n")])
     if "expect" in low:
@@ -144,6 +144,13 @@ def hide_in_commands(text: str) -> str:
     if "|" in text:
         text = _hide_piped(text)
     return _hide_here(text) if "<<<" in text else text
+
+
+def _in_each(text: str, hide: Callable[[str], str]) -> str:
+    """The text with each of its commands as `hide` leaves it."""
+    pieces = compiled(_ENDS_COMMAND).split(text)
+    pieces[::2] = map(hide, pieces[::2])
+    return "".join(pieces)
 
 
 def _hide_behind(line: str, command: str, option: str) -> str:

@@ -60,10 +60,13 @@ _BARE_USER = (
     r"((?<![\w./@:+-])(?!(?:npm|patch|link|file|workspace|mailto|acct|sip|docker|pkg):)[A-Za-z][\w.-]{0,40}:)"
     r"(?=[^\s@]{0,40}[0-9!#$%^&*~?])(?!\[redacted|[\d.]+@)[^\s@/:\"'\\<>{}()\[\],;]{4,80}(?=@(?!sha\d|v?\d)[A-Za-z][\w.-])"
 )
+_BARE_VALUE = r":[^\s@/:\"'\\<>{}()\[\],;]{4,80}@[A-Za-z]"  # what it ends with, found by its first character
 
 
 def _hide_bare_user(text: str) -> str:
-    return compiled(_BARE_USER).sub(r"\1[redacted:password]", text) if _names_host(text) else text
+    if compiled(_BARE_VALUE).search(text) is None or not _names_host(text):
+        return text
+    return compiled(_BARE_USER).sub(r"\1[redacted:password]", text)
 
 
 _NOT_A_USER = frozenset("[/?#@")
@@ -238,7 +241,16 @@ _WRAPPED = (
 )
 
 
+# Literals that it holds: of the texts with one of its needles most have none of them.
+_WRAPS = (
+    r"user|role|grant|for|secret(?:str|bytes)\(|password(?:\(|\s{1,4}[057])|securestring|snmp-|machine|%3d"
+    r"|pass(?:in|out)?\s"
+)
+
+
 def _hide_wrapped(text: str) -> str:
+    if compiled(_WRAPS).search(text.lower()) is None:
+        return text
     return compiled(_WRAPPED).sub(r"\1[redacted:password]", text)
 
 

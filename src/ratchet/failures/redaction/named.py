@@ -145,7 +145,7 @@ def hide_named(text: str, low: str) -> str:
     """
     most = 100 + len(text) // 80
     for label, shortest, needles, names, enough in _CLASSES[:-1] if text.isascii() else _CLASSES:
-        if not any(map(low.__contains__, needles)):
+        if not any(map(low.__contains__, needles)) or (enough and compiled(enough).search(low) is None):
             continue
         find, gap_at = compiled(names).search, compiled(_GAP).match
         out: list[str] = []
@@ -309,13 +309,16 @@ def _is_setting(low: str, name: re.Match[str], gap: re.Match[str]) -> bool:
     return is_set and not before[:-1].endswith(("cache", "public", "primary", "sort"))
 
 
+_BREAKS = str.maketrans("\t\n\"'=", "     ")
+
+
 def _is_option(low: str, start: int) -> bool:
     """Tell whether a name is an option's or a setting's: its word begins with a dash, or `config set` stands before
     it."""
     if low.find("config set ", max(0, start - 60), start) >= 0:
         return True
-    first = max(low.rfind(c, max(0, start - 40), start) for c in " \t\n\"'=")
-    return low.startswith("-", first + 1)
+    before = low[max(0, start - 40) : start].translate(_BREAKS)
+    return before.startswith("-", before.rfind(" ") + 1) if " " in before else low.startswith("-")
 
 
 _FIELD = r"[A-Za-z_][\w.-]*="
