@@ -190,7 +190,9 @@ _APART = frozenset(
 
 # --- what follows from several -------------------------------------------------------------------------------------
 def _judge(row: Row, given: Mapping[str, object], invalid: list[str]) -> None:
-    """Set `ok`, `score` and `failure`."""
+    """Set `ok`, `score` and `failure`. A run of which nothing is said stays a success."""
+    if _JUDGED.isdisjoint(given):
+        return
     score = _score(given, invalid)
     if score is not None:
         row["score"] = score
@@ -211,6 +213,7 @@ def _judge(row: Row, given: Mapping[str, object], invalid: list[str]) -> None:
 
 
 _SPEAKS = frozenset(("error", "status", "exit_code", "kind"))
+_JUDGED = _SPEAKS.union(("ok", "score", "quality"))
 
 
 def _truth(value: object) -> bool | None:

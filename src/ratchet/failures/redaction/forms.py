@@ -24,7 +24,7 @@ def hide_known(text: str, low: str) -> tuple[str, bool]:
     words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_KEY])
     if words.strip("0123456789abcdef- "):  # most records hold an id and no other long word
         text, is_drawn = hide_provided(text, words)
-    has_signs = compiled(_SIGN).search(low) is not None
+    has_signs = _sign_in(low) is not None
     for needle, rule in _RULES if has_signs else _RULES[:_WITHOUT_SIGNS]:
         if needle in low:
             text = rule(text)
@@ -49,7 +49,7 @@ def hide_personal(text: str) -> str:
     """The text without e-mail addresses and card numbers."""
     if ("@" in text and _names_host(text)) or "%40" in text:
         text = compiled(_EMAIL).sub(_hidden_email, text)
-    if compiled(_FOUR_DIGITS).search(text) is not None:
+    if _four_digits_in(text) is not None:
         text = compiled(_CARD).sub(_hidden_card, text)
     return text
 
@@ -292,7 +292,7 @@ def _hidden_email(match: re.Match[str]) -> str:
     return "[redacted:email]"
 
 
-_FOUR_DIGITS = r"[0-9]{4}[ \u00a0.-]?[0-9]{4}"
+_four_digits_in = compiled(r"[0-9]{4}[ \u00a0.-]?[0-9]{4}").search
 _CARD = (
     r"(?<![0-9A-Za-z._])(?<![0-9a-f_]-)(?:[0-9]{13,19}|[0-9]{4}([ \u00a0.-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|[0-9]{4}([ \u00a0.-])[0-9]{6}\2[0-9]{4,5})(?![0-9A-Za-z])"
@@ -323,7 +323,7 @@ def _passes_luhn(digits: str) -> bool:
     return sum(map(int, digits[-1::-2] + digits[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
-_SIGN = r"[:=(@$%<'\"/-]"
+_sign_in = compiled(r"[:=(@$%<'\"/-]").search
 _RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
     # Also in a text without such a sign.
     ("eyj", _hide_jwt),
