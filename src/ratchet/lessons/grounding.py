@@ -6,7 +6,7 @@ the failure that asks, or be a constant of the project in a failure about the sa
 
 from __future__ import annotations
 
-import re
+from ratchet.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
     from ratchet.records import Row
 
-_NOT_THERE = re.compile(
-    r"no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
-    r"|missing script|no tests? (?:ran|found)|outside",
-    re.IGNORECASE,
+_NOT_THERE = compiled(
+    r"(?i)no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
+    r"|missing script|no tests? (?:ran|found)|outside"
 )
-_PATH_IN = re.compile(r"(?<![\w@.<~…-])((?:[~…]?\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
-_DOUBLED = re.compile(r"((?:/[^/]+){2,})\1(?=/|$)")  # a relative path behind the folder below which it begins
+_PATH_IN = compiled(r"(?<![\w@.<~…-])((?:[~…]?\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
+_DOUBLED = compiled(r"((?:/[^/]+){2,})\1(?=/|$)")  # a relative path behind the folder below which it begins
 _ABSOLUTE = ("/", "~", "…", "$")
 _USAGE = r"(?im)^\s*usage\b"
 _MARKS = ".,:;()'\"`<>[]"
@@ -28,6 +27,8 @@ _MARKS = ".,:;()'\"`<>[]"
 
 def names(text: str, word: str) -> bool:
     """Tell whether a text holds a word or a path by itself, not as a part of a longer one."""
+    import re  # a hook meets few words that a text may hold
+
     return re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) is not None
 
 
@@ -110,7 +111,7 @@ def says(advice: str, message: str) -> bool:
     """Tell whether a message holds every word that an advice quotes; its usage text, which lists all there is,
     aside."""
     quoted = _spoken(" ".join(advice.split("`")[1::2]))
-    usage = re.search(_USAGE, message)
+    usage = compiled(_USAGE).search(message)
     return bool(quoted) and quoted <= _spoken(message[: usage.start()] if usage is not None else message)
 
 
