@@ -346,7 +346,7 @@ def _sweep_mark(home: str, project: str) -> str:
 
 def _parsed(home: str, data: bytes) -> Row:
     """The event. Raises ValueError when it is no JSON object. From here on expressions are taken from the home."""
-    from ratchet import expressions
+    from ratchet.failures import expressions
     from ratchet.recording import wire
 
     expressions.keep_in(os.path.join(home, "hook"))
@@ -358,8 +358,8 @@ def _parsed(home: str, data: bytes) -> Row:
 
 def _keep_expressions() -> None:
     """Spare the next processes what this one had to compile."""
-    if "ratchet.expressions" in sys.modules:  # most events need none
-        from ratchet import expressions
+    if "ratchet.failures.expressions" in sys.modules:  # most events need none
+        from ratchet.failures import expressions
 
         expressions.kept()
 

@@ -20,12 +20,12 @@ from support.triggers import trigger_file
 SOURCE = str(Path(ratchet.__file__).parent.parent)
 LEAN = {
     "errors",
-    "expressions",
     "failures",
     "failures.diagnostic_forms",
     "failures.diagnostics",
     "failures.circles",
     "failures.excerpt",
+    "failures.expressions",
     "failures.features",
     "failures.intent",
     "failures.ours",

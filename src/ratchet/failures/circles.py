@@ -12,8 +12,8 @@ Lean: hook processes import this.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
 from ratchet.failures import steps, tool_call
+from ratchet.failures.expressions import compiled
 from ratchet.failures.programs import SHELL_TOOLS
 from ratchet.ids import hex_of
 

@@ -7,10 +7,10 @@ exception, `e:` of any other error line). Lean: hook processes import this. Line
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
 from ratchet.failures.diagnostic_forms import FORMS
 from ratchet.failures.excerpt import error_lines as excerpt
 from ratchet.failures.excerpt import plain
+from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

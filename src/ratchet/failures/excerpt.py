@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

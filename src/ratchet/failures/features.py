@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from binascii import crc32
 
-from ratchet.expressions import compiled
 from ratchet.failures.excerpt import error_lines, marks_of, plain
+from ratchet.failures.expressions import compiled
 from ratchet.failures.signature import mask
 
 TYPE_CHECKING = False

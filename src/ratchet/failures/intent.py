@@ -6,8 +6,8 @@ it. Pure, total (any input gives an answer) and linear in the input's length.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
 from ratchet.failures import programs
+from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction import text as redaction
 
 _LIMIT = 4000  # characters of a command that are looked at: enough for every real chain, bounded for hostile ones

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 _LINE = 200  # characters of a report line that are kept
 

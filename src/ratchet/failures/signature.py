@@ -9,7 +9,7 @@ Placeholders: `<num>`, `<hex>`, `<id>` (UUIDs, random identifiers), `<time>`, `<
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.ids import hex_of
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ Lean: hook processes import this.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.failures.programs import NOISE, SHELL_TOOLS
 
 

@@ -6,8 +6,8 @@ Outcome. Lean: hook processes import this.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
 from ratchet.failures import programs
+from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction import text as redaction
 
 TYPE_CHECKING = False

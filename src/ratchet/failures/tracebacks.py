@@ -6,7 +6,7 @@ between versions; line numbers move with every edit. Both are left out.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 FRAMES = 5  # the in-project frames nearest to the raise that are kept; further ones tell who called, not what broke
 SAID = 3  # lines of an exception's message that are kept

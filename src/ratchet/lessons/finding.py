@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from math import log
 
-from ratchet.expressions import compiled
 from ratchet.failures.excerpt import error_lines
+from ratchet.failures.expressions import compiled
 from ratchet.failures.features import MASKED, features_in, features_of, telling_of
 from ratchet.failures.signature import template_of
 from ratchet.lessons.ranking import Text, compare, evidence

@@ -6,7 +6,7 @@ the failure that asks, or be a constant of the project in a failure about the sa
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

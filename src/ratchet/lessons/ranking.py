@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from math import exp, sqrt
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.lessons.ranking_containment import LEAST_WHOLE, found_in, message_in
 from ratchet.lessons.ranking_words import ANNOUNCES, FILLERS, WORDS_OF, blanked, parts_of
 

@@ -8,7 +8,7 @@ looked for word by word, and where it is found both of its ends must be seams. L
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ surely none. The weights were chosen by hand on the sets of `benchmarks/recall.p
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.lessons.ranking_containment import CLASS, LEVEL, PARAMETER, WORD, MessageLine
 
 TYPE_CHECKING = False

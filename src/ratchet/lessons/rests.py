@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -149,7 +149,7 @@ def test_a_batch_that_cannot_be_written_is_said_to_be_lost(tmp_path: Path) -> No
 
 
 def test_threads_that_record_their_first_batches_at_once_all_hide_their_secrets() -> None:
-    from ratchet import expressions
+    from ratchet.failures import expressions
     from ratchet.failures.redaction import providers
 
     expressions._cache.clear()

@@ -9,7 +9,7 @@ Lean: a hook process imports this, and only for a text that holds one of these c
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

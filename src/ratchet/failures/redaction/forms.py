@@ -7,7 +7,7 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction import named
 from ratchet.failures.redaction.providers import hide_provided
 

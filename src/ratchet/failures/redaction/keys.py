@@ -5,7 +5,7 @@ Lean: a hook process imports this, and only for a text that may hold one.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 
 _NUMBER = r"(?:[ \t]{0,8}[0-9]{1,6}(?:→|\\{1,7}u2192|\t|\\{1,7}t|[:|])[ \t]?)?"  # of a line in a listing
 _KEY_MARK = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"

@@ -7,7 +7,7 @@ Lean: a hook process imports this, and only for a text that may hold such lines.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.forms import COLUMN
 from ratchet.failures.redaction.named import PLAIN, is_placeholder, looks_random
 

@@ -6,7 +6,7 @@ Lean: a hook process imports this, and only for a text that holds drawn characte
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ Lean: a hook process imports this.
 
 from __future__ import annotations
 
-from ratchet.expressions import compiled
+from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
 from ratchet.failures.redaction.provider_forms import CLASSES, TABLE
 

@@ -269,6 +269,6 @@ def repeating(transcript: str, calls: Sequence[ClientCall]) -> bytes:
 
 def _telling(result: str) -> bytes:
     """The longest piece of a result's beginning that stands in JSON as it is, and holds no number that may change."""
-    from ratchet.expressions import compiled
+    from ratchet.failures.expressions import compiled
 
     return max(compiled(r"[\d\"\\]|[^ -~]").split(result[:_TELLING_CHARS]), key=len).encode()

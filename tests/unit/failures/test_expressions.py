@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ratchet import expressions
+from ratchet.failures import expressions
 from ratchet.failures.diagnostic_forms import FORMS
 from ratchet.failures.redaction import commands, named
 
