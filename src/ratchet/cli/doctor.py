@@ -13,10 +13,14 @@ from typing import get_args
 
 from ratchet import registry
 from ratchet.config import FILE_NAME, Config, unknown_environment
-from ratchet.errors import RatchetError, UsageError
+from ratchet.errors import RatchetError, Refused, UsageError
 from ratchet.gate.deadline import raised
 from ratchet.healing.models import choice as modelchoice
 from ratchet.healing.models import local
+from ratchet.improving.cures.book import FIX
+from ratchet.improving.cures.cure import CHECKS_FILE, broken_checks
+from ratchet.improving.targets.pieces import piece_named
+from ratchet.improving.trials.trials import trials
 from ratchet.integrations import install
 from ratchet.integrations.settings_file import InstallScope
 from ratchet.lessons import exposure
@@ -49,6 +53,7 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
     yield _looked("recall", lambda: _recall(Path(exposure.store_path(str(home)))))
     yield _looked("hooks", lambda: _hooks(environ, project))
     yield _looked("before a step", lambda: _before(config.home, environ, project))
+    yield _looked("checks", lambda: _checks(Path(exposure.store_path(str(home))), project))
     yield _looked("hooks' share", lambda: _share(config, environ))
     yield _looked("hook log", lambda: _hook_log(home))
     yield _looked("histories", lambda: _histories(environ))
@@ -187,6 +192,37 @@ def _before(home: Path, environ: Mapping[str, str], project: Path) -> Check:
         return Check(name="before a step", ok=True, found=found)
     remedy = "`ratchet install claude-code` adds the hook (--dry-run shows it)"
     return Check(name="before a step", ok=True, found=f"{found}; {waiting} wait for their hook", remedy=remedy)
+
+
+def _checks(store: Path, project: Path) -> Check:
+    """Checks that lessons became, here and in other projects: one whose Python is gone denies nothing, silently."""
+    broken: list[str] = []
+    for path in sorted({*_settings_of_checks(store), (project / CHECKS_FILE).absolute()}):
+        if not path.is_file():
+            continue
+        try:
+            broken += [f"{path}: {why}" for why in broken_checks(path.read_text(encoding="utf-8", errors="replace"))]
+        except Refused as error:
+            return Check(name="checks", ok=False, found=f"{path}: {error}", remedy="mend the file")
+    if not broken:
+        return Check(name="checks", ok=True, found="every check that a lesson became can run")
+    remedy = "they deny nothing: `ratchet lessons cure ID --undo`, then `--as check` again makes each anew"
+    return Check(name="checks", ok=False, found="; ".join(broken), remedy=remedy)
+
+
+def _settings_of_checks(store: Path) -> list[Path]:
+    """The settings into which checks were put."""
+    if not store.exists():
+        return []
+    try:
+        held = SqliteStore(store, readonly=True)
+        try:
+            named = [each.change.target for each in trials(held) if each.change.fix == FIX]
+        finally:
+            held.close()
+    except RatchetError:  # said by the check of the store
+        return []
+    return [each.path for name in named if name.startswith("check:") and (each := piece_named(name)) is not None]
 
 
 def _share(config: Config, environ: Mapping[str, str]) -> Check:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ratchet import files
+from ratchet.cli.doctor import examine
+from ratchet.config import Config
 from ratchet.errors import NotFound, Refused
 from ratchet.improving.assembly import Targets
 from ratchet.improving.cures.book import CureBook, Helped, look, notes_by_themselves
-from ratchet.improving.cures.cure import check_of
+from ratchet.improving.cures.cure import broken_checks, check_of
+from ratchet.improving.loop.improve import Improve
 from ratchet.improving.targets.pieces import KEY, PieceTarget, piece_named
 from ratchet.improving.trials.guard import Guard
 from ratchet.lessons.lessons import approve
@@ -105,6 +109,40 @@ def test_each_is_undone_byte_for_byte(store: SqliteStore, book: CureBook, projec
     assert {path: path.read_bytes() for path in before} == before
     with pytest.raises(NotFound):
         book.undo(lesson_id)
+
+
+def test_a_check_whose_python_or_code_is_gone_is_known_as_broken(
+    store: SqliteStore, book: CureBook, project: Path
+) -> None:
+    book.apply(_refused(store, project), "check", project)
+    settings = (project / ".claude" / "settings.json").read_text()
+    assert broken_checks(settings) == []
+    assert broken_checks('{"hooks": {}}') == broken_checks("") == []
+    assert broken_checks(settings.replace(sys.executable, "/gone/python")) == ["its Python is gone: /gone/python"]
+    source = str(Path(files.__file__).parent.parent)
+    (moved,) = broken_checks(settings.replace(source, "/moved"))
+    assert moved == "what it runs is gone: /moved/ratchet/lessons/checks.py"
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    found = {each.name: each for each in examine(Config(home=project.parent), {}, elsewhere)}
+    assert found["checks"].ok
+    (project / ".claude" / "settings.json").write_text(settings.replace(sys.executable, "/gone/python"))
+    found = {each.name: each for each in examine(Config(home=project.parent), {}, project)}
+    assert "its Python is gone" in found["checks"].found
+    assert "--undo" in found["checks"].remedy
+
+
+def test_failures_of_another_kind_do_not_undo_a_cure(
+    store: SqliteStore, book: CureBook, guard: Guard, project: Path
+) -> None:
+    trial = book.apply(_refused(store, project), "notes", project)
+    later = [_row(f"u{at}", project, 4e9 + at, "npm test", failed="out of disk", session="n") for at in range(60)]
+    store.insert_new("outcomes", later)
+    mine_session(store, "n", now=4e9)
+    Improve(store, guard, observe=lambda: None).tick(4.1e9)
+    ((held, _),) = book.going()
+    assert (held.id, held.state) == (trial.id, "open")
+    assert (project / "CLAUDE.md").exists()
 
 
 def test_a_file_that_was_not_there_is_gone_again(store: SqliteStore, book: CureBook, project: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -14,6 +15,7 @@ from typing import Literal, TypeAlias, get_args
 from ratchet import files
 from ratchet.errors import Refused
 from ratchet.failures.intent import head_of, is_shell
+from ratchet.improving.targets import json_text
 from ratchet.improving.targets.pieces import KEY, PieceTarget, written
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.checks import MARK, violates
@@ -30,7 +32,7 @@ KINDS: tuple[CureKind, ...] = get_args(CureKind)
 MOST_ACCEPTED = 0.02
 """Share of the accepted calls that a check may stop, as for a rule that a model words (lessons, place A)."""
 NOTES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
-_SETTINGS = Path(".claude", "settings.json")
+CHECKS_FILE = Path(".claude", "settings.json")
 _LINE_CHARS = 400
 # Settings of git that make an option the default: (head, option) -> (setting, value), from git's own manual.
 _GIT = {
@@ -42,6 +44,7 @@ _GIT = {
     ("git commit", "--signoff"): ("format.signOff", "true"),
     ("git rebase", "--autostash"): ("rebase.autoStash", "true"),
 }
+_SOURCE = re.compile(r'sys\.path\.insert\(0,("(?:[^"\\]|\\.)*")\)')
 _PATH = re.compile(r"[\w.-]*/[\w./-]+|[\w-]+\.\w{1,5}")
 
 
@@ -143,11 +146,11 @@ def _pieces(lesson: Row, check: Row | None, folder: Path) -> Iterator[tuple[Cure
         yield "pre-commit", hook, f"{before} || exit 1  {note}"
     if check is not None:
         told = {**check, "lesson": lesson_id, "say": line}
-        hook = PieceTarget("check", folder / _SETTINGS, lesson_id)
+        hook = PieceTarget("check", folder / CHECKS_FILE, lesson_id)
         yield "check", hook, written(_hook(told, command_of(told)))
         rule = _permission(check)
         if rule:
-            yield "permission", PieceTarget("permission", folder / _SETTINGS, rule), written(rule)
+            yield "permission", PieceTarget("permission", folder / CHECKS_FILE, rule), written(rule)
 
 
 def _sentence(text: str) -> str:
@@ -178,6 +181,34 @@ def command_of(check: Row) -> str:
     code = f"import sys;sys.path.insert(0,{json.dumps(source, ensure_ascii=False)});from {MARK} import run;run()"
     words = [sys.executable, "-I", "-S", "-c", code, json.dumps(check, ensure_ascii=False, sort_keys=True)]
     return f"{shlex.join(words)} 2>/dev/null || true"
+
+
+def broken_checks(settings: str) -> list[str]:
+    """Why checks in an agent's settings deny nothing any more, one reason for each that does. Raises Refused for
+    settings that are no JSON."""
+    text = settings.strip()
+    held: Json = json_text.parsed(text) if MARK in text else {}
+    commands = [each for each in _texts(held) if MARK in each]
+    return [reason for reason in map(_why_broken, commands) if reason]
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(below)
+
+
+def _why_broken(command: str) -> str:
+    try:
+        python, *words = shlex.split(command)
+    except ValueError:
+        return "its command line cannot be read"
+    if not os.access(python, os.X_OK):
+        return f"its Python is gone: {python}"
+    source = next((found[1] for word in words if (found := _SOURCE.search(word))), "")
+    module = Path(json.loads(source), *MARK.split(".")).with_suffix(".py") if source else None
+    return f"what it runs is gone: {module}" if module is not None and not module.is_file() else ""
 
 
 # -- what a lesson says as a change -----------------------------------------------------------------------------------

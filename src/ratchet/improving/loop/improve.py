@@ -103,9 +103,12 @@ class Improve:
         proposals.catch_up(self._store, now=now)
 
     def _verify(self, now: float, done: Ticked) -> None:
-        """Let the gate look at every open trial."""
+        """Let the gate look at every open trial. Cures are judged by their own failure: a streak of others tells
+        nothing about them."""
         done.settled.extend(each.id for each in cures.look(self._store, self._guard, now=now))
         for held in trials(self._store, states=OPEN):
+            if held.change.fix == cures.FIX and held.state == "open" and not held.decision:
+                continue
             moved = self._tried(lambda held=held: self._guard.advance(held.id, now=now), f"trial {held.id}", now, done)  # type: ignore[misc]
             if moved is not None and moved.closed_at:
                 done.settled.append(moved.id)
