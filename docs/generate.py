@@ -64,6 +64,7 @@ from ratchet.serving.shapes.lessons import (
     PolledShape,
     ProjectFactsShape,
     RecalledShape,
+    SharedShape,
     TrustedShape,
 )
 from ratchet.serving.shapes.machine import (
@@ -118,6 +119,7 @@ COMMANDS: dict[str, object] = {
     "lessons quarantine ID": LessonShape,
     "lessons import FILE": ImportedShape,
     "lessons sync FILE": SyncedShape,
+    "lessons share": SharedShape,
     "lessons trust": TrustedShape,
     "lessons trust --withdraw": DistrustedShape,
     "health": HealthShape,

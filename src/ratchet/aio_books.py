@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.portable import Imported, Synced
+    from ratchet.lessons.sharing import Shared
     from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Progress
     from ratchet.records import (
@@ -318,10 +319,17 @@ class AsyncLessonBook:
         return await asyncio.to_thread(lambda: self._held().facts(project=project, among=among, limit=limit))
 
     async def load_reviewed(self, project: Path) -> Imported:
-        """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises
-        UsageError, BackendError.
+        """Read a repository's own `.ratchet/lessons/`: candidates until `trust`, then active in it. Raises UsageError,
+        BackendError.
         """
         return await asyncio.to_thread(lambda: self._held().load_reviewed(project))
+
+    async def share(self, project: Path, *, with_evidence: bool = False) -> Shared:
+        """Write the project's active lessons into its `.ratchet/lessons/`, a file each, for git to carry; mark there
+        what was put aside here. Trusted here, by everybody else only after `trust`. A person's words go in
+        `with_evidence` only. Raises UsageError, Refused, Conflict, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().share(project, with_evidence=with_evidence))
 
     async def trust(self, project: Path, *, show: bool = False) -> Trusted:
         """Trust every file below the project's `.ratchet/` as it is now, until it changes; its lessons become active

@@ -213,6 +213,22 @@ def sync(file: Path, project: str | None, with_evidence: bool, command_home: Pat
         show.line(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
 
 
+@lessons.command("share")
+@project_option("The repository (default: the one of this folder).")
+@evidence_option
+@home_option
+@json_option
+def share(project: str | None, with_evidence: bool, command_home: Path | None, as_json: bool) -> None:
+    """Write active lessons into the repository.
+
+    A file each below `.ratchet/lessons/`, to review and commit: git carries and merges them. What was put aside here is
+    marked there. Others see them after `ratchet lessons trust`.
+    """
+    folder = Path(project) if project else Path.cwd()
+    found = opened(command_home).lessons.share(folder, with_evidence=with_evidence)
+    show.as_json(shapes.lessons.SharedShape.built(found)) if as_json else show_lessons.shared(found)
+
+
 @lessons.command("trust")
 @click.option("--show", "only_show", is_flag=True, help="Only say what would become active.")
 @click.option("--withdraw", is_flag=True, help="Trust nothing of it any more; its lessons are candidates again.")

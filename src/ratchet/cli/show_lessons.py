@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from ratchet.improving.cures.cure import Cure
     from ratchet.lessons.book import Trusted
     from ratchet.lessons.portable import Imported
+    from ratchet.lessons.sharing import Shared
     from ratchet.lessons.words.rules import Correction
-    from ratchet.records import Lesson, Trial
+    from ratchet.records import Lesson, Quarantined, Trial
 
 _WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "review": "reviewed"}
 
@@ -49,7 +50,7 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
             "A candidate is handed to no agent until it works in a second session, or: ratchet lessons approve ID",
         )
     if any(each.foreign for each in waiting):
-        row(out, "Those of a repository's own file wait until you trust it: ratchet lessons trust --show")
+        row(out, "Those of a repository's own files wait until you trust it: ratchet lessons trust --show")
     kept = [each for each in found if each.state == "quarantined"]
     if kept and not narrowed:
         row(out, never(kept))
@@ -114,13 +115,39 @@ def trusted(found: Trusted) -> None:
         row(out, plain(each.when, 140), Styled("  when   ", "dim"))
         row(out, plain(each.text, 400), Styled("  do     ", "dim"))
         row(out, plain("; ".join(each.parts) or "nothing: it holds no plain command", 400), Styled("  shown  ", "dim"))
-    for bad in found.rejected:
-        line(f"  refused line {bad.line}: {bad.reason}")
+    _refused(found.rejected)
     what = number(len(found.lessons), "lesson")
     if found.done:
         line(f"Trusted until it changes; {what} active in this repository.")
     else:
         line(f"{what} would become active. Agents see what `shown` says, no other word. Next: ratchet lessons trust")
+
+
+def shared(found: Shared) -> None:
+    """Show what was written for the team, what was left alone and why, and what to do next."""
+    for name in found.written:
+        line(f"  new     {name}")
+    for name in found.retired:
+        line(f"  aside   {name}")
+    for name in found.kept:
+        line(f"  kept    {name}: put aside or rewritten by others; to share yours again, take the file away first")
+    _refused(found.rejected)
+    if found.moved:
+        line(f"{number(found.moved, 'lesson')} of .ratchet/lessons.jsonl, a file each now")
+    if found.quotes:
+        line(f"{number(found.quotes, 'lesson')} in a person's own words stayed here (--with-evidence shares them)")
+    changed = len(found.written) + len(found.retired)
+    known = f", {found.known:,} there already" if found.known else ""
+    if changed:
+        line(f"{found.folder}: {number(len(found.written), 'new lesson')}, {len(found.retired):,} put aside{known}")
+        line("Next: look at them (git diff), commit them; the others: ratchet lessons trust --show")
+    else:
+        line(f"Nothing new to share{known}. Active lessons of a project are: ratchet lessons list --state active")
+
+
+def _refused(rejected: Sequence[Quarantined]) -> None:
+    for bad in rejected:
+        line(f"  refused {bad.path}{f':{bad.line}' if bad.line else ''}: {bad.reason}")
 
 
 def corrections(found: Sequence[Correction], *, every: bool) -> None:

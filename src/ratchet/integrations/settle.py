@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _do(runtime: Runtime, given: argparse.Namespace) -> None:
     client = registry.client(given.client)
-    if given.project and (Path(given.project) / reviewed.FILE).is_file():
+    if given.project and reviewed.is_there(given.project):
         reviewed.note(given.home, given.project)
         runtime.lessons.load_reviewed(Path(given.project))
     histories = [path for each in client.histories(given.transcript) if (path := Path(each).expanduser()).exists()]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.portable import Imported, Synced
+    from ratchet.lessons.sharing import Shared
     from ratchet.lessons.trust import TrustedFile
     from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Progress, Store
@@ -174,14 +175,11 @@ class LessonBook:
     def export(self, file: Path | None = None, *, with_evidence: bool = False) -> str:
         """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
         where one is given. A person's words stay here unless `with_evidence`. Raises BackendError when it cannot be."""
-        from ratchet.lessons import portable, trust
+        from ratchet.lessons import portable
 
         text = portable.export(self._reading(), with_evidence=with_evidence)
         if file is not None:
             portable.write(file, text)
-            project, name = file.absolute().parent.parent, file.name
-            if file.absolute() == project / portable.REVIEWED and not trust.is_home(self._home, project):
-                trust.remember(self._home, project, {name: portable.encoded(text)}, by="own")
         return text
 
     def load(self, file: Path) -> Imported:
@@ -238,23 +236,30 @@ class LessonBook:
         return tuple(facts.facts_of(store, name) for name in wanted[:limit])
 
     def load_reviewed(self, project: Path) -> Imported:
-        """Read a repository's own `.ratchet/lessons.jsonl`: candidates until `trust`, then active in it. Raises
-        UsageError, BackendError."""
-        from ratchet.lessons import portable
+        """Read a repository's own `.ratchet/lessons/`: candidates until `trust`, then active in it. Raises UsageError,
+        BackendError."""
+        from ratchet.lessons import team
 
-        try:
-            is_there = (project / portable.REVIEWED).is_file()
-        except (OSError, ValueError) as error:  # too long a name, or NUL in it
-            raise UsageError(f"the project cannot be looked at ({error.args[-1]}); name its folder") from error
-        loaded = portable.load_reviewed(self._writing(), project, home=self._home)
+        is_there = team.is_there(project)
+        loaded = team.load(self._writing(), project, home=self._home)
         if is_there:
             self._changed()
         return loaded
 
+    def share(self, project: Path, *, with_evidence: bool = False) -> Shared:
+        """Write the project's active lessons into its `.ratchet/lessons/`, a file each, for git to carry; mark there
+        what was put aside here. Trusted here, by everybody else only after `trust`. A person's words go in
+        `with_evidence` only. Raises UsageError, Refused, Conflict, BackendError."""
+        from ratchet.lessons import sharing
+
+        shared = sharing.share(self._writing(), project, home=self._home, with_evidence=with_evidence)
+        self._changed()
+        return shared
+
     def trust(self, project: Path, *, show: bool = False) -> Trusted:
         """Trust every file below the project's `.ratchet/` as it is now, until it changes; its lessons become active
         there. `show` only tells what would. Raises NotFound where there is nothing, UsageError, BackendError."""
-        from ratchet.lessons import portable, trust
+        from ratchet.lessons import team, trust
 
         found = trust.contents(self._home, project)
         if not found:
@@ -267,11 +272,12 @@ class LessonBook:
             )
             for name, content in found.items()
         )
-        proposed, rejected = portable.proposed(found.get(portable.REVIEWED.name, b""), project)
+        proposed, rejected = team.proposed(found, project)
+        unread = team.contents(project)[1]
         if not show:
             trust.remember(self._home, project, found, by="person")
             self.load_reviewed(project)
-        return Trusted(files=held, lessons=tuple(proposed), rejected=rejected, done=not show)
+        return Trusted(files=held, lessons=tuple(proposed), rejected=(*unread, *rejected), done=not show)
 
     def withdraw_trust(self, project: Path) -> int:
         """Trust nothing any more of what this repository's `.ratchet/` ever held; return how many lessons are

@@ -190,6 +190,7 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
     """
     from ratchet.failures.redaction.text import clean
     from ratchet.lessons.mining.advice import forbidden
+    from ratchet.lessons.parts import parts_of
 
     held = _held(store, lesson_id)
     failed = text_in(held, "failed") or _failed_step(store, text_in(held, "signature"))
@@ -203,7 +204,11 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
     if do.strip():
         if refusal := forbidden(clean(do), failed):
             raise Refused(f"lesson {lesson_id} is not changed ({refusal}): such a step is never advice")
-        change["text"] = clean(do.strip("\n"))
+        text = clean(do.strip("\n"))
+        change["text"] = text
+        change["earlier"] = distinct([*cast("list[Json]", held.get("earlier") or []), held.get("text")])
+        if held.get("foreign"):  # agents are shown the parts of it, no word
+            change["parts"] = [*parts_of(text)]
     if globally:
         change["scope"] = "global"
     return _decide(store, held, change, "approved", "", now)

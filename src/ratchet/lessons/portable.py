@@ -16,7 +16,7 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.redaction.text import clean, label
 from ratchet.failures.signature import sign, template_of
-from ratchet.lessons import facts, trust
+from ratchet.lessons import facts
 from ratchet.lessons.exposure import concerns, project_name, vouched
 from ratchet.lessons.fence import harmless, shown
 from ratchet.lessons.lessons import STATES, by_merit
@@ -27,11 +27,9 @@ from ratchet.lessons.rests import stale
 from ratchet.lessons.rows import lesson_of, told
 from ratchet.lessons.tried import trials
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, Quarantined, Row, whole_in
+from ratchet.records import Json, Lesson, Quarantined, Row
 
 FORMAT = 1
-REVIEWED = Path(".ratchet", "lessons.jsonl")
-"""Where a repository keeps lessons of its own."""
 BEGIN, END = "<!-- ratchet:begin -->", "<!-- ratchet:end -->"
 _LINE_BYTES = 64_000  # a lesson is at most a few thousand characters; what is longer is none
 _FILE_BYTES = 16_000_000
@@ -134,51 +132,20 @@ def import_lines(store: Store, content: bytes, *, name: str, project: str = "", 
     return _take(store, content.split(b"\n"), Path(name), "import", project, now)
 
 
-def load_reviewed(
-    store: Store, project: str | os.PathLike[str], *, home: Path | None = None, now: float | None = None
-) -> Imported:
-    """Read a repository's own `.ratchet/lessons.jsonl`, if there is one: candidates until this home trusts the very
-    content of the file, then active in that project. A lesson that was taken out of the file is retired.
-
-    Raises UsageError, BackendError as `import_file` does.
-    """
-    path = Path(project) / REVIEWED
-    if not path.is_file() or (home is not None and trust.is_home(home, Path(project))):
-        return Imported(imported=0, known=0, rejected=())
-    content = _content(path)
-    trusted = home is not None and trust.is_trusted(home, Path(project), REVIEWED.name, content)
-    return _take(store, content.split(b"\n"), path, "reviewed", str(project), now, trusted=trusted)
-
-
-def proposed(content: bytes, project: Path) -> tuple[list[Lesson], tuple[Quarantined, ...]]:
-    """Read what the content of a repository's `.ratchet/lessons.jsonl` would make active once it is trusted, and the
-    lines that are refused even then."""
-    path = project / REVIEWED
-    rows, rejected = _read(content.split(b"\n"), path, "reviewed", str(project), time.time(), trusted=True)
-    return [lesson_of(row) for row in rows.values() if row["state"] == "active"], rejected
-
-
 def _take(
-    store: Store,
-    lines: Iterable[bytes],
-    path: Path,
-    origin: Origin,
-    project: str,
-    now: float | None,
-    *,
-    trusted: bool = False,
+    store: Store, lines: Iterable[bytes], path: Path, origin: Origin, project: str, now: float | None
 ) -> Imported:
-    at = time.time() if now is None else now
-    rows, rejected = _read(lines, path, origin, project, at, trusted=trusted)
+    rows, rejected = read(lines, path, origin, project, time.time() if now is None else now)
     with store.transaction():
-        known = _known(store, project if origin == "reviewed" else None)
-        new = sum(_put(store, row, origin) for row in rows.values() if not _is_known(row, known))
-        if origin == "reviewed":
-            _retire_removed(store, path, set(rows), at)
+        known = _known(store)
+        new = sum(
+            not _is_known(row, known) and store.swap("lessons", str(row["id"]), 0, with_pattern(store, row))
+            for row in rows.values()
+        )
     return Imported(imported=new, known=len(rows) - new, rejected=rejected)
 
 
-def _read(
+def read(
     lines: Iterable[bytes], path: Path, origin: Origin, project: str, now: float, *, trusted: bool = False
 ) -> tuple[dict[str, Row], tuple[Quarantined, ...]]:
     """The rows of lines by their ids, and the lines that are refused."""
@@ -187,7 +154,7 @@ def _read(
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        found = _lesson_row(line, path, origin, project, now, trusted=trusted)
+        found = lesson_row(line, path, origin, project, now, trusted=trusted)
         if isinstance(found, str):
             rejected.append(Quarantined(path=str(path), line=number, reason=found))
         else:
@@ -216,7 +183,9 @@ def _is_special(path: Path) -> bool:
 _GIVEN = ("when", "do", "example", "kind", "tool", "head", "provenance", "failed")
 
 
-def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: float, *, trusted: bool) -> Row | str:
+def lesson_row(
+    line: bytes, path: Path, origin: Origin, project: str, now: float, *, trusted: bool = False
+) -> Row | str:
     """The row of one line, or why it is none. What a line says of itself is believed only where it asks for less:
     one that passes only for what it says of its failed step waits for a person."""
     if len(line) > _LINE_BYTES:
@@ -250,7 +219,6 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
         "state": "active" if active else "candidate",
         "scope": "global" if shared else "project",
         "signature": sign(kind, template),
-        "pattern": "",
         "kind": kind,
         "tool": (given["tool"] or "")[:200],
         "head": (given["head"] or "")[:200],
@@ -268,7 +236,7 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
         "reason": "",
         "evidence": [],
         "approved": active,
-        "provenance": _provenance(given["provenance"], path, origin),
+        "provenance": _provenance(given["provenance"], path, origin, project),
         "origin": str(path) if origin == "reviewed" else "",
         "trusted": trusted,
         "foreign": True,
@@ -277,54 +245,31 @@ def _lesson_row(line: bytes, path: Path, origin: Origin, project: str, now: floa
     }
 
 
-def _provenance(given: str | None, path: Path, origin: Origin) -> str:
-    here = f"from {REVIEWED} of the repository" if origin == "reviewed" else f"imported from {path.name}"
+def _provenance(given: str | None, path: Path, origin: Origin, project: str) -> str:
+    own = origin == "reviewed"
+    here = f"from {path.relative_to(project)} of the repository" if own else f"imported from {path.name}"
     said = clean(given or "", 300)
     return f"{here}, which says: {said}" if said else here
 
 
-def _known(store: Store, project: str | None) -> set[tuple[Json, Json, Json]]:
-    """Find what is in the store already under another id (mined here, say): an export that comes home adds nothing. For
-    a repository's file that is only what counts in its project."""
-    rows = store.find("lessons", None if project is None else {"state": ("in", ["active", "candidate"])}).rows
-    mine = [row for row in rows if not row.get("origin") and (project is None or concerns(row, project))]
-    return {(row.get("text"), row.get("when_text"), row.get("state")) for row in mine}
+def _known(store: Store) -> set[tuple[Json, Json, Json]]:
+    """Find what is in the store already under another id (mined here, say): an export that comes home adds nothing."""
+    rows = store.find("lessons").rows
+    return {(row.get("text"), row.get("when_text"), row.get("state")) for row in rows if not row.get("origin")}
 
 
 def _is_known(row: Row, known: set[tuple[Json, Json, Json]]) -> bool:
-    """Tell whether a lesson is there in the state that it would have, or a better one."""
-    states = ("active",) if row["state"] == "active" else STATES
-    return any((row["text"], row["when_text"], state) in known for state in states)
+    """Tell whether a lesson is there in whichever state."""
+    return any((row["text"], row["when_text"], state) in known for state in STATES)
 
 
-def _put(store: Store, row: Row, origin: Origin) -> bool:
-    """Store a lesson that is not known; return whether it was new. What a person decided about a known one stays; else
-    one of a repository's file is what the file says now, and active only while that content is trusted."""
-    held = store.get("lessons", str(row["id"]))
-    row["pattern"] = str((store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
-    if held is None:
-        return store.swap("lessons", str(row["id"]), 0, row)
-    lives = held.get("state") in ("active", "candidate") or held.get("removed")
-    if origin == "reviewed" and lives and not held.get("decided"):
-        said = {name: value for name, value in row.items() if name not in _OURS}
-        if held.get("removed") or any(held.get(name) != value for name, value in said.items()):
-            back: Row = {**held, **said, "removed": False, "updated_at": row["updated_at"]}
-            store.swap("lessons", str(row["id"]), whole_in(held, "revision"), back)
-    return False
+def with_pattern(store: Store, row: Row) -> Row:
+    """A lesson's row with the pattern of the failures that it answers."""
+    signature = store.get("signatures", str(row["signature"])) or {}
+    return {**row, "pattern": str(signature.get("pattern") or "")}
 
 
 _UNUSED: Row = {"uses": 0, "wins": 0}
-_OURS = frozenset(("tried", "worked", "uses", "wins", "created_at", "updated_at", "evidence"))
-"""What only this home can say of a lesson."""
-
-
-def _retire_removed(store: Store, path: Path, ids: set[str], now: float) -> None:
-    for held in store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows:
-        if held.get("origin") == str(path) and held["id"] not in ids:
-            gone: Row = {**held, "state": "retired", "removed": True, "reason": f"taken out of {REVIEWED}"}
-            store.swap(
-                "lessons", str(held["id"]), whole_in(held, "revision"), {**gone, "approved": False, "updated_at": now}
-            )
 
 
 # -- a block in an agent's notes ------------------------------------------------------------------------------------

@@ -4,22 +4,29 @@ this."""
 from __future__ import annotations
 
 import os
+from stat import S_ISDIR
 
 from ratchet.ids import hex_of
 
-FILE = os.path.join(".ratchet", "lessons.jsonl")
+_PLACES = (os.path.join(".ratchet", "lessons"), os.path.join(".ratchet", "lessons.jsonl"))
+_MOST = 1000  # files that are looked at; with more of them none is read
 TRUSTED = "trusted.jsonl"
 """Where a home keeps what it trusts (`lessons.trust`)."""
 
 
+def is_there(project: str) -> bool:
+    """Tell whether a repository has lessons of its own."""
+    return any(os.path.lexists(os.path.join(project, place)) for place in _PLACES)
+
+
 def changed(home: str, project: str) -> bool:
-    """Tell whether the project's file is another than the one that `note` was last told of; False where there is
+    """Tell whether the project's files are others than those that `note` was last told of; False where there are
     none."""
     return _state(home, project) not in ("", _noted(home, project))
 
 
 def note(home: str, project: str) -> None:
-    """Remember the file as it is now, before it is read: one that changes meanwhile is then read again.
+    """Remember the files as they are now, before they are read: one that changes meanwhile is then read again.
 
     Raises OSError.
     """
@@ -33,16 +40,33 @@ def note(home: str, project: str) -> None:
 
 
 def _state(home: str, project: str) -> str:
-    """The file and what is trusted, as they are now; "" without the file. A change time cannot be set by anybody."""
-    try:
-        held = os.stat(os.path.join(project, FILE))
-    except (OSError, ValueError):
+    """The files and what is trusted, as they are now; "" without a file. A change time cannot be set by anybody."""
+    found = [held for place in _PLACES for held in _held(os.path.join(project, place))]
+    if not found:
         return ""
     try:
         trusted = os.stat(os.path.join(home, TRUSTED)).st_size  # it only grows
     except OSError:
         trusted = 0
-    return f"{held.st_mtime_ns} {held.st_ctime_ns} {held.st_size} {trusted}"
+    newest = max(held.st_ctime_ns for held in found)
+    summed = sum(held.st_mtime_ns + held.st_size for held in found)
+    return f"{len(found)} {newest} {summed} {trusted}"
+
+
+def _held(place: str) -> list[os.stat_result]:
+    """A file, or a folder and each file in it, as they are now, through no link; [] where there is none."""
+    found: list[os.stat_result] = []
+    try:
+        found.append(os.lstat(place))
+        if S_ISDIR(found[0].st_mode):
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    found.append(entry.stat(follow_symlinks=False))
+                    if len(found) > _MOST:
+                        break
+    except (OSError, ValueError):  # taken away meanwhile: what is left is another state
+        pass
+    return found
 
 
 def _noted(home: str, project: str) -> str:

@@ -49,19 +49,28 @@ def repository_of(project: Path) -> str:
 
 def is_trusted(home: Path, project: Path, name: str, content: bytes) -> bool:
     """Tell whether this home trusts this content of `.ratchet/NAME`. Raises BackendError."""
-    return (repository_of(project), name, files.version_of(content)) in _held(home)
+    return (name, files.version_of(content)) in held(home, project)
+
+
+def held(home: Path, project: Path) -> frozenset[tuple[str, str]]:
+    """Tell which contents this home trusts of a repository: names below `.ratchet/`, each with a SHA-256.
+
+    Raises BackendError.
+    """
+    repository = repository_of(project)
+    return frozenset((name, sha256) for named, name, sha256 in _held(home) if named == repository)
 
 
 def remember(home: Path, project: Path, contents: Mapping[str, bytes], *, by: By) -> None:
     """Trust these contents (name below `.ratchet/` -> bytes) in this repository from now on. Raises BackendError."""
-    repository, held = repository_of(project), _held(home)
+    repository, known = repository_of(project), held(home, project)
     fresh = [(name, files.version_of(content)) for name, content in contents.items()]
     _append(
         home,
         [
             {"repository": repository, "file": name, "sha256": sha256, "by": by, "at": time.time()}
             for name, sha256 in fresh
-            if (repository, name, sha256) not in held
+            if (name, sha256) not in known
         ],
     )
 
@@ -90,19 +99,20 @@ def _append(home: Path, rows: Sequence[Row]) -> None:
 
 
 def contents(home: Path, project: Path) -> dict[str, bytes]:
-    """Every file below the project's `.ratchet/`, by its name there; {} where that is this home itself.
+    """Every file below the project's `.ratchet/`, by its name there; {} where that is this home itself. What is no file
+    of the repository's own (a link, a pipe) is left out, and never read.
 
     Raises UsageError when there are too many or too large ones, BackendError.
     """
     folder = project / FOLDER
-    if is_home(home, project):
+    if is_home(home, project) or folder.is_symlink():
         return {}
     found: dict[str, bytes] = {}
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = Path(place, name)
-            if not path.is_file():
+            if path.is_symlink() or not path.is_file():
                 continue
             if len(found) >= _FILES or path.stat().st_size > _FILE_BYTES:
                 raise UsageError(f"{folder} holds more than anybody can look through ({path}); clear it up first")

@@ -72,10 +72,11 @@ def read_beneath(root: str | os.PathLike[str], path: str, limit_bytes: int) -> b
         raise Refused(f"{path!r} is not read from the workspace: {os.strerror(error.errno or 0)}") from error
     finally:
         os.close(folder)
+    found = os.fstat(opened)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        os.close(opened)
+        raise Refused(f"{path!r} is not read from the workspace: not a plain file with one name")
     with os.fdopen(opened, "rb") as file:
-        found = os.fstat(opened)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise Refused(f"{path!r} is not read from the workspace: not a plain file with one name")
         content = file.read(limit_bytes + 1)
     if len(content) > limit_bytes:
         raise Refused(f"{path!r} is larger than {limit_bytes:,} bytes; raise the cap to read it")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratchet.errors import BackendError, NotFound, Refused, UsageError
-from ratchet.lessons import lessons, portable, trust
+from ratchet.lessons import lessons, portable, team, trust
 from ratchet.lessons.portable import BEGIN, END
 from ratchet.lessons.recall import recall
 from ratchet.ports import Store
@@ -136,21 +136,21 @@ def own_file(project: Path, text: str) -> None:
 
 
 def test_a_repositorys_own_lessons_are_active_there_once_they_are_trusted(store: Store, tmp_path: Path) -> None:
-    assert portable.load_reviewed(store, tmp_path).imported == 0
+    assert team.load(store, tmp_path).imported == 0
     own_file(tmp_path, line() + "\n" + line(do="git push --force") + "\n")
-    taken = portable.load_reviewed(store, tmp_path, home=tmp_path / "home")
+    taken = team.load(store, tmp_path, home=tmp_path / "home")
     assert taken.imported == 1
     assert [each.line for each in taken.rejected] == [2]
     (found,) = lessons.listed(store)
     assert (found.state, found.scope, found.projects) == ("active", "project", (str(tmp_path),))
     assert found.provenance == "from .ratchet/lessons.jsonl of the repository"
-    assert portable.load_reviewed(store, tmp_path, home=tmp_path / "home").known == 1
+    assert team.load(store, tmp_path, home=tmp_path / "home").known == 1
 
 
 def test_a_lesson_taken_out_of_the_file_is_retired_and_comes_back_with_it(store: Store, tmp_path: Path) -> None:
     for text, state in ((line(), "active"), ("", "retired"), (line(), "active")):
         own_file(tmp_path, text)
-        portable.load_reviewed(store, tmp_path, home=tmp_path / "home")
+        team.load(store, tmp_path, home=tmp_path / "home")
         assert lessons.listed(store)[0].state == state
 
 

@@ -163,18 +163,19 @@ def test_trust_is_of_one_repository_and_of_all_its_worktrees(ratchet: Ratchet, t
     assert not trust.is_trusted(home, project, "other.jsonl", content)
 
 
-def test_what_this_home_wrote_itself_is_trusted_and_keeps_its_states(ratchet: Ratchet, tmp_path: Path) -> None:
+def test_what_this_home_wrote_itself_is_trusted_here_and_nowhere_else(ratchet: Ratchet, tmp_path: Path) -> None:
     project = project_of(tmp_path)
+    (project / ".ratchet" / "lessons.jsonl").unlink()
     ratchet.lessons.add(when=WHEN, do=GOOD, state="active", project=str(project))
     ratchet.lessons.add(when="error: no rule to make the widget target", do="make all", project=str(project))
-    ratchet.lessons.export(project / ".ratchet" / "lessons.jsonl")
-    assert ratchet.lessons.trust(project, show=True).files[0].trusted
+    assert len(ratchet.lessons.share(project).written) == 1
+    assert all(each.trusted for each in ratchet.lessons.trust(project, show=True).files)
     assert ratchet.lessons.load_reviewed(project).imported == 0
     with Ratchet(tmp_path / "theirs") as theirs:
         theirs.lessons.load_reviewed(project)
-        assert [each.state for each in theirs.lessons.list()] == ["candidate", "candidate"]
+        assert [each.state for each in theirs.lessons.list()] == ["candidate"]
         theirs.lessons.trust(project)
-        assert [each.state for each in theirs.lessons.list()] == ["active", "candidate"]
+        assert [each.state for each in theirs.lessons.list()] == ["active"]
 
 
 def test_an_export_of_a_strangers_candidates_does_not_make_them_active(ratchet: Ratchet, tmp_path: Path) -> None:

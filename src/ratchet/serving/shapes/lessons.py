@@ -183,6 +183,19 @@ class TrustedShape(Shape):
     done: bool = said("Whether it is trusted now; false where it was only shown.")
 
 
+class SharedShape(Shape):
+    """The result of sharing a project's lessons in its repository."""
+
+    folder: str = said("The folder of the lessons.")
+    written: list[str] = said("Files that are new, below `.ratchet/`.")
+    retired: list[str] = said("Files in which a lesson was marked as put aside.")
+    known: int = said("Lessons that were there already.")
+    moved: int = said("Lessons that stood in `.ratchet/lessons.jsonl` and are files now.")
+    kept: list[str] = said("Files of active lessons of this home that the repository put aside or rewrote; left alone.")
+    quotes: int = said("People's words, which stayed in this home.")
+    rejected: list[QuarantinedShape] = said("Files and lines that were refused.")
+
+
 class DistrustedShape(Shape):
     """The result of withdrawing the trust in a repository's `.ratchet/`."""
 
