@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import resource
 import sqlite3
 import subprocess
@@ -15,6 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ratchet.cli import show
 from ratchet.cli.app import cli
 from ratchet.cli.stopping import heard
 from ratchet.improving.loop.improve import Ticked
@@ -253,3 +256,23 @@ def test_a_closed_stream_is_an_empty_one(run: Runner, tmp_path: Path, words: str
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "name", ["\x1b]52;c;cHduZWQ=\x07", "\x9b2J", "\u202emoc", "[bold]a", "[link=x.example]a", "\udcff"]
+)
+def test_what_is_being_read_commands_no_terminal_by_its_name(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", drawn := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with show.progress(quiet=False) as told:
+        told(1, 2, f"/home/kim/{name}")
+    bare = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", drawn.getvalue())
+    assert "100%" not in bare
+    assert "50%" in bare
+    assert all(letter.isprintable() or letter in "\r\n" for letter in bare)
+    if name.startswith("["):
+        assert name[:23] in bare

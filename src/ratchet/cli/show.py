@@ -69,7 +69,8 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    named = TextColumn("{task.description}", markup=False)  # a file or a session named it
+    columns = (named, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bars(*columns, console=bars_console(), transient=True) as bars:
         task = bars.add_task("reading", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=_brief(what))
@@ -77,7 +78,7 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
 
 def _brief(what: str) -> str:
     """A task's name in a fixed width, so that the bar stands still."""
-    name = what.rsplit("/", 1)[-1]
+    name = visible(what.rsplit("/", 1)[-1])
     return f"{name[:23] + '…' if len(name) > 24 else name:<24}"
 
 
