@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "review": "reviewed"}
 
 
+_ONLY = Styled("  only ", "dim")
 _WAITING = 5  # candidates that are listed among all lessons
 
 
@@ -80,6 +81,8 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
         advice(out, each.text, Styled("  do   ", "dim"))
     if each.reason:
         row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
+    if each.says_itself:
+        row(out, plain("the failing tool says as much: told at a session's start, not at the failure", 200), _ONLY)
     if each.stale:
         row(out, plain(f"{each.stale}; told to nobody there until it is met again", 300), Styled("  gone ", "yellow"))
 

@@ -178,9 +178,10 @@ def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def by_merit(lesson: Lesson) -> tuple[int, int, int, str]:
-    """The key that orders lessons: active ones first, then by how often they worked."""
-    return STATES.index(lesson.state), -lesson.worked, lesson.tried, lesson.id
+def by_merit(lesson: Lesson) -> tuple[int, bool, int, int, str]:
+    """The key that orders lessons: active ones first, of each state those that say more than the failing tool does,
+    then by how often they worked."""
+    return STATES.index(lesson.state), lesson.says_itself, -lesson.worked, lesson.tried, lesson.id
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:

@@ -161,7 +161,7 @@ def test_a_fix_by_an_edit_is_a_lesson_once_two_sessions_share_it(store: Store) -
     found = only(store)
     assert (found.state, found.tried, found.worked) == ("active", 2, 2)
     assert found.text == (
-        "Fixed by `fmt.Errorf`, `%w` in 2 of 2 fixes, 2 sessions, for example:\n"
+        'Use `fmt.Errorf("...: %w", err)` (2 of 2 fixes, 2 sessions), for example:\n'
         '- return err\n+ return fmt.Errorf("open 12: %w", err)'
     )
     other = "src/x.go:7:2: error returned from external package is unwrapped: sig: func sql.Open (wrapcheck)"

@@ -207,6 +207,28 @@ def _blamed(failed: ToolCall, piece: Piece) -> Remedy | None:
     return Remedy(rule="flag", text=text, do=piece.exact, reusable=True, form=f"flag {was.head} {flag}")
 
 
+def kept_purpose(failed: ToolCall, worked: ToolCall, flag: str, later: Sequence[ToolCall]) -> tuple[str, str] | None:
+    """Find what a flag was for, where leaving it out gave up a value as well (the one check that was to run) and the
+    same command then worked with that value: (advice, command); None where nothing shows it."""
+    was = next((each for each in failed.pieces if flag in _names(each.words)), None)
+    piece = next((each for each in reversed(worked.pieces) if was is not None and each.head == was.head), None)
+    if was is None or piece is None:
+        return None
+    gone = [word for word in was.words if word not in piece.words and word.partition("=")[0] != flag]
+    lost = {value for word in gone if len(value := word.partition("=")[2] or word) > 2 and value[0].isalpha()}
+    for each in (one for call in later if call.ok for one in call.pieces if one.head == was.head):
+        for before, word in zip(each.words, each.words[1:], strict=False):
+            option, value = word.split("=", 1) if "=" in word else (before, word)
+            if value not in lost or option[:1] != "-" or flag in _names(each.words):
+                continue
+            if option not in _names(was.words) and _NEVER_DROPPED_FOR.search(option):
+                continue
+            how = "leave it out" if option in _names(was.words) else f"use `{option}` instead"
+            text = f"`{was.head}` has no `{flag}`: {how} (`{' '.join(each.plain.split())[:120]}` works)."
+            return text, each.exact
+    return None
+
+
 def _names(words: Sequence[str]) -> list[str]:
     return [word.partition("=")[0] for word in words if word[:1] == "-" and len(word) > 1]
 

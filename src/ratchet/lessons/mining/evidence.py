@@ -249,30 +249,65 @@ def _mark(name: str) -> str:
 
 def _text(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
     said = []
+    best = _shortest(told[0], ended)
     for at, forms in enumerate(told):
         having = [each for each in ended if forms & each.forms]
         sessions = _number(len({each.session for each in having}), "session")
-        counts = f"in {len(having)} of {_number(len(ended), 'fix')}, {sessions}"
-        said.append(f"{'Else' if at else 'Fixed by'} {named(forms)} {counts}" + ("." if at else ""))
-    example = _example(told[0], ended)
-    return f"{said[0]}{example}" + "".join("\n" + each for each in said[1:])
+        counts = f"({len(having)} of {_number(len(ended), 'fix')}, {sessions})"
+        do = _instruction(forms, best if not at else _shortest(forms, ended))
+        said.append(f"Else {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
+    return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])
+
+
+_INSTRUCTIONS: Mapping[str, str] = {
+    "rename": "Rename it",
+    "extract a function": "Split it: make a part a function (a helper) of its own",
+    "put a name for the literal": "Put a named constant in the literal's place",
+    "define a const": "Define a named constant",
+    "check the error": "Check the error",
+    SHORTER: "Use the short name in the long one's place, with an alias or import at the top",
+}
+
+
+def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
+    """A fix as what to do: the call that it adds as its example writes it, else its marks."""
+    for form, said in _INSTRUCTIONS.items():
+        if form in forms:
+            return said
+    if _suppresses(forms) or _silences(forms):
+        return f"Add {named(forms)}"
+    if all(form.startswith("import ") for form in forms):
+        return "Import " + named(forms).replace("importing ", "")
+    written = _call(forms, shown.added) if shown is not None else ""
+    return f"Use `{written}`" if written else f"Use {named(forms)}"
+
+
+def _call(forms: frozenset[str], added: Sequence[str]) -> str:
+    """The call of what a fix adds, its texts shortened to the verbs that are part of the fix; "" for none."""
+    verbs = [form.partition(" ")[2] for form in sorted(forms) if form.startswith("add %")]
+    for name in sorted(form.partition(" ")[2] for form in forms if form.startswith("add ") and "%" not in form):
+        for line in added:
+            found = re.search(rf"(?<![\w.]){re.escape(name)}\(((?:\"(?:[^\"\\]|\\.)*\"|[^()\"`]){{0,120}})\)", line)
+            if found is not None:
+                given = re.sub(r'"(?:[^"\\]|\\.)*"', f'"...{": " if verbs else ""}{" ".join(verbs)}"', found[1])
+                return f"{name}({given})"
+    return ""
 
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "es" if noun.endswith("x") else "s")
 
 
-def _example(forms: frozenset[str], ended: Sequence[Seen]) -> str:
-    """The shortest real hunk that has all of a fix, as lines of a diff."""
+def _shortest(forms: frozenset[str], ended: Sequence[Seen]) -> Seen | None:
+    """The sighting with the shortest hunk that has all of a fix; None where no line was added."""
     having = [each for each in ended if forms <= each.forms and each.added] or [
         each for each in ended if forms & each.forms and each.added
     ]
     weak = not any(map(strong, forms))  # a keyword is in many a hunk
     short = [each for each in having if len(each.removed) <= _REMOVED_LINES and len(each.added) <= _ADDED_LINES]
-    if not having or all(form.startswith("import ") for form in forms):  # its sentence says the line
-        return "."
-    best = min(
+    return min(
         short or having,
+        default=None,
         key=lambda each: (
             weak and not _named_in(each),
             not each.removed,
@@ -281,8 +316,16 @@ def _example(forms: frozenset[str], ended: Sequence[Seen]) -> str:
             _order(each),
         ),
     )
+
+
+def _example(forms: frozenset[str], best: Seen | None) -> str:
+    """A hunk as lines of a diff; what is left out of a long one is marked."""
+    if best is None or all(form.startswith("import ") for form in forms):  # its sentence says the line
+        return "."
     lines = [f"- {line.strip()[:_LINE_CHARS]}" for line in best.removed[:_REMOVED_LINES]]
+    lines += ["- ..."] if len(best.removed) > _REMOVED_LINES else []
     lines += [f"+ {line.strip()[:_LINE_CHARS]}" for line in _told_lines(forms, best.added)]
+    lines += ["+ ..."] if len(best.added) > _ADDED_LINES else []
     return ", for example:\n" + "\n".join(line for line in lines if len(line) > 2)
 
 

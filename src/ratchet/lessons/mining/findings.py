@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ratchet.failures.diagnostics import Diagnostic
 from ratchet.lessons.mining.calls import ToolCall
-from ratchet.lessons.mining.hunks import Hunk, defined, features, hunks_of, points, words_of
+from ratchet.lessons.mining.hunks import SHORTER, Hunk, defined, features, hunks_of, imports, points, words_of
 
 WINDOW_CALLS = 40  # later is another matter
 TEST_FIRST_CALLS = 3  # a test that was written this shortly before it fails is to fail
@@ -169,7 +169,19 @@ def _end(one: _OpenFinding, call: ToolCall, edits: Sequence[tuple[int, ToolCall]
     forms = _features(hunk, one) if hunk is not None else frozenset()
     if hunk is not None and _extracted(hunk, since):
         forms |= {"extract a function"}
+    if hunk is not None and SHORTER in forms:
+        hunk = replace(hunk, added=(*_made_short(hunk, since), *hunk.added))
     return Ended(one.found, one.failed, call, hunk, forms, True, one.tries)
+
+
+def _made_short(hunk: Hunk, edits: Sequence[ToolCall]) -> list[str]:
+    """The line by which a hunk's shortened name is known: an alias or import that the same edits added elsewhere."""
+    for edit in edits:
+        for line in (line for other in hunks_of(edit) for line in other.added if line not in hunk.added):
+            name = next((re.split(r"[./:]", name)[-1] for name in imports([line])), "")
+            if name and any(re.search(rf"(?<![\w.]){re.escape(name)}\b", added) for added in hunk.added):
+                return [line]
+    return []
 
 
 def _features(hunk: Hunk, one: _OpenFinding) -> frozenset[str]:

@@ -244,6 +244,8 @@ def _reshaped(hunk: Hunk, old: str, new: str, said: str) -> set[str]:
         names = set(re.findall(r"\b[A-Za-z_]\w{3,}\b", new)) - set(re.findall(r"\b[A-Za-z_]\w{3,}\b", old))
         if names and len(hunk.added) <= len(hunk.removed):
             found.add("put a name for the literal")
+    if _named_literal(hunk, old):
+        found.add("put a name for the literal")
     if any(_CONSTANT.match(line) for line in hunk.added) and "const" in new:
         found.add("define a const")
     if len(defined(hunk.added) - defined(hunk.removed)) > len(defined(hunk.removed) - defined(hunk.added)):
@@ -251,6 +253,16 @@ def _reshaped(hunk: Hunk, old: str, new: str, said: str) -> set[str]:
     elif hunk.removed and len(hunk.removed) == len(hunk.added) <= 3 and _renamed(old, new, said):
         found.add("rename")
     return found
+
+
+def _named_literal(hunk: Hunk, old: str) -> bool:
+    """Tell whether a literal that stood there was given a name, which stands in its place now."""
+    for line in hunk.added:
+        made = _CONSTANT.match(line)
+        literal = _LITERAL.search(line) if made is not None else None
+        if made is not None and literal is not None and literal.group() in old:
+            return any(re.search(rf"\b{made[1]}\b", each) for each in hunk.added if each != line)
+    return False
 
 
 def defined(lines: Sequence[str]) -> set[str]:

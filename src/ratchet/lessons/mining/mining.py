@@ -11,7 +11,7 @@ from typing import Literal
 
 from ratchet.failures.diagnostics import masked
 from ratchet.lessons.mining.calls import Piece, ToolCall, calls_of
-from ratchet.lessons.mining.causes import unresolved
+from ratchet.lessons.mining.causes import kept_purpose, unresolved
 from ratchet.lessons.mining.findings import Ended, ended
 from ratchet.lessons.mining.habits import form_of
 from ratchet.lessons.mining.remedies import Remedy, Rule, remedy
@@ -86,8 +86,16 @@ def resolved(calls: Sequence[ToolCall], root: str) -> list[Resolution]:
     found: list[Resolution] = []
     for each in threads.values():
         found += mined(each, root)
+    found = [_corrected(each, calls) if each.rule == "flag" and each.worked else each for each in found]
     found.sort(key=lambda each: (each.at, each.id))
     return found
+
+
+def _corrected(each: Resolution, calls: Sequence[ToolCall]) -> Resolution:
+    """A remedy by a flag with what the session went on to, in whichever thread."""
+    failed, worked = (next(call for call in calls if call.id == name) for name in (each.failed_id, each.worked_id))
+    kept = kept_purpose(failed, worked, each.form.rpartition(" ")[2], [call for call in calls if call.at > worked.at])
+    return replace(each, text=kept[0], do=kept[1]) if kept is not None and "leave it out" in each.text else each
 
 
 def mined(calls: Sequence[ToolCall], root: str) -> list[Resolution]:

@@ -1,0 +1,94 @@
+"""A lesson says what to do, as the shortest fix did it, and what a flag that is gone was for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ratchet.lessons.mining.evidence import Seen, judged
+from ratchet.lessons.mining.mining import Resolution, resolutions
+from ratchet.records import Row
+from support.sessions import call, session, shell
+
+
+def told(*fixes: tuple[str, list[str], list[str]], key: str = "wrapcheck") -> str:
+    """The text of what these fixes (feature, removed, added) share."""
+    seen = [
+        Seen(session=f"s{at}", at=at, fixed=True, forms=frozenset(form.split(", ")), removed=(*old,), added=(*new,))
+        for at, (form, old, new) in enumerate(fixes)
+    ]
+    verdict = judged(key, seen)
+    assert verdict is not None
+    return verdict.text
+
+
+def test_a_call_is_told_as_it_is_written() -> None:
+    forms = "add fmt.Errorf, add %w"
+    text = told(*[(forms, ["return err"], [f'return fmt.Errorf("open {name}: %w", err)']) for name in "ab"])
+    assert text.splitlines()[0] == 'Use `fmt.Errorf("...: %w", err)` (2 of 2 fixes, 2 sessions), for example:'
+
+
+def test_what_an_example_leaves_out_is_marked() -> None:
+    old, new = [f"step{at}()" for at in range(9)], ["all := collect()"]
+    text = told(*[("extract a function", old, new)] * 2, key="maintidx")
+    assert text.splitlines() == [
+        "Split it: make a part a function (a helper) of its own (2 of 2 fixes, 2 sessions), for example:",
+        *("- step0()", "- step1()", "- step2()", "- ...", "+ all := collect()"),
+    ]
+
+
+def fixed(check: str, finding: str, *edits: Row) -> Resolution:
+    made = resolutions(session([shell(check, finding), *edits, shell(check)]))
+    (found,) = [each for each in made if each.way == "edit"]
+    return found
+
+
+def edit(path: str, old: str, new: str) -> Row:
+    return call("Edit", {"file_path": f"/w/shop/{path}", "old_string": old, "new_string": new})
+
+
+def placed(line: int, made: Row) -> Row:
+    """The edit as an agent that tells lines reports it."""
+    step = made["step"]
+    assert isinstance(step, dict)
+    return {**made, "step": {**step, "change": f"@@ {line} {line}\n{step['change']}"}}
+
+
+def test_a_new_constant_in_the_literals_place_is_a_name_for_it() -> None:
+    finding = 'cart_test.go:9:9: string has 3 occurrences (goconst)\n\tcontent := "one, two"'
+    new = 'const lines = "one, two"\n\n\tcontent := lines'
+    found = fixed("golangci-lint run", finding, edit("cart_test.go", '\tcontent := "one, two"', new))
+    assert "put a name for the literal" in found.forms
+
+
+def test_a_shortened_name_is_shown_with_the_line_that_makes_it_known() -> None:
+    said = "Nested modules could be aliased at the top of the invoking module."
+    finding = f"┃ [D] ↘ {said}\n┃       lib/cart.ex:9:5 #(Shop.total)"
+    edits = [
+        placed(9, edit("lib/cart.ex", "    Shop.Stock.Price.of(cart)", "    Price.of(cart)")),
+        placed(2, edit("lib/cart.ex", "", "  alias Shop.Stock.Price")),
+    ]
+    found = fixed("mix credo", finding, *edits)
+    assert "shorten a name" in found.forms
+    assert [line.strip() for line in found.added] == ["alias Shop.Stock.Price", "Price.of(cart)"]
+
+
+@pytest.mark.parametrize(
+    ("later", "advice"),
+    [
+        (
+            "lintctl run --only dupl ./...",
+            "use `--only` instead (`lintctl run --only dupl",
+        ),
+        (
+            "lintctl run --enable=dupl",
+            "leave it out (`lintctl run --enable=dupl` works).",
+        ),
+        ("lintctl run --skip dupl", "leave it out (`lintctl run` works)."),
+    ],
+)
+def test_a_flag_is_left_out_only_if_its_purpose_was_kept(later: str, advice: str) -> None:
+    failed = shell("lintctl run --none --enable=dupl", "Error: unknown flag: --none")
+    found = [each for each in resolutions(session([failed, shell("lintctl run"), shell(later)])) if each.rule == "flag"]
+    assert [each.text.startswith(f"`lintctl run` has no `--none`: {advice}") for each in found] == [True], [
+        each.text for each in found
+    ]
