@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ratchet.lessons.backtest.counted import KeptCounts, Saving
+from ratchet.lessons.backtest.counted import counted as count
 from ratchet.lessons.backtest.pasts import pasts
-from ratchet.lessons.backtest.prices import usd_per_token
 from ratchet.lessons.backtest.replay import ReplayedOffer, ReplayedSession, replayed
-from ratchet.lessons.mining.waste import seconds
-from ratchet.records import Row, as_row, number_in, record_of, text_in, whole_in
+from ratchet.records import Row, as_row, record_of, text_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Progress, Store
@@ -24,16 +24,6 @@ ASSUMED = (
     "a tool that waits for a person takes 1 s, a pause at most 120 s, a call at most 600 s; side by side counts once",
     "tokens cost what cached input costs, so the money is the least that it was",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saving:
-    """Saved failed calls with their time, tokens and cost. `cost_usd` is None where no price is known."""
-
-    turns: int = 0
-    duration_s: float = 0.0
-    tokens: int = 0
-    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +84,28 @@ class Backtest:
 def backtest(
     store: Store, progress: Progress | None = None, *, since: float = 0.0
 ) -> tuple[Backtest, Mapping[str, Row]]:
-    """Replay the sessions of a store; count those that began at `since` (Unix seconds) or later. Also returns what to
-    note with each lesson that was offered. Raises StoreError."""
+    """Replay the sessions of a store; count those that began at `since` (Unix seconds) or later. One that was killed
+    goes on where it was. Also returns what to note with each lesson that was offered. Raises StoreError."""
+    kept_counts = KeptCounts(store)
+    before = {name: each.session for name, each in kept_counts.known.items()}
     counted: list[ReplayedSession] = []
-    costs = _Costs(store)
-    for session in replayed(pasts(store, progress)):
-        if session.begun >= since and (session.failures or session.repeats):
-            counted.append(session)
-            costs.add(session)
+    saved = saved_before = Saving()
+    for session in replayed(pasts(store, progress), before):
+        if session.begun < since or not (session.failures or session.repeats):
+            continue
+        found = kept_counts.known.get(session.session)
+        if found is None:
+            found = count(store, session)
+            kept_counts.add(found)
+        counted.append(session)
+        saved, saved_before = saved.plus(found.saved), saved_before.plus(found.saved_before)
+    kept_counts.forget()
+    return _summed(store, counted, saved, saved_before, since)
+
+
+def _summed(
+    store: Store, counted: Sequence[ReplayedSession], saved: Saving, saved_before: Saving, since: float
+) -> tuple[Backtest, Mapping[str, Row]]:
     offers = [offer for session in counted for offer in session.offers]
     verdicts = Counter(offer.verdict for offer in offers)
     repeats = Counter(verdict for session in counted for verdict in session.repeats)
@@ -118,8 +122,8 @@ def backtest(
         unknown=verdicts["unknown"],
         repeats_right=repeats["right"],
         repeats_wrong=repeats["wrong"],
-        saved=costs.saved,
-        saved_before=costs.saved_before,
+        saved=saved,
+        saved_before=saved_before,
         best=_shown(store, [offer for offer in offers if offer.verdict == "right"]),
         worst=_shown(store, [offer for offer in offers if offer.verdict == "wrong"]),
         trusted_after=tuple(_trusted(offers, sessions) for sessions in _EVIDENCE_ASKED),
@@ -197,38 +201,3 @@ def _shown(store: Store, offers: Sequence[ReplayedOffer]) -> tuple[BacktestOffer
         )
         for offer in list(first.values())[:SHOWN]
     )
-
-
-class _Costs:
-    """Sums up what right offers spare: each failing call of a session once, however many lessons would have."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.saved = Saving()
-        self.saved_before = Saving()
-
-    def add(self, session: ReplayedSession) -> None:
-        if not session.spared_before:
-            return
-        rows = self._store.find("outcomes", {"session": session.session}, order=("started_at",)).rows
-        spent = seconds(rows)
-        self.saved = _plus(self.saved, rows, spent, session.spared)
-        self.saved_before = _plus(self.saved_before, rows, spent, session.spared_before)
-
-
-def _plus(saved: Saving, rows: Iterable[Row], spent: Mapping[str, float], ids: frozenset[str]) -> Saving:
-    for row in rows:
-        name = str(row["id"])
-        if name not in ids:
-            continue
-        tokens, model = int(number_in(row, "tokens")), text_in(row, "model")
-        price = usd_per_token(model) if model and tokens else None
-        cost = saved.cost_usd if price is None else (saved.cost_usd or 0.0) + tokens * price
-        saved = replace(
-            saved,
-            turns=saved.turns + 1,
-            duration_s=saved.duration_s + spent.get(name, 0.0),
-            tokens=saved.tokens + tokens,
-            cost_usd=cost,
-        )
-    return saved

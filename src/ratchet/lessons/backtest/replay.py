@@ -7,7 +7,7 @@ reading. Costs what the asked lessons cost: one is computed when a failure first
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -85,19 +85,24 @@ class ReplayedSession:
     answered: int
     offers: tuple[ReplayedOffer, ...]
     repeats: tuple[OfferVerdict, ...]
-    spared: frozenset[str]
-    spared_before: frozenset[str]
+    spared: tuple[str, ...]
+    spared_before: tuple[str, ...]
 
 
-def replayed(sessions: Iterable[PastSession]) -> Iterator[ReplayedSession]:
-    """Replay the sessions, which come in order of their begin."""
+def replayed(
+    sessions: Iterable[PastSession], before: Mapping[str, ReplayedSession] | None = None
+) -> Iterator[ReplayedSession]:
+    """Replay the sessions, which come in order of their begin. Those of `before` are taken as they were replayed
+    before, and only learnt."""
+    done = before or {}
     known: dict[str, _LearntSoFar] = {}
     waiting: list[tuple[float, str, PastSession]] = []
     for now in sessions:
         while waiting and waiting[0][0] < now.begun:
             over = heapq.heappop(waiting)[2]
             known.setdefault(over.project, _LearntSoFar(over.project)).learn(over)
-        yield _asked(known.setdefault(now.project, _LearntSoFar(now.project)), now)
+        learnt = known.setdefault(now.project, _LearntSoFar(now.project))
+        yield done.get(now.session) or _asked(learnt, now)
         heapq.heappush(waiting, (now.ended, now.session, now))
 
 
@@ -247,13 +252,13 @@ class _Answered:
         for name in offer.again:
             self._later.setdefault(name, set()).update(keys)
 
-    def wholly(self, *, before: bool) -> frozenset[str]:
+    def wholly(self, *, before: bool) -> tuple[str, ...]:
         """The calls all of whose findings are answered: by lessons told earlier, and with `before` by all."""
         none: set[str] = set()
         names = self._first.keys() | self._later.keys() if before else self._later.keys()
-        return frozenset(
+        return tuple(
             name
-            for name in names
+            for name in sorted(names)
             if self._keys[name] <= self._later.get(name, none) | (self._first.get(name, none) if before else none)
         )
 

@@ -8,7 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer, Saving, TrustedAfter
+    from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer, TrustedAfter
+    from ratchet.lessons.backtest.counted import Saving
     from ratchet.records import Lesson
 
 _MINUTE_S = 60.0
