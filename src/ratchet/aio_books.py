@@ -235,7 +235,7 @@ class AsyncLessonBook:
         return await asyncio.to_thread(lambda: self._held().replayed())
 
     async def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
-        """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""
+        """Lessons, active ones first, then by what they save; of one state, or of one project's folder."""
         return await asyncio.to_thread(lambda: self._held().list(state=state, project=project))
 
     async def show(self, lesson_id: str) -> Lesson:

@@ -190,12 +190,25 @@ class Lesson:
     wrong: int = 0  # whose failure ended otherwise
     unknown: int = 0  # of which nobody can say
     saved_turns: int = 0  # failed calls of those sessions whose finding it ends
+    wasted_s: float = 0.0  # from the failure to what mended it, the median of its fixes
     revision: int = 0
 
     @property
     def is_quote(self) -> bool:
         """Tell whether its advice is a person's words as they were said: nobody has made a rule of them yet."""
         return bool(self.quote) and self.text == " ".join(self.quote.split())
+
+    @property
+    def proof(self) -> str:
+        """Say in how many sessions the advice was seen to work."""
+        if not self.tried:
+            return "not tried yet"
+        met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
+        if not self.worked:
+            return f"met in {met}, nothing worked"
+        if self.worked < self.tried:
+            return f"worked in {self.worked} of {met}"
+        return f"worked in {'both sessions' if self.tried == 2 else met if self.tried == 1 else f'all {met}'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -363,13 +363,14 @@ class Runtime(Foundation):
         include_excused: bool = False,
         drained: bool = True,
     ) -> list[Pattern]:
-        """List what keeps failing, recurring ones first, each with the lessons about it."""
+        """List what keeps failing, what something can be done about first, each with the lessons about it."""
         from dataclasses import replace
 
         from ratchet.failures.patterns import patterns as patterned
         from ratchet.lessons import lessons
 
         store = self._read(drained=drained)
+        about = lessons.by_pattern(store)
         found = patterned.patterns(
             store,
             now=time.time(),
@@ -378,8 +379,8 @@ class Runtime(Foundation):
             kind=kind,
             limit=limit,
             include_excused=include_excused,
+            answered={name for name, known in about.items() if any(each.state == "active" for each in known)},
         )
-        about = lessons.by_pattern(store)
         return [replace(each, lessons=about.get(each.id, ())) for each in found]
 
     def pattern(self, pattern_id: str) -> PatternDetail:

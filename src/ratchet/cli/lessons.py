@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,12 @@ from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.cure import cure
 from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Finite
-from ratchet.errors import UsageError
+from ratchet.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.items import Place
-    from ratchet.records import Lesson, LessonState, Scope
+    from ratchet.records import Lesson, LessonState, Outcome, Scope
+    from ratchet.runtime import Runtime
 
 PLACES = ("words", "hunks", "steps", "contrary")
 STATES = ("candidate", "active", "quarantined", "retired")
@@ -52,8 +54,21 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
 @json_option
 def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> None:
     """One lesson whole: when, do, example, where it counts, evidence."""
-    found = opened(command_home).lessons.show(lesson_id)
-    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show.lesson(found)
+    runtime = opened(command_home)
+    found = runtime.lessons.show(lesson_id)
+    if as_json:
+        show.as_json(shapes.lessons.LessonShape.built(found))
+    else:
+        show.lesson(found, [*_kept(runtime, found.evidence)])
+
+
+def _kept(runtime: Runtime, evidence: Sequence[str]) -> Iterator[Outcome]:
+    """The outcomes of a lesson's evidence that retention has left."""
+    for outcome_id in evidence:
+        try:
+            yield runtime.outcome(outcome_id)
+        except NotFound:
+            continue
 
 
 @lessons.command("words")
@@ -211,6 +226,8 @@ def sync(file: Path, project: str | None, with_evidence: bool, command_home: Pat
         none = "" if synced.lessons else "; no active lesson counts in its folder: see `ratchet lessons show ID`"
         changed = "" if synced.changed else ", unchanged"
         show.line(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
+        for reason, count in synced.left_out.items():
+            show.line(f"  left out {count}: {reason}")
 
 
 @lessons.command("share")

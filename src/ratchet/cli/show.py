@@ -1,4 +1,7 @@
-"""Results as a terminal shows them. Text from tools is shown as data: never as markup, never as control characters."""
+"""Results as a terminal shows them; long, since pages of many commands share its rows.
+
+Text from tools is shown as data: never as markup, never as control characters.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled, RecalledLesson
     from ratchet.ports import Progress
     from ratchet.recording.sources.watch_dir import Polled
-    from ratchet.records import Lesson, Pattern
+    from ratchet.records import Lesson, Outcome, Pattern
     from ratchet.serving.shapes.shape import Shape
 
 KIND_STYLE = "cyan"
@@ -132,8 +135,7 @@ def worked(each: Lesson) -> str:
     """Say in a few words how far a lesson may be trusted."""
     if each.state == "quarantined":
         return f"quarantined, never advice: {each.reason}" if each.reason else "quarantined, never advice"
-    tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"
-    return f"{each.state}, {tried}"
+    return f"{each.state}, {each.proof}"
 
 
 def number(n: int, what: str) -> str:
@@ -165,11 +167,10 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: bool = False
         row(out, _bold(plain(each.template, 160)))
         about = Styled(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim")
         row(out, about, "  ")
-        advice = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
-        for lesson in advice[:2]:
-            state = f"  [{worked(lesson)}]"
-            row(out, plain(lesson.text, 200).append(state, STATE_STYLE[lesson.state]), "  -> ")
-        if not advice and each.lessons:
+        known = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
+        for lesson in known[:2]:
+            advice(out, lesson.text, Styled("  -> "), Styled(f"  [{worked(lesson)}]", STATE_STYLE[lesson.state]))
+        if not known and each.lessons:
             row(out, Styled("not to repeat: ", "red").append(_refused(each.lessons[0])), "  ")
     if more:
         row(out, more)
@@ -217,7 +218,8 @@ def pattern(detail: PatternDetail) -> None:
         row(out, plain(said))
 
 
-def lesson(each: Lesson) -> None:
+def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
+    """Show a lesson whole, with those steps of its `evidence` that are kept."""
     from ratchet.lessons.backtest.telling import of_lesson
 
     out = console()
@@ -245,11 +247,26 @@ def lesson(each: Lesson) -> None:
         row(out, replay, Styled(f"  {'replay':<10}", "bold"))
     if each.state in ("active", "candidate"):
         row(out, _counts_in(each), Styled(f"  {'counts in':<10}", "bold"))
-    tried = f"worked in {each.worked} of {each.tried} sessions" if each.tried else "not tried yet"
-    tried += f", last met {ago(each.seen_at)}" if each.seen_at else ""
-    row(out, plain(f"{tried}; {each.provenance or 'origin unknown'}"), Styled("  evidence  ", "bold"))
-    for outcome_id in each.evidence[:10]:
-        out.print(Styled(f"            {outcome_id}", "dim"))
+    last = f", last met {ago(each.seen_at)}" if each.seen_at else ""
+    row(out, plain(f"{each.proof}{last}; {each.provenance or 'origin unknown'}"), Styled("  evidence  ", "bold"))
+    sessions: dict[str, list[Outcome]] = {}
+    for outcome in sorted(evidence, key=lambda seen: seen.started_at):
+        sessions.setdefault(outcome.session, []).append(outcome)
+    for session, steps in sessions.items():
+        row(out, plain(_seen(session, steps), 200), "            ")
+
+
+def _seen(session: str, steps: Sequence[Outcome]) -> str:
+    """Say when a session met a lesson's failure, and with which steps it failed and worked."""
+    day = time.strftime("%Y-%m-%d", time.gmtime(steps[0].started_at))
+    ends = (("failed", [each for each in steps if not each.ok]), ("worked", [each for each in steps if each.ok]))
+    told = [f"{end}: {', '.join(dict.fromkeys(map(_named, some)))}" for end, some in ends if some]
+    return f"{day}  session {session[:_SESSION_CHARS]}  {'; '.join(told)}"
+
+
+def _named(outcome: Outcome) -> str:
+    step = outcome.step
+    return (step.head or step.tool) if step is not None else outcome.task or outcome.agent
 
 
 def said_where(sessions: Sequence[str], step: str, people: int = 1) -> str:

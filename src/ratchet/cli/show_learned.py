@@ -26,9 +26,9 @@ def learned(
     waiting: int = 0,
     following: bool = True,
 ) -> None:
-    """Show what a run of `learn` added: the `facts` of its projects, of all `lessons` those that are news, the sentence
-    of the backtest (`prevented`), how many proven ones no hook tells before the step (`waiting`), then what to do
-    next."""
+    """Show what a run of `learn` added: the `facts` of its projects, the first of all `lessons`, the sentence of the
+    backtest (`prevented`, "" where no lesson could have been told), how many proven ones no hook tells before the step
+    (`waiting`), then what to do next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
     new = f"{show.number(found.outcomes, 'new outcome')}, {show.number(found.failures, 'failure')} of the agent."
@@ -43,6 +43,9 @@ def learned(
     for each in facts[:PROJECTS]:
         out.print()
         show_facts.told(out, each, _FACTS)
+    more = len(found.projects) - len(facts[:PROJECTS])
+    if facts and more > 0:
+        show.row(out, f"and {show.number(more, 'more project')}: ratchet lessons facts")
     if found.patterns or any(found.lessons.values()):
         _news(out, found, lessons)
     if prevented:
@@ -56,23 +59,18 @@ def learned(
         show.row(out, told)
     if following:
         out.print()
-        _next(out, found)
+        _next(out, found, lessons, replayed=bool(prevented))
 
 
 def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
-    """Lessons that say more than the failing tool does, and how many there are of each state."""
+    """The first lessons that say more than the failing tool does, those in use before those that wait, and how many
+    there are of each state."""
     once = {each.text: each for each in reversed(lessons) if not (each.is_quote or each.says_itself or each.stale)}
     known = [each for each in lessons if once.get(each.text) is each]
     active = [each for each in known if each.state == "active"][:_NEWS]
     waiting = [each for each in known if each.state == "candidate"][: _NEWS - len(active)]
-    for title, some in (
-        ("What to tell your agents", active),
-        ("Not proven yet: told once it works again", waiting),
-    ):
-        if some:
-            out.print(Styled(f"\n{title}", "bold"))
-        for each in some:
-            advised(out, each)
+    _some(out, "What to tell your agents", "lessons in use", active, lessons)
+    _some(out, "Not proven yet: told once it works again", "that wait", waiting, lessons)
     out.print()
     show.row(out, _gained(found))
     never = [each for each in lessons if each.state == "quarantined"]
@@ -80,12 +78,27 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
         show.row(out, show_lessons.never(never))
 
 
+def _some(out: Console, title: str, what: str, shown: Sequence[Lesson], lessons: Sequence[Lesson]) -> None:
+    """Show lessons of one state under a title that says of how many they are the first."""
+    if not shown:
+        return
+    state = shown[0].state
+    of = sum(each.state == state for each in lessons)
+    restating = sum(each.state == state and each.says_itself for each in lessons)
+    silent = f", {restating} of which say no more than the failing tool" if restating else ""
+    rest = f" ({len(shown)} of {of} {what}{silent}; all: ratchet lessons list --state {state})"
+    out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
+    for each in shown:
+        advised(out, each)
+
+
 def _gained(found: Learned) -> Styled:
     line = Styled(f"New or grown: {show.number(found.patterns, 'pattern')}; lessons: ")
     states: tuple[LessonState, ...] = ("active", "candidate", "quarantined")
-    for position, state in enumerate(states):
+    some = [state for state in states if found.lessons[state]]
+    for position, state in enumerate(some):
         line.append(", " if position else "").append(f"{found.lessons[state]} {state}", show.STATE_STYLE[state])
-    return line.append(".")
+    return line.append("." if some else "none.")
 
 
 def _skipped(out: Console, found: Learned) -> None:
@@ -100,18 +113,21 @@ def _skipped(out: Console, found: Learned) -> None:
 def _aside(found: Learned) -> Iterator[str]:
     """Show what is counted apart, where there is any."""
     if found.unflagged:
-        yield f"{found.unflagged} of the failures were called a success by their source"
+        yield f"{found.unflagged} of them were recorded as a success; their output shows the failure"
     apart = [
-        f"{n} {what}"
-        for n, what in ((found.cascades, "that followed from another failure"), (found.user_denied, "refused by you"))
+        f"{show.number(n, 'step')} {what}"
+        for n, what in (
+            (found.cascades, "that only followed from another failure"),
+            (found.user_denied, "that you refused"),
+        )
         if n
     ]
     if apart:
         yield f"not counted as failures: {', '.join(apart)}"
     if found.notes:
-        first = f"{show.plain(found.notes[0].path, 120)}: {show.plain(found.notes[0].reason, 120)}"
+        first = f"{show.plain(found.notes[0].path, 120)} ({show.plain(found.notes[0].reason, 120)})"
         rest = f", and {len(found.notes) - 1} more (ratchet learn --json names all)" if len(found.notes) > 1 else ""
-        yield f"without a finished step: {first}{rest}"
+        yield f"nothing to learn from {first}{rest}"
 
 
 def advised(out: Console, each: Lesson) -> None:
@@ -120,11 +136,22 @@ def advised(out: Console, each: Lesson) -> None:
     show.advice(out, each.text, Styled("  -> "), Styled(f"  [{show.worked(each)}]", show.STATE_STYLE[each.state]))
 
 
-def _next(out: Console, found: Learned) -> None:
-    out.print("next  ratchet install claude-code     tell the agent; first with --dry-run")
-    out.print("      ratchet lessons list            everything that was learnt")
-    out.print("      ratchet patterns                what keeps failing, and what it cost")
-    out.print("      ratchet backtest                what lessons would have saved, offer by offer")
-    if found.corrections:
-        waiting = show.number(found.corrections, "correction")
-        out.print(f"      ratchet lessons words           {waiting} by people, kept as quotes")
+def _next(out: Console, found: Learned, lessons: Sequence[Lesson], *, replayed: bool) -> None:
+    """Recommend what has something to show or to do here."""
+    words = f"{show.number(found.corrections, 'correction')} by people, kept as quotes"
+    steps = (
+        (
+            any(each.state == "active" for each in lessons),
+            "ratchet install claude-code",
+            "tell the agent; first with --dry-run",
+        ),
+        (bool(lessons), "ratchet lessons list", "everything that was learnt"),
+        (bool(found.patterns), "ratchet patterns", "what keeps failing, and what it cost"),
+        (replayed, "ratchet backtest", "what lessons would have saved, offer by offer"),
+        (bool(found.corrections), "ratchet lessons words", words),
+    )
+    if not lessons:
+        show.row(out, "No lesson yet: one needs a failure that a later step mended. Read more histories as they come.")
+    useful = [f"{command:<32}{what}" for is_so, command, what in steps if is_so]
+    for position, line in enumerate(useful):
+        out.print(f"{'      ' if position else 'next  '}{line}")

@@ -69,8 +69,8 @@ def _chosen(found: Sequence[Lesson]) -> list[Lesson]:
 
 
 def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
-    tried = f"worked in {each.worked} of {each.tried} sessions  " if each.tried else ""
-    head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{tried}{each.kind}  ", "default")
+    seen = f"{each.proof}  " if each.tried else ""
+    head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{seen}{each.kind}  ", "default")
     same = f" and {others} alike" if others > 0 else ""
     row(out, head.append(f"{each.id}{same}", "dim"))
     row(out, plain(each.when, 140), Styled("  when ", "dim"))

@@ -62,7 +62,7 @@ def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> 
             learned,
             facts,
             runtime.lessons.list(),
-            prevented=told(replay) if replay is not None and replay.failures else "",
+            prevented=told(replay) if replay and replay.right + replay.wrong + replay.unknown else "",
             waiting=waiting(runtime.home, project=Path.cwd(), environ=os.environ) if learned.outcomes else 0,
             following=bool(learned.outcomes),
         )

@@ -116,6 +116,7 @@ FORMS: tuple[FormRow, ...] = (
     ("mix", "error: ", r"^\s{0,8}error: (?P<msg>.+)$", "c:{said}", _BELOW_MIX),
     ("mix", "warning: ", r"^\s{0,8}warning: (?P<msg>.+)$", "w:{said}", _BELOW_MIX),
     ("credo", "┃ [", r"^\s*┃ \[[A-Z]\] \S? ?(?P<msg>.+)$", "credo:{said}", _BELOW_CREDO),
+    ("dialyzer", ".ex:", _PLACE + r":(?P<code>[a-z]+(?:_[a-z]+)*)(?P<msg>)$", "dialyzer:{code}", ""),
     ("rustc", "error: ", r"^error: (?P<msg>.+)$", "c:{said}", _BELOW_RUST),
     ("javac", ": error: ", _PLACE + r": (?:fatal )?error: (?P<msg>.+)$", "c:{said}", ""),
     ("mypy", ": error: ", _PLACE + r": error: (?P<msg>.+)$", "c:{said}", ""),

@@ -214,7 +214,7 @@ def _found(
             return None
     if form.tool == "pre-commit":
         message = lines[at].removeprefix("- ")
-    elif not message and form.tool in ("rspec", "npm", "jest"):
+    elif not message and form.tool in ("rspec", "npm", "jest", "dialyzer"):
         message = next((text.strip() for text in lines[at + 1 : at + 4] if text.strip()), code)
     if not message and not code:
         return None

@@ -94,7 +94,7 @@ class LessonBook:
         return backtest.kept(self._reading())
 
     def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
-        """Lessons, active ones first, then by how often they worked; of one state, or of one project's folder."""
+        """Lessons, active ones first, then by what they save; of one state, or of one project's folder."""
         store = self._reading()
         if project is not None:
             self.load_reviewed(Path(project))

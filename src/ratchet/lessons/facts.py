@@ -292,7 +292,7 @@ def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
 def _most_lines(found: ProjectFacts) -> Iterator[str]:
     most = [each for each in found.ran if each.failures >= SESSIONS][:5]
     if most:
-        named = ", ".join(f"{_quoted(each)} {each.failures} of {each.calls - each.excused} calls" for each in most)
+        named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.calls:,} calls" for each in most)
         yield f"fails most: {named}"
 
 

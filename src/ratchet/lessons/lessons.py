@@ -144,7 +144,7 @@ def show(store: Store, lesson_id: str) -> Lesson:
 def listed(
     store: Store, *, states: Collection[LessonState] = STATES, project: str | None = None, limit: int | None = None
 ) -> list[Lesson]:
-    """Lessons in these states, active ones first, then by how often they worked. `project` keeps those that count in
+    """Lessons in these states, active ones first, then by what they save. `project` keeps those that count in
     that folder: its own and global ones."""
     where: Where = {"state": ("in", list(states))}
     rows = store.find("lessons", where).rows
@@ -154,7 +154,8 @@ def listed(
 
 
 def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
-    """Pattern id -> the lessons about its failures, in the order of `listed`; retired ones are left out."""
+    """Pattern id -> the lessons about its failures, in the order of `listed`; retired ones are left out. One that
+    answers a rule stands at that rule's pattern, whatever else its runs showed."""
     states: tuple[LessonState, ...] = ("active", "candidate", "quarantined")
     lessons = listed(store, states=states)
     about: dict[str, set[str]] = {each.id: {each.signature} for each in lessons}
@@ -162,11 +163,27 @@ def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
         if row["lesson_id"] in about and row["signature"]:
             about[str(row["lesson_id"])].add(str(row["signature"]))
     pattern_of = _patterns_of(store, sorted(set().union(*about.values())) if about else [])
+    ruling, answers = _rules(store)
+    ruled = set(ruling.values())
     found: dict[str, list[Lesson]] = {}
     for each in lessons:
-        for pattern in sorted({pattern_of[name] for name in about[each.id] if name in pattern_of}):
+        patterns = {pattern_of[name] for name in about[each.id] if name in pattern_of}
+        keys = answers.get(each.id)
+        if keys is not None:
+            patterns = {ruling[key] for key in keys if key in ruling} or patterns - ruled
+        for pattern in sorted(patterns):
             found.setdefault(pattern, []).append(each)
     return {pattern: tuple(each) for pattern, each in found.items()}
+
+
+def _rules(store: Store) -> tuple[dict[str, str], dict[str, set[str]]]:
+    """(rule -> its pattern, lesson -> the keys that it answers)."""
+    ruling = {str(row["rule"]): str(row["id"]) for row in store.find("patterns").rows if row.get("rule")}
+    answers: dict[str, set[str]] = {}
+    if ruling:
+        for row in store.sum_by("answers", ("lesson_id", "key"), ()):
+            answers.setdefault(str(row["lesson_id"]), set()).add(str(row["key"]))
+    return ruling, answers
 
 
 def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
@@ -178,10 +195,12 @@ def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def by_merit(lesson: Lesson) -> tuple[int, bool, int, int, str]:
-    """The key that orders lessons: active ones first, of each state those that say more than the failing tool does,
-    then by how often they worked."""
-    return STATES.index(lesson.state), lesson.says_itself, -lesson.worked, lesson.tried, lesson.id
+def by_merit(lesson: Lesson) -> tuple[int, bool, float, int, str]:
+    """The key that orders lessons: active ones first, then those that say more than the failing tool does, then by the
+    sessions in which they worked, times what one failure costs (a minute, as a pattern's impact counts it, and those
+    that its fix took)."""
+    saves = lesson.worked * (1 + lesson.wasted_s / 60)
+    return STATES.index(lesson.state), lesson.says_itself, -saves, lesson.tried, lesson.id
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:

@@ -324,3 +324,19 @@ def test_a_command_that_hung_for_hours_wasted_what_it_may_run_at_most(store: Sto
     history.ran(1, "KeyError in my own function", duration_s=10_800.0)
     history.into(store)
     assert sorted(each.wasted_s for each in patterns(store, now=T0 + DAY_S)) == [600.0, 10_800.0]
+
+
+def test_findings_of_a_rule_are_one_pattern_and_those_of_several_sessions_come_first(store: Store) -> None:
+    history = History()
+    step: Json = {"tool": "Bash", "head": "mise run lint", "input": "mise run lint"}
+    for number, session in enumerate(("mon", "tue")):
+        said = f"cli/{session}.go:{number + 3}:2: error is not nil (line {number}) but it returns nil (nilerr)"
+        history.ran(number, f"{said}\nx {session}", session=session, step=step)
+    for number in range(9):
+        history.ran(1, f"API error 529: overloaded (try {number})", session="wed")
+    history.into(store)
+    first, last = patterns(store, now=T0 + 2 * DAY_S)
+    assert (first.count, first.sessions) == (2, 2)
+    assert first.template.startswith("nilerr: error is not nil")
+    assert (last.count, last.sessions) == (9, 1)
+    assert pattern(store, first.id, now=T0 + 2 * DAY_S).count == 2

@@ -56,7 +56,8 @@ def ingest(store: Store, rows: Sequence[Row], *, now: float | None = None) -> In
         counts = _Counts()
         for row in new:
             counts.count(row)
-        pattern_of = assign(store, counts.kinds, now=time.time() if now is None else now)
+        said = {name: text for name, text in counts.messages.items() if counts.kinds[name][0] not in EXCUSED}
+        pattern_of = assign(store, counts.kinds, now=time.time() if now is None else now, messages=said)
         counts.keep(store)
     own = {pattern_of[name] for name, (kind, _) in counts.kinds.items() if kind not in EXCUSED}
     return Ingested(new=new, patterns=own)
@@ -130,6 +131,7 @@ class _Counts:
 
     def __init__(self) -> None:
         self.kinds: dict[str, tuple[str, str]] = {}  # signature -> kind, template
+        self.messages: dict[str, str] = {}  # signature -> what its first failure said
         self._tallies: dict[tuple[str, str, int], Sums] = {}
         self._sightings: dict[tuple[str, str, str], Sums] = {}
         self._activity: dict[tuple[str, int], Sums] = {}
@@ -170,6 +172,8 @@ class _Counts:
         assert isinstance(failure, dict)  # `_signed` saw to it
         kind, signature = str(failure["kind"]), str(failure["signature"])
         self.kinds.setdefault(signature, (kind, str(failure["template"])))
+        if isinstance(row.get("step"), dict):
+            self.messages.setdefault(signature, text_in(failure, "message"))
         key = (signature, agent, hour)
         held = self._tallies.get(key)
         if held is None:

@@ -1,5 +1,5 @@
-"""Which pattern a signature belongs to: near-identical templates of one kind are merged online, and every merge is a
-row that a person can undo.
+"""Which pattern a signature belongs to: findings of one rule are one pattern, else near-identical templates of one kind
+are merged online, and every merge is a row that a person can undo.
 
 The grouping itself is `failures.grouping`, in memory and rebuilt from the stored signatures; the store's word counts. A
 signature that was split off is pinned: it is never compared again.
@@ -8,6 +8,7 @@ signature that was split off is pinned: it is never compared again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ from ratchet.records import Json, Row, whole_in
 
 if TYPE_CHECKING:
     from ratchet.failures.grouping import Grouper
+    from ratchet.failures.patterns.ruled import BrokenRule
     from ratchet.ports import Store
 
 
@@ -30,8 +32,11 @@ class _Known(NamedTuple):
 _known: WeakKeyDictionary[Store, _Known] = WeakKeyDictionary()
 
 
-def assign(store: Store, signatures: Mapping[str, tuple[str, str]], *, now: float) -> dict[str, str]:
-    """The pattern of each signature (given with kind and template); new ones are stored. Inside a transaction."""
+def assign(
+    store: Store, signatures: Mapping[str, tuple[str, str]], *, now: float, messages: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The pattern of each signature (given with kind and template); new ones are stored. `messages` holds what a tool
+    said where one spoke: its rule groups them. Inside a transaction."""
     if not signatures:
         return {}
     wanted: list[Json] = [*signatures]
@@ -40,10 +45,13 @@ def assign(store: Store, signatures: Mapping[str, tuple[str, str]], *, now: floa
     found = {str(row["signature"]): str(row["pattern"]) for row in held}
     new = [signature for signature in signatures if signature not in found]
     if new:
+        from ratchet.failures.patterns.ruled import first_rule
+
         known = _groups(store)
         placed = _Placed(store, known.grouper, now)
         for signature in new:
-            found[signature] = placed.place(signature, *signatures[signature])
+            rule = first_rule((messages or {}).get(signature, ""))
+            found[signature] = placed.place(signature, *signatures[signature], rule)
         placed.write()
         _known[store] = known._replace(signatures=known.signatures + len(new))
         if placed.absorbed:
@@ -62,9 +70,12 @@ class _Placed:
         self._signatures: list[Row] = []
         self._patterns: list[Row] = []
         self._merged: list[tuple[str, str]] = []
+        self._ruling: set[str] = set()
 
-    def place(self, signature: str, kind: str, template: str) -> str:
+    def place(self, signature: str, kind: str, template: str, rule: BrokenRule | None) -> str:
         """The pattern of a signature that was never seen."""
+        if rule is not None:
+            return self._ruled(signature, kind, template, rule)
         added = self._grouper.add(template, kind)
         pattern = added.group
         said: Row = {"kind": kind, "template": template, "created_at": self._now, "revision": 1}
@@ -78,6 +89,18 @@ class _Placed:
             self.absorbed = True
             for former in added.merged:
                 _absorb(self._store, former, pattern, self._now)
+        return pattern
+
+    def _ruled(self, signature: str, kind: str, template: str, rule: BrokenRule) -> str:
+        """The pattern of a finding's rule, whatever else the run said."""
+        pattern = "p" + sha256(f"rule {rule.key}".encode()).hexdigest()[:16]
+        said: Row = {"kind": kind, "rule": rule.key, "created_at": self._now, "revision": 1}
+        self._signatures.append({**said, "template": template, "signature": signature, "pattern": pattern})
+        if pattern in self._ruling or self._store.get("patterns", pattern) is not None:
+            self._merged.append((pattern, signature))
+        else:
+            self._patterns.append({**said, "template": rule.template, "id": pattern, "signature": signature})
+        self._ruling.add(pattern)
         return pattern
 
     def write(self) -> None:
@@ -98,7 +121,7 @@ def _groups(store: Store) -> _Known:
         rows = store.find("signatures", {"pinned": None}, order=("created_at",)).rows
         from ratchet.failures.grouping import Grouper
 
-        known = _Known(Grouper(map(_remembered, rows)), count)
+        known = _Known(Grouper(_remembered(row) for row in rows if not row.get("rule")), count)
     return known
 
 
@@ -153,8 +176,6 @@ def split(store: Store, pattern: str, signature: str, *, now: float) -> str:
             raise NotFound(f"pattern {pattern} holds no signature {signature}; see `ratchet patterns show {pattern}`")
         if len(members(store, pattern)) == 1:
             raise UsageError(f"pattern {pattern} holds only {signature}: there is nothing to split")
-        from hashlib import sha256
-
         own = "p" + sha256(f"split {signature}".encode()).hexdigest()[:16]
         _move(store, row, own, pinned=True)
         _found_pattern(store, own, signature, str(row["kind"]), str(row["template"]), now)

@@ -35,7 +35,9 @@ class _Ranked(NamedTuple):
     """Sorts as patterns are listed; `rest` is never compared, since the id before it is unique."""
 
     once: bool
+    alone: bool
     past: bool
+    unanswered: bool
     minus_impact: float
     minus_last_seen: float
     id: str
@@ -51,10 +53,15 @@ def patterns(
     kind: str | None = None,
     limit: int | None = None,
     include_excused: bool = False,
+    answered: Collection[str] = (),
+    only: str | None = None,
 ) -> list[Pattern]:
-    """Patterns, recurring ones on top (those that nobody met in the window before the store's newest call below those
-    that still come back), then by impact; what is excused (cascades, refusals) only on request.
+    """Patterns in the order in which something can be done about them: recurring ones on top (those of one session
+    below the others, and those that nobody met in the window before the store's newest call below those that still come
+    back), then the `answered` ones (ids), then by impact. What is excused (cascades, refusals) only on request.
 
+    count, sessions: failures, and of a linter's or compiler's rule the runs that showed it, as the facts of projects
+    count them (of all agents and kinds; a run shows several rules).
     recurring: 3 or more failures in the `window_s` that end with the last one, or in 2 or more sessions. The window
     hangs on the pattern's own last failure, so that a history that is months old tells the same today as then.
     trend: `analysis.trend` over the window that ends with the last call of the pattern's agents (at most `now`), cut in
@@ -63,13 +70,17 @@ def patterns(
     took (of a pattern with both, the unresolved share of all its failing calls). impact: minutes wasted plus one for
     each failure, times the weight of the kind's severity (`SEVERITY_WEIGHTS`). `lessons` is left empty here.
     """
-    found = tallied(store, agent=agent, kind=kind, include_excused=include_excused)
+    found = tallied(store, agent=agent, kind=kind, pattern=only, include_excused=include_excused)
     heads = {str(row["id"]): row for row in store.find("patterns").rows}
+    if agent is None and kind is None:
+        _add_shown(store, found, heads)
     activity, counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
     ranked = sorted(
         _Ranked(
             once := not _recurs(counted, sums, window_s),
+            sums.sessions == 1,
             not once and sums.last_seen < activity.last - window_s,
+            pattern not in answered,
             -_impact(str(heads[pattern]["kind"]), sums),
             -sums.last_seen,
             pattern,
@@ -84,10 +95,8 @@ def patterns(
 def pattern(store: Store, pattern_id: str, *, now: float, window_s: float = WINDOW_S) -> Pattern:
     """One pattern, under its present id. Raises NotFound."""
     present = current(store, pattern_id)
-    kind = str((store.get("patterns", present) or {}).get("kind"))
-    for each in patterns(store, now=now, window_s=window_s, kind=kind):
-        if each.id == present:
-            return each
+    for each in patterns(store, now=now, window_s=window_s, only=present):
+        return each
     raise NotFound(f"pattern {present} has no failures any more; `ratchet patterns` lists those that have")
 
 
@@ -95,6 +104,19 @@ def pattern_count(store: Store) -> int:
     """Count the patterns that the agents' own failures form."""
     rows = store.sum_by("signatures", ("kind",), ("distinct:pattern",))
     return sum(whole_in(row, "distinct:pattern") for row in rows if row["kind"] not in EXCUSED)
+
+
+def _add_shown(store: Store, found: Mapping[str, Tallied], heads: Mapping[str, Row]) -> None:
+    """Count the failing runs that showed a pattern's rule, also those whose first finding was another."""
+    of_rule = {str(rule): found[name] for name, row in heads.items() if (rule := row.get("rule")) and name in found}
+    if not of_rule:
+        return
+    where: Where = {"finding": ("!=", "")}
+    for row in store.sum_by("facts", ("finding",), ("calls", "distinct:session"), where):
+        sums = of_rule.get(str(row["finding"]))
+        if sums is not None:
+            sums.shown = max(sums.count, whole_in(row, "calls"))
+            sums.sessions = max(sums.sessions, whole_in(row, "distinct:session"))
 
 
 class _Counted:
@@ -186,7 +208,7 @@ def _pattern(ranked: _Ranked, said: Trend) -> Pattern:
         signature=str(head["signature"]),
         kind=str(head["kind"]),
         template=str(head.get("template", "")),
-        count=sums.count,
+        count=sums.shown or sums.count,
         sessions=sums.sessions,
         agents=tuple(sorted(sums.agents)),
         first_seen=sums.first_seen,

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Tallied:
-    """The sums of one pattern. `resolved` counts its failures whose resolution is known."""
+    """The sums of one pattern. `resolved` counts its failures whose resolution is known, `shown` the failing runs that
+    showed the rule of a finding, among others (0 of anything else)."""
 
     signatures: list[str] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
     count: int = 0
+    shown: int = 0
     sessions: int = 0
     tokens: float = 0
     duration_s: float = 0.0
@@ -45,14 +47,23 @@ class Tallied:
 
 
 def tallied(
-    store: Store, *, agent: str | None = None, kind: str | None = None, include_excused: bool = False
+    store: Store,
+    *,
+    agent: str | None = None,
+    kind: str | None = None,
+    pattern: str | None = None,
+    include_excused: bool = False,
 ) -> dict[str, Tallied]:
-    """Pattern -> its sums. Excused kinds only when asked for, by `include_excused` or by name."""
-    where: Where | None = None if kind is None else {"kind": kind}
+    """Pattern -> its sums, of one `pattern` alone where it is named. Excused kinds only when asked for, by
+    `include_excused` or by name."""
+    where: Where = {} if kind is None else {"kind": kind}
+    if pattern is not None:
+        where = {**where, "pattern": pattern}
+    named = include_excused or kind is not None or pattern is not None
     pattern_of = {
         str(row["signature"]): str(row["pattern"])
         for row in store.sum_by("signatures", ("signature", "pattern", "kind"), (), where)
-        if include_excused or kind is not None or row["kind"] not in EXCUSED
+        if named or row["kind"] not in EXCUSED
     }
     of_agent: dict[str, Json] = {} if agent is None else {"agent": agent}
     found: dict[str, Tallied] = defaultdict(Tallied)

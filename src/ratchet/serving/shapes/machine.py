@@ -52,6 +52,7 @@ class SyncedShape(Shape):
     file: str = said("The file.")
     lessons: int = said("Lessons in it.")
     changed: bool = said("Whether it had to be written.")
+    left_out: dict[str, int] = said("Active lessons of the project that are not in it, by the reason.")
 
 
 class InstalledFileShape(Shape):

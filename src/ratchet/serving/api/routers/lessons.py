@@ -26,7 +26,7 @@ def lessons(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """Lessons, active ones first, then by how often they worked."""
+    """Lessons, active ones first, then by what they save."""
     found = runtime.lessons.list(state=state)
     return tagged(request, paged(found, lambda each: each.id, LessonShape.built, limit=limit, cursor=cursor))
 

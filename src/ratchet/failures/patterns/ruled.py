@@ -1,0 +1,28 @@
+"""Names the rule of a linter, or the sentence of a compiler, by which failing runs are one pattern."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ratchet.failures.diagnostics import diagnostics
+from ratchet.failures.signature import template_of
+
+_UNNAMED = ("e:", "t:", "w:", "py:")
+"""Keys of findings that no rule has: any error line, a test's own message, a warning, an exception."""
+
+
+class BrokenRule(NamedTuple):
+    """The key of a finding, as facts and lessons count it, and the masked sentence that tells it to a person."""
+
+    key: str
+    template: str
+
+
+def first_rule(message: str) -> BrokenRule | None:
+    """The rule of the first finding in a failing output that breaks one; None of any other output."""
+    for each in diagnostics(message) if message else ():
+        if not each.key.startswith(_UNNAMED):
+            linter = each.key.partition(":")[0]
+            named = each.message if linter in ("c", "") or linter in each.message else f"{linter}: {each.message}"
+            return BrokenRule(each.key, template_of(named))
+    return None
