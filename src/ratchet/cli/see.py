@@ -141,7 +141,12 @@ def recall(
     surely about it, if anything is; then what is possibly. Candidates, which agents are not handed yet, are searched
     too.
     """
-    found = opened(command_home).recall(_pasted(text), limit=limit, project=project, session=session)
+    from ratchet.failures import expressions
+
+    runtime = opened(command_home)
+    expressions.keep_in(str(runtime.home / "hook"))  # where the hooks, which look up the same way, keep theirs
+    found = runtime.recall(_pasted(text), limit=limit, project=project, session=session)
+    expressions.kept()
     show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
 
 
