@@ -326,11 +326,11 @@ def test_secrets_and_instructions_of_an_error_reach_neither_disk_nor_agent(host:
 
 def test_a_repositorys_trusted_lessons_are_offered_from_its_next_session_start_on(host: Host) -> None:
     project = host.root / "clone"
-    (project / ".ratchet").mkdir(parents=True)
+    (project / ".ratchet" / "lessons").mkdir(parents=True)
     line = {"when": ERROR, "do": ADVICE, "kind": "command_failed", "tool": "Bash", "head": "git push"}
-    file = project / ".ratchet" / "lessons.jsonl"
+    file = project / ".ratchet" / "lessons" / "push.jsonl"
     file.write_text(json.dumps(line) + "\n")
-    trust.remember(host.home, project, {file.name: file.read_bytes()}, by="person")
+    trust.remember(host.home, project, {"lessons/push.jsonl": file.read_bytes()}, by="person")
     host.environ["CLAUDE_PROJECT_DIR"] = str(project)
     payload = host.failure(cwd=str(project))
     host.run("SessionStart", payload)  # waits for a second at most: a busy machine may need longer

@@ -141,3 +141,41 @@ def test_fifty_lessons_shared_and_edited_on_both_sides_are_each_there_once_after
             each.trust()
             assert expected <= each.active().keys()
             assert len(each.ratchet.lessons.list(state="active")) == len(each.active())
+
+
+def test_one_file_edited_by_hand_on_both_sides_is_two_lessons_that_wait(tmp_path: Path) -> None:
+    with machines(tmp_path, "ab") as (one, two):
+        one.learn(0)
+        one.share()
+        two.merge(one)
+        two.trust()
+        ((old, _),) = two.active().items()
+        for each, word in ((one, "first"), (two, "second")):
+            (file,) = (each.clone / ".ratchet" / "lessons").glob("*.jsonl")
+            file.write_text(file.read_text().replace(old, f"Run `make {word}`."))
+            each.git("commit", "-q", "-a", "-m", word)
+        two.merge(one)
+        assert two.files() == Counter(["Run `make first`.", "Run `make second`."])
+        two.ratchet.lessons.load_reviewed(two.clone)
+        assert two.active() == {}
+        two.trust()
+        assert two.active().keys() == two.files().keys()
+
+
+def test_the_old_file_turned_into_files_on_both_sides_merges(tmp_path: Path) -> None:
+    with machines(tmp_path, "ab") as (one, two):
+        for number in range(3):
+            one.learn(number)
+        old = one.clone / ".ratchet" / "lessons.jsonl"
+        old.parent.mkdir()
+        one.ratchet.lessons.export(old)
+        one.git("add", "-A")
+        one.git("commit", "-q", "-m", "the old file")
+        two.merge(one)
+        two.trust()
+        for each in (one, two):
+            each.share()
+        two.merge(one)
+        assert two.files() == Counter(one.said)
+        assert not (two.clone / ".ratchet" / "lessons.jsonl").exists()
+        assert two.active().keys() == one.said
