@@ -78,7 +78,7 @@ class Machine:
     def files(self) -> Counter[str]:
         """How often each lesson stands in the repository."""
         found, unread = team.contents(self.clone)
-        lessons, rejected = team.proposed(found, self.clone)
+        lessons, rejected, _ = team.proposed(found, self.clone)
         assert (unread, rejected) == ((), ())
         live = Counter(
             line.split('"do": "')[1].split('", "')[0]

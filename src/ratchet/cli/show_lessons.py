@@ -118,6 +118,8 @@ def trusted(found: Trusted) -> None:
         row(out, plain(each.when, 140), Styled("  when   ", "dim"))
         row(out, plain(each.text, 400), Styled("  do     ", "dim"))
         row(out, plain("; ".join(each.parts) or "nothing: it holds no plain command", 400), Styled("  shown  ", "dim"))
+    for text in found.aside:
+        row(out, plain(text, 400), Styled("  aside  ", "dim"))
     _refused(found.rejected)
     what = number(len(found.lessons), "lesson")
     if found.done:

@@ -45,11 +45,13 @@ class MemoryStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trusted:
-    """Names the files below a repository's `.ratchet/`, and the lessons that their trust makes active."""
+    """Names the files below a repository's `.ratchet/`, the lessons that their trust makes active, and the advice that
+    it puts aside."""
 
     files: tuple[TrustedFile, ...]
     lessons: tuple[Lesson, ...]
     rejected: tuple[Quarantined, ...]
+    aside: tuple[str, ...]
     done: bool
 
 
@@ -272,12 +274,12 @@ class LessonBook:
             )
             for name, content in found.items()
         )
-        proposed, rejected = team.proposed(found, project)
+        proposed, rejected, aside = team.proposed(found, project)
         unread = team.contents(project)[1]
         if not show:
             trust.remember(self._home, project, found, by="person")
             self.load_reviewed(project)
-        return Trusted(files=held, lessons=tuple(proposed), rejected=(*unread, *rejected), done=not show)
+        return Trusted(files=held, lessons=tuple(proposed), rejected=(*unread, *rejected), aside=aside, done=not show)
 
     def withdraw_trust(self, project: Path) -> int:
         """Trust nothing any more of what this repository's `.ratchet/` ever held; return how many lessons are

@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,12 +67,14 @@ def load(store: Store, project: Path, *, home: Path | None = None, now: float | 
     if not found and not unread:
         return Imported(imported=0, known=0, rejected=())
     at = time.time() if now is None else now
-    lines, rejected = lines_of(project, found, trusted_names(home, project, found), at)
+    trusted = trusted_names(home, project, found)
+    lines, rejected = lines_of(project, found, trusted, at)
     rows: dict[str, Row] = {}
     for line in sorted(lines, key=lambda each: each.row["state"] != "active"):  # the same lesson in two files
         if line.state != "retired":
             rows.setdefault(str(line.row["id"]), line.row)
     with store.transaction():
+        _follow(store, project, aside_in(lines, trusted), at)
         active, waiting, aside = said_here(store, project)
         new = 0
         for row in rows.values():
@@ -91,13 +93,16 @@ def is_there(project: Path) -> bool:
         raise UsageError(f"the project cannot be looked at ({error.args[-1]}); name its folder") from error
 
 
-def proposed(found: Mapping[str, bytes], project: Path) -> tuple[list[Lesson], tuple[Quarantined, ...]]:
-    """Read what these files (name below `.ratchet/` -> content) would make active once they are trusted, and what is
-    refused even then."""
+def proposed(
+    found: Mapping[str, bytes], project: Path
+) -> tuple[list[Lesson], tuple[Quarantined, ...], tuple[str, ...]]:
+    """Read what these files (name below `.ratchet/` -> content) would make active once they are trusted, what is
+    refused even then, and the advice that they put aside."""
     ours = {name: content for name, content in found.items() if name == OLD or _is_ours(name)}
     lines, rejected = lines_of(project, ours, ours.keys(), time.time())
     rows = {str(line.row["id"]): line.row for line in lines if line.row["state"] == "active"}
-    return [lesson_of(row) for row in rows.values()], rejected
+    aside = tuple(sorted(str(text) for text, _ in aside_in(lines, ours.keys())))
+    return [lesson_of(row) for row in rows.values()], rejected, aside
 
 
 def contents(project: Path) -> tuple[dict[str, bytes], tuple[Quarantined, ...]]:
@@ -205,12 +210,16 @@ def line_of(project: Path, name: str, content: bytes, trusted: bool, now: float)
 
 def said_here(store: Store, project: Path) -> tuple[set[Key], set[Key], set[Key]]:
     """Keys of a project's lessons that were mined here or decided by a person: the active ones, the candidates, and
-    those that were put aside or said otherwise since."""
+    those that were put aside or said otherwise since, but for what a trusted file put aside."""
     active: set[Key] = set()
     waiting: set[Key] = set()
     aside: set[Key] = set()
     for row in store.find("lessons").rows:
-        if (row.get("origin") and not row.get("decided")) or not concerns(row, str(project)):
+        if (
+            (row.get("removed") and row["state"] == "retired")
+            or (row.get("origin") and not row.get("decided"))
+            or not concerns(row, str(project))
+        ):
             continue
         said = active if row["state"] == "active" else waiting if row["state"] == "candidate" else aside
         said.add((row.get("text"), row.get("when_text")))
@@ -238,11 +247,28 @@ _OURS = frozenset(("tried", "worked", "uses", "wins", "created_at", "updated_at"
 """What only this home can say of a lesson."""
 
 
+def aside_in(lines: Sequence[LessonLine], trusted: Collection[str]) -> set[Key]:
+    """Keys of lessons that are marked as put aside in a trusted file, and live in none."""
+    live = {line.key for line in lines if line.state != "retired"}
+    return {line.key for line in lines if line.state == "retired" and line.file in trusted} - live
+
+
+def _follow(store: Store, project: Path, aside: Collection[Key], now: float) -> None:
+    """Retire what this home taught a project and its trusted files put aside or reworded since. What a person decided
+    here stays."""
+    for held in store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows if aside else ():
+        ours = not held.get("origin") and not held.get("decided") and held.get("scope") == "project"
+        if ours and (held.get("text"), held.get("when_text")) in aside and concerns(held, str(project)):
+            _retire(store, held, f"put aside in {trust.FOLDER}/{PLACE}", now)
+
+
+def _retire(store: Store, held: Row, reason: str, now: float) -> None:
+    gone: Row = {**held, "state": "retired", "removed": True, "reason": reason, "approved": False, "updated_at": now}
+    store.swap("lessons", str(held["id"]), whole_in(held, "revision"), gone)
+
+
 def _retire_removed(store: Store, project: Path, ids: Collection[str], now: float) -> None:
     places = {str(project / trust.FOLDER / name) for name in (OLD, PLACE)}
     for held in store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows:
         if held.get("origin") in places and held["id"] not in ids and not held.get("decided"):
-            gone: Row = {**held, "state": "retired", "removed": True, "reason": f"no longer in {trust.FOLDER}/{PLACE}"}
-            store.swap(
-                "lessons", str(held["id"]), whole_in(held, "revision"), {**gone, "approved": False, "updated_at": now}
-            )
+            _retire(store, held, f"no longer in {trust.FOLDER}/{PLACE}", now)

@@ -149,3 +149,21 @@ def test_a_hook_notices_each_change_of_a_file_and_of_what_is_trusted(tmp_path: P
     assert settled()
     (place / "a.jsonl").unlink()
     assert settled()
+
+
+def test_what_a_trusted_file_puts_aside_is_retired_here_too_until_it_lives_again(ratchet: Ratchet, place: Path) -> None:
+    project = place.parents[1]
+    own = ratchet.lessons.add(when=WHEN, do=GOOD, state="active", project=str(project))
+    (place / "a.jsonl").write_text(line(state="retired"))
+    ratchet.lessons.load_reviewed(project)
+    assert ratchet.lessons.show(own.id).state == "active"
+    assert ratchet.lessons.trust(project, show=True).aside == (GOOD,)
+    ratchet.lessons.trust(project)
+    assert ratchet.lessons.show(own.id).state == "retired"
+    (place / "a.jsonl").write_text(line())
+    ratchet.lessons.trust(project)
+    assert [each.text for each in ratchet.lessons.list(state="active")] == [GOOD]
+    decided = ratchet.lessons.approve(own.id)
+    (place / "a.jsonl").write_text(line(state="retired"))
+    ratchet.lessons.trust(project)
+    assert ratchet.lessons.show(decided.id).state == "active"

@@ -180,6 +180,7 @@ class TrustedShape(Shape):
     files: list[TrustedFileShape] = said("The files, all of them.")
     lessons: list[LessonShape] = said("Lessons that are active by it, or would be.")
     rejected: list[QuarantinedShape] = said("Lines that stay out whatever is trusted.")
+    aside: list[str] = said("Advice that they put aside; what this home taught of it is retired.", foreign="words")
     done: bool = said("Whether it is trusted now; false where it was only shown.")
 
 
