@@ -70,6 +70,7 @@ LEAN = {
     "lessons.finding",
     "lessons.grounding",
     "lessons.lookup",
+    "lessons.passages",
     "lessons.ranking",
     "lessons.ranking_containment",
     "lessons.ranking_words",

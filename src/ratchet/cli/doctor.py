@@ -25,7 +25,7 @@ from ratchet.integrations import install
 from ratchet.integrations.settings_file import InstallScope
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead.making import everywhere
-from ratchet.lessons.calibration import LEAST, promise_of
+from ratchet.lessons.calibration import LEAST, LEAST_TRACES, promise_of
 from ratchet.recording import journal
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
 from ratchet.store import opening as stores
@@ -150,12 +150,12 @@ def _recall(path: Path) -> Check:
     finally:
         store.close()
 
-    def chosen(memories: int) -> str:
-        return f"chosen on {memories} memories of yours" if memories >= LEAST else "as shipped, until there are more"
+    def chosen(memories: int, least: int) -> str:
+        return f"chosen on {memories} memories of yours" if memories >= least else "as shipped, until there are more"
 
     found = (
-        f"answers falsely at most 1 of {1 / promise.lines:.0f} unknown failures ({chosen(promise.lines_from)}), "
-        f"1 of {1 / promise.traces:.0f} tracebacks ({chosen(promise.traces_from)}); prose: no promise"
+        f"answers falsely at most 1 of {1 / promise.lines:.0f} unknown failures ({chosen(promise.lines_from, LEAST)}), "
+        f"1 of {1 / promise.traces:.0f} tracebacks ({chosen(promise.traces_from, LEAST_TRACES)}); prose: no promise"
     )
     return Check(name="recall", ok=True, found=found)
 

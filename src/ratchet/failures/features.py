@@ -24,6 +24,8 @@ LEAD = 12  # lines in front of the first error of a stretch: what was run, and w
 KEYS = 12  # findings of an output by which it is known
 MORE = 400  # characters of error lines from elsewhere
 
+_FRAMES = ('File "', ".py:", "  at ", "\tat ")
+
 MASKED = "masked"
 """Stands among the features of a memory of which only the masked text was kept: that is less than was said."""
 
@@ -72,9 +74,14 @@ def _pairs(match: re.Match[str]) -> str:
 def telling_of(text: str) -> str:
     """The text, or of one longer than `LONG` the stretch where errors stand densest, with error lines from elsewhere.
 
-    A failure inside a paste is found by its own words then, whatever else was pasted. Linear in the text.
+    A failure inside a paste is found by its own words then, whatever else was pasted, a traceback by its own frames:
+    those of a test runner and of libraries are the same for every cause. Linear in the text.
     """
     text = plain(text)
+    if any(sign in text for sign in _FRAMES):
+        from ratchet.failures.tracebacks import without_foreign
+
+        text = without_foreign(text)
     if len(text) <= LONG:
         return text
     lines = text.split("\n")

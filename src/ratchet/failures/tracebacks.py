@@ -21,6 +21,7 @@ _FOREIGN_JAVA = (
     r"eclipse|codehaus|mockito|testng|assertj))\."
 )
 _PYTHON_FRAME = r'\s*File "([^"\n]{1,400})", line \d+(?:, in (.{1,200}))?'
+_PYTEST_FRAME = r"(\S{1,400}\.py):\d+: in "
 _JAVASCRIPT_FRAME = r"\s*at (?:async )?(?:(.{1,200}?) \()?([^\s()]{1,400}?)(?::\d+){0,2}\)?(?: \{)?$"
 _JAVA_FRAME = r"\s*at (?:[\w.\-@]{1,80}/{1,2})?([\w.$<>]{1,300})\(([^()\n]{1,200})\)"
 _GO_FILE = r"\t(\S{1,400}\.go):\d+"
@@ -46,6 +47,29 @@ def trace_of(text: str) -> tuple[str, list[str]]:
     if "goroutine " in text and ".go:" in text:
         return _go(lines)
     return "", []
+
+
+def without_foreign(text: str) -> str:
+    """The text without the frames of installed packages and the standard library, where it has others."""
+    kept: list[str] = []
+    foreign = own = 0
+    inside = False  # a foreign frame: its source and marks are indented
+    for line in text.split("\n"):
+        python = re.match(_PYTHON_FRAME, line) if 'File "' in line else None
+        python = python or (re.match(_PYTEST_FRAME, line) if ".py:" in line else None)
+        java = None if python or " at " not in f" {line[:12].strip()} " else re.match(_JAVA_FRAME, line)
+        script = None if python or java or not line.lstrip().startswith("at ") else re.match(_JAVASCRIPT_FRAME, line)
+        if python or java or script:
+            inside = (python is not None and _is_foreign(python[1])) or (
+                re.match(_FOREIGN_JAVA, java[1]) is not None if java else bool(script and _is_foreign(script[2]))
+            )
+            foreign += inside
+            own += not inside
+        elif inside and line[:4].strip():
+            inside = False
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept) if foreign and own else text
 
 
 def _base(path: str) -> str:

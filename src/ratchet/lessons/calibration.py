@@ -13,7 +13,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ratchet.lessons.finding import Bars, Sought, judged, quoted_names
+from ratchet.lessons.finding import FITS, Bars, Sought, judged, quoted_names
 from ratchet.lessons.recall import CALIBRATED, bars_of, candidates
 from ratchet.records import Row, text_in, whole_in
 
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from ratchet.records import Json
 
 LEAST, MOST = 50, 250  # memories of a form from which, and up to which, thresholds are chosen
+LEAST_TRACES = 20
+"""Of tracebacks fewer will do, and are needed sooner: how alike two causes look depends on the project's tests."""
 ALPHA_LINES, ALPHA_TRACES = 0.02, 0.05
 """How many of unknown failures may be answered: one of 50 lines and outputs, one of 20 tracebacks."""
-_CLAMPED = {"line": (0.90, 0.99), "trace": (0.60, 0.90), "whole": (0.85, 0.97)}
+_CLAMPED = {"line": (0.90, 0.99), "trace": (0.30, 0.90), "whole": (0.85, 0.97)}
 _STATES: Where = {"state": ("in", ["active", "candidate"])}
 _GROWN = 1.1  # of memories: thresholds are chosen anew
 
@@ -34,7 +36,8 @@ _GROWN = 1.1  # of memories: thresholds are chosen anew
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallPromise:
     """The share of unknown failures that recall answers at most, and the number of memories of each form on which that
-    was chosen; below `LEAST` the thresholds are those that come with Ratchet, measured on public sets."""
+    was chosen; below `LEAST` (`LEAST_TRACES`) the thresholds are those that come with Ratchet, measured on public
+    sets."""
 
     lines: float
     traces: float
@@ -59,12 +62,12 @@ def calibrate(store: Store) -> Bars:
     held = store.get("meta", CALIBRATED) or {}
     counted = store.sum_by("lessons", (), ("count:*",), _STATES)
     known = whole_in(counted[0], "count:*") if counted else 0
-    if known < LEAST or known < _GROWN * whole_in(held, "memories"):
+    if known < LEAST_TRACES or known < _GROWN * whole_in(held, "memories"):
         return bars_of(store)
     scores = unknown_scores(store)
     kept: dict[str, Json] = {}
     for name, alpha in (("line", ALPHA_LINES), ("trace", ALPHA_TRACES), ("whole", ALPHA_LINES)):
-        if len(scores[name]) >= LEAST:
+        if len(scores[name]) >= (LEAST_TRACES if name == "trace" else LEAST):
             low, high = _CLAMPED[name]
             kept[name] = min(max(quantile(scores[name], alpha), low), high)
     row: Row = {"bars": kept, "memories": known, "lines": len(scores["line"]), "traces": len(scores["trace"])}
@@ -97,7 +100,7 @@ def unknown_scores(store: Store) -> dict[str, list[float]]:
         if asked.form == "line":
             found["line"].append(best.alike if best else 0.0)
         elif asked.form == "trace":
-            found["trace"].append(best.near if best and best.alike >= Bars().output else 0.0)
+            found["trace"].append(best.near if best and best.alike >= FITS else 0.0)
     return found
 
 

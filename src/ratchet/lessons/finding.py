@@ -54,7 +54,7 @@ class Bars:
 
     __slots__ = ("line", "output", "trace", "whole")
 
-    def __init__(self, line: float = 0.98, output: float = 0.90, trace: float = 0.75, whole: float = 0.92) -> None:
+    def __init__(self, line: float = 0.98, output: float = 0.90, trace: float = 0.60, whole: float = 0.92) -> None:
         self.line = line
         self.output = output
         self.trace = trace
@@ -111,6 +111,11 @@ class Judged:
         self.sure = sure
         self.possibly = possibly
         self.silent = silent
+
+    @property
+    def merit(self) -> tuple[bool, float]:
+        """Orders judgements of several passages of one text: what is sure first, then what is near and much."""
+        return bool(self.sure), max([hit.rank * hit.common for hit in (self.sure or self.possibly)[:1]], default=0.0)
 
 
 def quoted_names(text: str) -> list[str]:
@@ -177,7 +182,9 @@ def sure(form: str, hit: Hit, bars: Bars) -> bool:
         return True
     if form == "line":
         return hit.alike >= bars.line
-    return hit.alike >= bars.output and (form != "trace" or hit.near >= bars.trace)
+    if form == "trace":
+        return hit.alike >= FITS and hit.near >= bars.trace
+    return hit.alike >= bars.output
 
 
 def _ranked(

@@ -17,9 +17,10 @@ from ratchet.recording import wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ratchet.lessons.finding import Bars
+    from ratchet.lessons.finding import Bars, Judged, Sought
+    from ratchet.lessons.passages import Near, Spread
     from ratchet.records import Row
 else:
     # The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs.
@@ -125,32 +126,38 @@ def noted(home: str, message: str, project: str) -> tuple[str, str, str] | None:
 
 
 def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
-    from ratchet.failures.signature import sign
-    from ratchet.lessons.finding import CANDIDATES, Sought, judged, quoted_names, sought
+    from ratchet.failures.features import LONG
+    from ratchet.lessons.finding import Sought, judged, quoted_names
 
     said = Sought(message)
     if not said.template:
         return []
     store = _opened(exposure.store_path(home))
+
+    def spread(terms: Sequence[str]) -> dict[str, int]:
+        return dict(store.execute(_SPREAD, (wire.written([*terms]),)).fetchall())
+
+    def near(weights: Mapping[str, float], limit: int) -> list[Row]:
+        search = _BY_TERMS.format(" UNION ALL ".join([_ONE_TERM] * len(weights)))
+        asked = [value for term, weight in weights.items() for value in (weight, f'"{term}"')]
+        return _read(store, search, (*asked, limit), project)
+
+    def about(row: Row) -> bool:
+        return str(row["id"]) not in known and row.get("rule") != "edit" and not restates(row, message)
+
     try:
+        kept = store.execute(_BARS).fetchone()
+        bars, names = bars_in(kept[0] if kept else None), quoted_names(message)
 
-        def spread(terms: Sequence[str]) -> dict[str, int]:
-            return dict(store.execute(_SPREAD, (wire.written([*terms]),)).fetchall())
+        def judge(asked: Sought) -> Judged:
+            rows, same = _candidates(store, asked, project, spread, near)
+            return judged(asked, [row for row in rows if about(row)], same, spread, bars, names)
 
-        chosen = sought(said.features, spread([*said.features, ""]))
-        bars = store.execute(_BARS).fetchone()
-        signatures = wire.written([sign(kind, said.template) for kind in KINDS.split()])
-        same = _read(store, _BY_SIGNATURE, (signatures,), project)
-        near: list[Row] = []
-        for limit in (CANDIDATES, CANDIDATES * _OF_OTHERS) if chosen else ():
-            search = _BY_TERMS.format(" UNION ALL ".join([_ONE_TERM] * len(chosen)))
-            near = _read(store, search, (*[v for term, w in chosen.items() for v in (w, f'"{term}"')], limit), project)
-            if len(near) >= CANDIDATES // 2:
-                break
-        rows = {str(row["id"]): row for row in (*same, *near) if str(row["id"]) not in known}
-        others = [row for row in rows.values() if row.get("rule") != "edit" and not restates(row, message)]
-        exact = {str(row["id"]) for row in same}
-        found = judged(said, others, exact, spread, bars_in(bars[0] if bars else None), quoted_names(message))
+        found = judge(said)
+        if not found.sure and len(message) > LONG:
+            from ratchet.lessons.passages import passages
+
+            found = max([found, *[judge(Sought(each)) for each in passages(message, spread, near)]], key=_merit)
     except sqlite3.OperationalError as error:
         if "no such" in str(error):  # a store that nobody has opened since its layout changed
             return []
@@ -158,6 +165,28 @@ def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
     finally:
         store.close()
     return [hit.row for hit in found.sure]
+
+
+def _merit(found: Judged) -> tuple[bool, float]:
+    return found.merit
+
+
+def _candidates(
+    store: sqlite3.Connection, asked: Sought, project: str, spread: Spread, near: Near
+) -> tuple[list[Row], set[str]]:
+    """Lessons that share the rarest features of a text, and those of its signature or pattern; the latter by id."""
+    from ratchet.failures.signature import sign
+    from ratchet.lessons.finding import CANDIDATES, sought
+
+    chosen = sought(asked.features, spread([*asked.features, ""]))
+    signatures = wire.written([sign(kind, asked.template) for kind in KINDS.split()])
+    same = _read(store, _BY_SIGNATURE, (signatures,), project)
+    found: list[Row] = []
+    for limit in (CANDIDATES, CANDIDATES * _OF_OTHERS) if chosen else ():
+        found = [*near(chosen, limit)]
+        if len(found) >= CANDIDATES // 2:
+            break
+    return list({str(row["id"]): row for row in (*same, *found)}.values()), {str(row["id"]) for row in same}
 
 
 def bars_in(body: str | None) -> Bars:

@@ -9,7 +9,7 @@ only ever possible.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -19,8 +19,9 @@ from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
 from ratchet.lessons import prose
 from ratchet.lessons.exposure import concerns
-from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Sought, judged, quoted_names, sought
+from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Judged, Sought, judged, quoted_names, sought
 from ratchet.lessons.grounding import answers, restates
+from ratchet.lessons.passages import passages
 from ratchet.lessons.ranking import order
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
@@ -113,15 +114,7 @@ def recalled(
     silent: Silent = "empty" if not asked.template else "nothing" if not searched else ""
     if not silent and limit:
         sure = {each.id: each for each in _keyed(store, said, where, project)}
-        rows, same = candidates(store, asked, where, project, said)
-        found = judged(
-            asked,
-            [row for row in rows if str(row["id"]) not in sure],
-            same,
-            lambda terms: store.spread("lessons", terms),
-            bars_of(store),
-            quoted_names(said),
-        )
+        found, same = _judged(store, asked, where, project, said, set(sure))
         sure |= {str(each.row["id"]): _told(each, same) for each in found.sure}
         silent = "" if sure else cast(Silent, found.silent)
         if listing:
@@ -134,6 +127,29 @@ def recalled(
         looked_for=asked.template,
         silent=silent,
     )
+
+
+def _judged(
+    store: Store, whole: Sought, where: Where, project: str | None, said: str, known: set[str]
+) -> tuple[Judged, dict[str, Match]]:
+    """Judge what a text, or a passage of a long one, is like: the passages only where the whole is not sure."""
+    bars, names = bars_of(store), quoted_names(said)
+
+    def spread(terms: Sequence[str]) -> dict[str, int]:
+        return store.spread("lessons", terms)
+
+    def near(weights: Mapping[str, float], limit: int) -> list[Row]:
+        return _shown(store.match("lessons", weights, where, limit=limit), project, said)
+
+    def judge(asked: Sought) -> tuple[Judged, dict[str, Match]]:
+        rows, same = candidates(store, asked, where, project, said)
+        others = [row for row in rows if str(row["id"]) not in known]
+        return judged(asked, others, same, spread, bars, names), same
+
+    told = judge(whole)
+    if told[0].sure:
+        return told
+    return max([told, *[judge(Sought(each)) for each in passages(said, spread, near)]], key=lambda each: each[0].merit)
 
 
 def bars_of(store: Store) -> Bars:

@@ -48,3 +48,17 @@ def test_any_text_is_cut_the_same_way_each_time(text: str, times: int) -> None:
     assert all(term.isalnum() for term in found)
     assert len(telling_of(whole)) <= max(LONG, STRETCH + MORE + 1)
     assert MASKED not in found
+
+
+def test_a_traceback_is_known_by_its_own_frames() -> None:
+    runner = (
+        '  File "/srv/lib/python3.11/site-packages/_pytest/python.py", line 187, in run\n    found = test(**given)\n'
+    )
+    own = '  File "/srv/app/tests/test_urls.py", line 60, in test_roundtrip\n    assert url == result\n'
+    said = telling_of(f"Traceback (most recent call last):\n{runner * 3}{own}AssertionError: assert 'a' == 'b'")
+    assert "site-packages" not in said
+    assert "test(**given)" not in said
+    assert "in test_roundtrip" in said
+    assert said.endswith("AssertionError: assert 'a' == 'b'")
+    only = f"Traceback (most recent call last):\n{runner}KeyError: 'x'"
+    assert telling_of(only) == only
