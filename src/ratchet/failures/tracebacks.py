@@ -55,14 +55,9 @@ def without_foreign(text: str) -> str:
     foreign = own = 0
     inside = False  # a foreign frame: its source and marks are indented
     for line in text.split("\n"):
-        python = re.match(_PYTHON_FRAME, line) if 'File "' in line else None
-        python = python or (re.match(_PYTEST_FRAME, line) if ".py:" in line else None)
-        java = None if python or " at " not in f" {line[:12].strip()} " else re.match(_JAVA_FRAME, line)
-        script = None if python or java or not line.lstrip().startswith("at ") else re.match(_JAVASCRIPT_FRAME, line)
-        if python or java or script:
-            inside = (python is not None and _is_foreign(python[1])) or (
-                re.match(_FOREIGN_JAVA, java[1]) is not None if java else bool(script and _is_foreign(script[2]))
-            )
+        frame = _frame_in(line)
+        if frame is not None:
+            inside = frame
             foreign += inside
             own += not inside
         elif inside and line[:4].strip():
@@ -70,6 +65,19 @@ def without_foreign(text: str) -> str:
         if not inside:
             kept.append(line)
     return "\n".join(kept) if foreign and own else text
+
+
+def _frame_in(line: str) -> bool | None:
+    """Tell whether the frame that stands in a line is a foreign one; None where none does."""
+    if ".py" in line or 'File "' in line:
+        found = compiled(_PYTHON_FRAME).match(line) or compiled(_PYTEST_FRAME).match(line)
+        return _is_foreign(found[1]) if found else None
+    if not line.lstrip().startswith("at "):
+        return None
+    if found := compiled(_JAVA_FRAME).match(line):
+        return compiled(_FOREIGN_JAVA).match(found[1]) is not None
+    found = compiled(_JAVASCRIPT_FRAME).match(line)
+    return _is_foreign(found[2]) if found else None
 
 
 def _base(path: str) -> str:
