@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from ratchet.failures.diagnostics import keys_of
+from ratchet.failures.features import LONG
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
@@ -21,7 +22,6 @@ from ratchet.lessons import prose
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Judged, Sought, judged, quoted_names, sought
 from ratchet.lessons.grounding import answers, restates
-from ratchet.lessons.passages import passages
 from ratchet.lessons.ranking import order
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
@@ -147,8 +147,10 @@ def _judged(
         return judged(asked, others, same, spread, bars, names), same
 
     told = judge(whole)
-    if told[0].sure:
+    if told[0].sure or len(said) <= LONG:
         return told
+    from ratchet.lessons.passages import passages
+
     return max([told, *[judge(Sought(each)) for each in passages(said, spread, near)]], key=lambda each: each[0].merit)
 
 
