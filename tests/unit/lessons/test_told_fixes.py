@@ -60,6 +60,19 @@ def test_a_new_constant_in_the_literals_place_is_a_name_for_it() -> None:
     assert "put a name for the literal" in found.forms
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "form"),
+    [
+        ("func total(cart Cart) bool {", "func total(cart Cart) {", "change the signature"),
+        ("func total(cart Cart, new int) {", "func total(cart Cart, added int) {", "rename"),
+        ('id := Parse("new total")', 'id := Parse("0a1b2c")', "change a literal"),
+    ],
+)
+def test_a_change_of_a_line_is_told_apart_by_what_it_keeps(old: str, new: str, form: str) -> None:
+    found = fixed("golangci-lint run", f"cart.go:9:9: new total is odd (revive)\n\t{old}", edit("cart.go", old, new))
+    assert found.forms == (form,)
+
+
 def test_a_shortened_name_is_shown_with_the_line_that_makes_it_known() -> None:
     said = "Nested modules could be aliased at the top of the invoking module."
     finding = f"┃ [D] ↘ {said}\n┃       lib/cart.ex:9:5 #(Shop.total)"

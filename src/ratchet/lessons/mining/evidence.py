@@ -207,6 +207,8 @@ def _silences(forms: frozenset[str]) -> bool:
 
 PHRASES: Mapping[str, str] = {
     "rename": "renaming it",
+    "change the signature": "changing the function's signature",
+    "change a literal": "another text in the literal's place",
     "extract a function": "splitting it: a part becomes a function (a helper) of its own",
     "put a name for the literal": "a named constant in the literal's place",
     "define a const": "a named constant",
@@ -217,6 +219,8 @@ _TOLD = {
     SHORTER: ["shorten"],
     "extract a function": ["extract", "split"],
     "put a name for the literal": ["literal"],
+    "change the signature": ["signature"],
+    "change a literal": ["literal"],
     "check the error": ["check"],
 }
 _WORD = re.compile(r"[a-z0-9%]{2,}")
@@ -261,6 +265,8 @@ def _text(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
 
 _INSTRUCTIONS: Mapping[str, str] = {
     "rename": "Rename it",
+    "change the signature": "Change the function's signature, and its callers",
+    "change a literal": "Put another text in the literal's place",
     "extract a function": "Split it: make a part a function (a helper) of its own",
     "put a name for the literal": "Put a named constant in the literal's place",
     "define a const": "Define a named constant",

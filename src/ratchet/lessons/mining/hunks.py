@@ -250,9 +250,29 @@ def _reshaped(hunk: Hunk, old: str, new: str, said: str) -> set[str]:
         found.add("define a const")
     if len(defined(hunk.added) - defined(hunk.removed)) > len(defined(hunk.removed) - defined(hunk.added)):
         found.add("extract a function")
+    elif hunk.removed and len(hunk.removed) == len(hunk.added) <= 3 and _other_literal(old, new):
+        found.add("change a literal")
     elif hunk.removed and len(hunk.removed) == len(hunk.added) <= 3 and _renamed(old, new, said):
         found.add("rename")
+    elif _resigned(hunk):
+        found.add("change the signature")
     return found
+
+
+def _resigned(hunk: Hunk) -> bool:
+    """Tell whether a function that stood there takes or returns more or less now."""
+    old, new = (
+        {match[1]: line for line in lines if (match := _DEFINES.match(line))} for lines in (hunk.removed, hunk.added)
+    )
+    return any(
+        name in new and len(re.findall(r"\w+", new[name])) != len(re.findall(r"\w+", line))
+        for name, line in old.items()
+    )
+
+
+def _other_literal(old: str, new: str) -> bool:
+    """Tell whether nothing but the texts in quotes changed."""
+    return old != new and _LITERAL.sub('""', old) == _LITERAL.sub('""', new)
 
 
 def _named_literal(hunk: Hunk, old: str) -> bool:
