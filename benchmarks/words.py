@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from figures import Figure, publish
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.words.kept import hear
@@ -36,11 +37,13 @@ def main() -> None:
     files = sorted(Path(asked.history).glob("*.jsonl"))
     rows = [json.loads(line) for line in Path(asked.rows).read_text().splitlines() if line.strip()]
     rows = [row for row in rows if row.get("type") == "correction"]
+    figures: list[Figure] = []
     for part, label in (("before", f"before {asked.split}"), ("from", f"from {asked.split} on")):
         mine = [file for file in files if (file.stem < asked.split) == (part == "before")]
         named = {file.stem for file in mine}
         print(f"\nsessions {label}: {len(mine)} files")
-        _score(_kept(mine), [row for row in rows if row["session"] in named])
+        figures += _score(label, _kept(mine), [row for row in rows if row["session"] in named])
+    publish("words", figures)
 
 
 def _kept(files: Iterable[Path]) -> Sequence[Correction]:
@@ -66,7 +69,7 @@ def _moved(item: Saying, session: str) -> Saying:
     return replace(item, session=session, project="/project")
 
 
-def _score(found: Sequence[Correction], rows: Sequence[Row]) -> None:
+def _score(label: str, found: Sequence[Correction], rows: Sequence[Row]) -> list[Figure]:
     by_row = {str(row["row"]): [each for each in found if _is(row, each)] for row in rows}
     evidence = [name for name, several in by_row.items() if several]
     shown = [each for each in found if each.lesson]
@@ -79,6 +82,12 @@ def _score(found: Sequence[Correction], rows: Sequence[Row]) -> None:
     for each in shown:
         mark = "*" if each in right else " "
         print(f"  {mark} {each.points} {each.way} {each.head}: {' '.join(each.quote.split())[:220]!r}")
+    shares = (
+        ("corrections in evidence", evidence, rows),
+        ("shown as a rule, and one by hand", right, shown),
+        ("refusals and stops that are one by hand (the baseline: show each)", good, plain),
+    )
+    return [Figure(name=f"{name}, {label}", measured=f"{len(some)} of {len(of)}") for name, some, of in shares]
 
 
 def _is(row: Row, each: Correction) -> bool:
