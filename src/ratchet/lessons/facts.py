@@ -92,7 +92,8 @@ class LeftFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFacts:
-    """The facts of one project. `ran` is everything that ran, what fails most first; the others are chosen from it."""
+    """The facts of one project. `ran` is everything that ran: what several sessions ran and what fails most
+    first; the others are chosen from it."""
 
     project: str
     calls: int
@@ -122,7 +123,7 @@ def facts_of(store: Store, project: str) -> ProjectFacts:
     """Sum up the facts of one project, by its name (`exposure.project_name`)."""
     where: Where = {"project": project, "finding": ""}
     ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where)]
-    ran.sort(key=lambda each: (-each.failures, -each.calls, each.name))
+    ran.sort(key=lambda each: (each.sessions < _AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
     whole = store.sum_by("facts", (), ("calls", "failures", "distinct:session"), where)[0]
     shown: Where = {"project": project, "finding": ("!=", "")}
     found = store.sum_by("facts", ("finding", "file", "session", "head"), ("calls", "edited", "max:max_at"), shown)
@@ -290,10 +291,16 @@ def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
 
 
 def _most_lines(found: ProjectFacts) -> Iterator[str]:
-    most = [each for each in found.ran if each.failures >= SESSIONS][:5]
+    most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found)][:5]
     if most:
         named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.calls:,} calls" for each in most)
         yield f"fails most: {named}"
+
+
+def _again(each: CallCounts, found: ProjectFacts) -> bool:
+    """Tell whether more than one session ran it, where there are more: what one alone ran and saw fail may be the
+    program that it built, tried for its messages."""
+    return each.sessions >= min(_AGAIN_SESSIONS, found.sessions)
 
 
 def _way_lines(found: ProjectFacts) -> Iterator[str]:

@@ -200,3 +200,15 @@ def test_a_file_whose_name_is_a_sentence_is_told_to_no_agent(store: Store) -> No
         mine_session(store, f"n{number}")
     (left,) = facts.for_agents(facts.facts_of(store, SHOP)).left
     assert left.file == "src/cart.py"
+
+
+def test_what_one_session_alone_saw_fail_comes_last_and_is_no_fact_of_the_project(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    mine = [shell("cart checkout", "no such cart") for _ in range(5)]
+    for number, calls in enumerate((mine, [shell("go vet ./...", "FAIL")] * 2, [shell("go vet ./...", "FAIL")])):
+        ingest(store, session(calls, f"s{number}", start=1_700_000_000.0 + 86_400 * number))
+        mine_session(store, f"s{number}")
+    found = facts.facts_of(store, SHOP)
+    assert [each.name for each in found.ran] == ["go vet", "cart checkout"]
+    assert not any("cart" in line for line in found.lines)
+    store.close()

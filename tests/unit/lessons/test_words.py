@@ -232,3 +232,10 @@ def test_a_comment_in_an_answer_is_not_called_a_persons_words(store: SqliteStore
     said = replace(_said(quote, 3, after="s-b"), way="review")
     _learn(store, [_step("b", 2, "cat review.json")], (said,))
     assert show(store, _only(store).lesson).provenance == "a comment in a tool's answer in one session"
+
+
+def test_words_said_again_of_the_same_kind_of_step_are_one_correction(store: SqliteStore) -> None:
+    first = _step("b", 2, "git commit -m x", said="you put it in the same project and milestone, yeah?")
+    again = _step("c", 9, "git commit -m y", said="same project and milestone")
+    _learn(store, [_step("a", 1), first, again])
+    assert "milestone" in _only(store).quote

@@ -76,7 +76,7 @@ def rules(rows: Iterable[Row]) -> list[SaidRule]:
     heard: list[frozenset[str]] = []
     for row in told:
         words = words_of(text_in(row, "quote"))
-        place = next((at for at, other in enumerate(heard) if _alike(words, other)), None)
+        place = next((at for at, other in enumerate(heard) if _alike(words, other) or _told(row, groups[at][0])), None)
         if place is None:
             groups.append([row])
             heard.append(words)
@@ -85,6 +85,17 @@ def rules(rows: Iterable[Row]) -> list[SaidRule]:
     found = [_rule(each) for each in groups]
     found.sort(key=lambda each: (-each.points, each.first.at, each.first.id))
     return found
+
+
+def _told(row: Row, other: Row) -> bool:
+    """Tell whether words only say again, shorter or longer, what met the same kind of step in the same session."""
+    if row.get("session") != other.get("session") or row.get("head") != other.get("head"):
+        return False
+    one, two = words_of(text_in(row, "quote")), words_of(text_in(other, "quote"))
+    return len(one & two) >= _TOLD_WORDS and len(one & two) >= _HELD * min(len(one), len(two))
+
+
+_TOLD_WORDS, _HELD = 3, 0.8  # words in common, and their share of the shorter saying
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -253,7 +253,7 @@ class ProjectFactsShape(Shape):
     failures: int = said("Of these, failures of their own.")
     sessions: int = said("Sessions with a call.")
     lines: list[str] = said("What is worth knowing, in words.", foreign="words")
-    ran: list[CallCountsShape] = said("What ran, what fails most first.")
+    ran: list[CallCountsShape] = said("What ran: what several sessions ran and what fails most first.")
     ways: list[WayShape] = said("How it is linted, tested and built.")
     refused: list[CallCountsShape] = said("What people refuse.")
     never: list[CallCountsShape] = said("What never works.")
