@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.facts import ProjectFacts
+    from ratchet.lessons.lessons import WrittenBy
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.sharing import Shared
     from ratchet.lessons.words.rules import Correction
@@ -260,15 +261,17 @@ class AsyncLessonBook:
         scope: Scope = "project",
         state: LessonState = "candidate",
         project: str | None = None,
+        source: WrittenBy = "person",
     ) -> Lesson:
         """Write a lesson: when an error like `when` occurs, do `do`, word for word. `project` is the working directory
-        unless given.
+        unless given. Where `when` is no error but a "report" or a "conversation", `source` says so: it is found by its
+        words then, for who asks.
 
         Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
         UsageError for an empty text, or what is no text.
         """
         return await asyncio.to_thread(
-            lambda: self._held().add(when=when, do=do, scope=scope, state=state, project=project)
+            lambda: self._held().add(when=when, do=do, scope=scope, state=state, project=project, source=source)
         )
 
     async def approve(self, lesson_id: str, *, do: str = "", globally: bool = False) -> Lesson:

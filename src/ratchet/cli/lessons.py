@@ -17,6 +17,7 @@ from ratchet.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.items import Place
+    from ratchet.lessons.lessons import WrittenBy
     from ratchet.records import Lesson, LessonState, Outcome, Scope
     from ratchet.runtime import Runtime
 
@@ -111,17 +112,32 @@ def facts(project: str | None, command_home: Path | None, as_json: bool) -> None
 @click.option("--scope", type=click.Choice(("project", "global")), default="project", show_default=True)
 @project_option("The project folder it belongs to (default: here).")
 @click.option("--active", is_flag=True, help="Use it at once instead of as a candidate.")
+@click.option(
+    "--source",
+    type=click.Choice(("person", "report", "conversation")),
+    default="person",
+    show_default=True,
+    help="What --when holds: an error that a person wrote down, a report, or a conversation.",
+)
 @home_option
 @json_option
 def add(
-    when: str, do: str, scope: Scope, project: str | None, active: bool, command_home: Path | None, as_json: bool
+    when: str,
+    do: str,
+    scope: Scope,
+    project: str | None,
+    active: bool,
+    source: WrittenBy,
+    command_home: Path | None,
+    as_json: bool,
 ) -> None:
     """Write a lesson by hand.
 
     One that switches a check off is quarantined at once, whatever was asked for.
     """
     state: LessonState = "active" if active else "candidate"
-    found = opened(command_home).lessons.add(when=when, do=do, scope=scope, project=project, state=state)
+    book = opened(command_home).lessons
+    found = book.add(when=when, do=do, scope=scope, project=project, state=state, source=source)
     show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show_lessons.decided(found)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest
     from ratchet.lessons.effect import LessonEffect
     from ratchet.lessons.facts import ProjectFacts
+    from ratchet.lessons.lessons import WrittenBy
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.sharing import Shared
     from ratchet.lessons.trust import TrustedFile
@@ -135,19 +136,21 @@ class LessonBook:
         scope: Scope = "project",
         state: LessonState = "candidate",
         project: str | None = None,
+        source: WrittenBy = "person",
     ) -> Lesson:
         """Write a lesson: when an error like `when` occurs, do `do`, word for word. `project` is the working directory
-        unless given.
+        unless given. Where `when` is no error but a "report" or a "conversation", `source` says so: it is found by its
+        words then, for who asks.
 
         Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
         UsageError for an empty text, or what is no text.
         """
-        for name, value in (("when", when), ("do", do), ("scope", scope), ("state", state)):
+        for name, value in (("when", when), ("do", do), ("scope", scope), ("state", state), ("source", source)):
             need_text(name, value)
         need_text_or_none(project=project)
         store = self._writing()
         where = project if project is not None else str(Path.cwd())
-        added = lessons.add(store, when=when, do=do, scope=scope, state=state, project=where)
+        added = lessons.add(store, when=when, do=do, scope=scope, state=state, project=where, source=source)
         self._changed()
         return added
 

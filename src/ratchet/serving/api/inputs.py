@@ -141,6 +141,9 @@ class NewLesson(Strict):
     do: Annotated[str, Field(min_length=1, max_length=20_000)]
     scope: Literal["project", "global"] | None = Field(None, description="Global unless a project is named.")
     project: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(None, description="Its folder.")
+    source: Literal["person", "report", "conversation"] = Field(
+        "person", description="What `when` holds: an error that a person wrote down, a report or a conversation."
+    )
 
 
 class Reason(Strict):

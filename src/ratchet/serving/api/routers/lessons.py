@@ -37,7 +37,8 @@ def add(asked: inputs.NewLesson, runtime: Operations) -> Response:
     scope = asked.scope or ("project" if asked.project else "global")
     if scope == "project" and not asked.project:
         raise HttpProblem(422, "invalid", "body.project: is missing", "Name the project's folder, or use scope global.")
-    added = runtime.lessons.add(when=asked.when, do=asked.do, scope=scope, project=asked.project or "")
+    project = asked.project or ""
+    added = runtime.lessons.add(when=asked.when, do=asked.do, scope=scope, project=project, source=asked.source)
     return answer(LessonShape.built(added), 201, {"Location": f"/v1/lessons/{added.id}"})
 
 
