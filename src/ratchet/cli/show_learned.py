@@ -85,7 +85,7 @@ def _some(out: Console, title: str, what: str, shown: Sequence[Lesson], lessons:
     state = shown[0].state
     of = sum(each.state == state for each in lessons)
     restating = sum(each.state == state and each.says_itself for each in lessons)
-    silent = f", {restating} of which say no more than the failing tool" if restating else ""
+    silent = f", {restating} of them only repeating the failing tool" if restating else ""
     rest = f" ({len(shown)} of {of} {what}{silent}; all: ratchet lessons list --state {state})"
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
     for each in shown:
