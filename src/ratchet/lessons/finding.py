@@ -72,16 +72,16 @@ class Bars:
 
 
 class Sought:
-    """A text that is asked about, made ready. `form` is "line", "output" or "trace"."""
+    """A text that is asked about, made ready. `form` is "line", "output", "trace", or "passage" of a longer text."""
 
     __slots__ = ("features", "form", "said", "template", "text")
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said: str, form: str = "") -> None:
         self.said = telling_of(said)
         self.template = template_of(self.said)
         self.features = features_of(self.said)
         self.text = Text(self.template)
-        self.form = form_of(self.said)
+        self.form = form or form_of(self.said)
 
 
 class Hit:
@@ -180,6 +180,8 @@ def sure(form: str, hit: Hit, bars: Bars) -> bool:
     """Tell whether a memory is near enough to a text of this form."""
     if hit.near >= bars.whole:
         return True
+    if form == "passage":
+        return False  # among hundreds of lines some are always much like a memory
     if form == "line":
         return hit.alike >= bars.line
     if form == "trace":

@@ -157,7 +157,9 @@ def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
         if not found.sure and len(message) > LONG:
             from ratchet.lessons.passages import passages
 
-            found = max([found, *[judge(Sought(each)) for each in passages(message, spread, near)]], key=_merit)
+            found = max(
+                [found, *[judge(Sought(each, "passage")) for each in passages(message, spread, near)]], key=_merit
+            )
     except sqlite3.OperationalError as error:
         if "no such" in str(error):  # a store that nobody has opened since its layout changed
             return []

@@ -151,7 +151,10 @@ def _judged(
         return told
     from ratchet.lessons.passages import passages
 
-    return max([told, *[judge(Sought(each)) for each in passages(said, spread, near)]], key=lambda each: each[0].merit)
+    return max(
+        [told, *[judge(Sought(each, "passage")) for each in passages(said, spread, near)]],
+        key=lambda each: each[0].merit,
+    )
 
 
 def bars_of(store: Store) -> Bars:
