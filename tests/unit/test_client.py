@@ -24,7 +24,7 @@ PUBLIC = {
     "retry", "settings", "succeeded", "watch",
 }  # fmt: skip
 RATCHET = {
-    "add_target", "close", "failed", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals",
+    "add_target", "close", "cures", "distillery", "failed", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals",
     "pulses", "recall", "record", "report", "retry", "settings", "start_background", "stop_background", "succeeded",
     "tick", "trials", "watch",
 }  # fmt: skip
