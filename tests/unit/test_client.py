@@ -24,9 +24,9 @@ PUBLIC = {
     "retry", "settings", "succeeded", "watch",
 }  # fmt: skip
 RATCHET = {
-    "add_target", "close", "cures", "distillery", "failed", "heal", "health", "learn", "lessons", "outcomes", "patterns", "proposals",
-    "pulses", "recall", "record", "report", "retry", "settings", "start_background", "stop_background", "succeeded",
-    "tick", "trials", "watch",
+    "add_target", "close", "cures", "distillery", "failed", "heal", "health", "learn", "lessons", "outcomes",
+    "patterns", "proposals", "pulses", "recall", "record", "report", "retry", "settings", "start_background",
+    "stop_background", "succeeded", "tick", "trials", "watch",
 }  # fmt: skip
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {
