@@ -69,8 +69,8 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
     known = [each for each in lessons if once.get(each.text) is each]
     active = [each for each in known if each.state == "active"][:_NEWS]
     waiting = [each for each in known if each.state == "candidate"][: _NEWS - len(active)]
-    _some(out, "What to tell your agents", "lessons in use", active, lessons)
-    _some(out, "Not proven yet: told once it works again", "that wait", waiting, lessons)
+    _some(out, "What to tell your agents", active, lessons)
+    _some(out, "Not proven yet: told once it works again", waiting, lessons)
     out.print()
     show.row(out, _gained(found))
     never = [each for each in lessons if each.state == "quarantined"]
@@ -78,15 +78,15 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
         show.row(out, show_lessons.never(never))
 
 
-def _some(out: Console, title: str, what: str, shown: Sequence[Lesson], lessons: Sequence[Lesson]) -> None:
+def _some(out: Console, title: str, shown: Sequence[Lesson], lessons: Sequence[Lesson]) -> None:
     """Show lessons of one state under a title that says of how many they are the first."""
     if not shown:
         return
     state = shown[0].state
     of = sum(each.state == state for each in lessons)
     restating = sum(each.state == state and each.says_itself for each in lessons)
-    silent = f", {restating} of them only repeating the failing tool" if restating else ""
-    rest = f" ({len(shown)} of {of} {what}{silent}; all: ratchet lessons list --state {state})"
+    silent = f"; what the failing tool says itself: {restating}" if restating else ""
+    rest = f" ({len(shown)} of {of} lessons{silent}; all: ratchet lessons list --state {state})"
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
     for each in shown:
         advised(out, each)
