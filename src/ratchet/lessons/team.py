@@ -87,10 +87,15 @@ def load(store: Store, project: Path, *, home: Path | None = None, now: float | 
 
 def is_there(project: Path) -> bool:
     """Tell whether a repository has lessons of its own. Raises UsageError for a folder that cannot be looked at."""
-    try:
-        return any(os.path.lexists(project / trust.FOLDER / name) for name in (OLD, PLACE))
-    except (OSError, ValueError) as error:  # too long a name, or NUL in it
-        raise UsageError(f"the project cannot be looked at ({error.args[-1]}); name its folder") from error
+    for name in (OLD, PLACE):
+        try:
+            os.lstat(project / trust.FOLDER / name)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError) as error:  # too long a name, or NUL in it
+            raise UsageError(f"the project cannot be looked at ({error.args[-1]}); name its folder") from error
+        return True
+    return False
 
 
 def proposed(
