@@ -34,7 +34,7 @@ def _written() -> dict[str, str]:
     """The sections of the page as it is, by the name of their script."""
     text = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
     parts = re.split(r"(?m)^(?=## `benchmarks/)", text)[1:]
-    return {part[len("## `benchmarks/") : part.index(".py`")]: part for part in parts}
+    return {part[len("## `benchmarks/") : part.index(".py`")]: part.rstrip("\n") + "\n" for part in parts}
 
 
 def _section(path: Path) -> str:
