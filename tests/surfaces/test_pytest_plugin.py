@@ -64,7 +64,7 @@ def test_failures_are_recorded_with_their_session_and_without_secrets(home: Path
 def test_a_lesson_stands_under_the_traceback_that_it_is_about(home: Path, project: Path) -> None:
     with ratchet.Ratchet(home=home) as r:
         r.lessons.add(
-            when="RuntimeError: database db-1 is locked by pid 12",
+            when="RuntimeError: database db-1 is locked by pid 12, password=hunter3",
             do="Stop the `worker` first.",
             state="active",
             project=str(project),

@@ -71,6 +71,9 @@ def _pairs(match: re.Match[str]) -> str:
     return " " + " ".join([run[at : at + 2] for at in range(len(run) - 1)]) + " "
 
 
+_BANNERS = ("====", "____")
+
+
 def telling_of(text: str) -> str:
     """The text, or of one longer than `LONG` the stretch where errors stand densest, with error lines from elsewhere.
 
@@ -78,6 +81,8 @@ def telling_of(text: str) -> str:
     those of a test runner and of libraries are the same for every cause. Linear in the text.
     """
     text = plain(text)
+    if "====" in text or "____" in text:  # banners of a runner: they stand over every cause
+        text = "\n".join([line for line in text.split("\n") if not (line[:4] in _BANNERS and line[-4:] in _BANNERS)])
     if any(sign in text for sign in _FRAMES):
         from ratchet.failures.tracebacks import without_foreign
 

@@ -87,4 +87,4 @@ def _as_printed(report: pytest.TestReport, error: Exception) -> str:
     if crash is None:
         return type(error).__name__
     said = str(crash.message).partition("\n")[0]
-    return f"{crash.path}:{crash.lineno}: {type(error).__name__}\nFAILED {report.nodeid} - {said}"
+    return f"{report.longreprtext}\nFAILED {report.nodeid} - {said}"

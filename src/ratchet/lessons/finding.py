@@ -42,6 +42,7 @@ _KEYS_SHARE = 0.3  # of a rank that common findings may add to jK: a linter's ru
 _GRAMS_SHARE = 0.3  # ... and common trigrams of the masked texts
 POSSIBLE = 0.1  # jK below which a memory is not worth a look
 _NAMES = 8
+_LINES, _TELLING = 4, 6  # error lines of a traceback; features of one that says more than the name of an exception
 _QUOTED = compiled(r"(['\"`])([\w.@\-]{1,60})\1")
 _TRACE = compiled(
     r"""(?m)Traceback \(most recent call last|^E {3,}\S|^\s*File "[^"\n]+", line \d|^\tat \S|^ {2,8}at \S+ ?\("""
@@ -83,18 +84,29 @@ class Sought:
         self.text = Text(self.template)
         self.form = form or form_of(self.said)
 
+    def lines(self) -> list[str]:
+        """The masked lines by which a traceback says its error, of those that say more than the name of one: a memory
+        that is just this line is about it."""
+        if self.form != "trace":
+            return []
+        lines = [line.strip() for line in self.said.rstrip().split("\n")]
+        told = [line[1:].strip() for line in lines if line.startswith("E ")] + lines[-1:]
+        masked = [template_of(line) for line in told[-_LINES:]]
+        return [line for line in masked if len(features_in(line)) >= _TELLING]
+
 
 class Hit:
     """A memory that was looked at: `near` is jK, `alike` the similarity of the masked texts, both in [0, 1];
-    `common` is the rarity of what they share, `holds` says that it is all of the text, `rank` orders it among
-    others."""
+    `common` is the rarity of what they share, `holds` says that it is all of the text, `said` that it is a
+    line of it, word for word; `rank` orders it among others."""
 
-    __slots__ = ("alike", "common", "holds", "near", "rank", "row", "same")
+    __slots__ = ("alike", "common", "holds", "near", "rank", "row", "said", "same")
 
     def __init__(self, row: Row, near: float, common: float, same: bool) -> None:
         self.row = row
         self.common = common
         self.holds = False
+        self.said = False
         self.rank = near
         self.near = near
         self.alike = float(same)
@@ -178,7 +190,7 @@ def judged(
 
 def sure(form: str, hit: Hit, bars: Bars) -> bool:
     """Tell whether a memory is near enough to a text of this form."""
-    if hit.near >= bars.whole:
+    if hit.near >= bars.whole or hit.said:
         return True
     if form == "passage":
         return False  # among hundreds of lines some are always much like a memory
@@ -208,6 +220,7 @@ def _ranked(
         hits.append(hit)
     hits.sort(key=lambda hit: -hit.rank)
     own_keys = {term for term in asked.features if term[0] == "k"}
+    lines = asked.lines() if hits else ()
     most = max([hit.common for hit in hits[:COMPARED]], default=0.0)
     for hit in hits[:COMPARED]:
         # One that explains much less of the text is neither the answer nor a rival of it.
@@ -215,7 +228,10 @@ def _ranked(
             continue
         template = str(hit.row.get("when_text") or "")
         known = _text_of(template)
-        if not hit.same:
+        hit.said = template in lines
+        if hit.said:
+            hit.alike = 1.0
+        elif not hit.same:
             # A person's question may name the remedy as well as the error.
             advice = str(hit.row.get("text") or "") if asked.text.question else ""
             hit.alike = 1.0 if template == asked.template else compare(asked.text, known, advice)
