@@ -58,24 +58,24 @@ def test_a_home_that_is_no_path_costs_the_records_and_never_raises(home: str, ca
     assert len(told[0]) < 1_000
 
 
-def test_settings_that_cannot_be_read_do_not_reach_who_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_cannot_be_read_do_not_reach_who_records(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, **given: object) -> str:
         raise PermissionError(13, "Permission denied", str(path))
 
-    (tmp_path / "ratchet.toml").write_text("")
-    monkeypatch.chdir(tmp_path)
+    home.mkdir()
+    (home / "ratchet.toml").write_text("")
     monkeypatch.setattr(Path, "read_text", refuse)
     with pytest.raises(UsageError, match=r"ratchet\.toml cannot be read"):
-        load(home=tmp_path / "home")
-    with Ratchet(home=tmp_path / "home") as ratchet:
+        load(home=home)
+    with Ratchet(home=home) as ratchet:
         assert ratchet.record("a")
 
 
-def test_settings_nested_too_deeply_are_called_invalid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "ratchet.toml").write_text("x = " + "[" * 100_000)
-    monkeypatch.chdir(tmp_path)
+def test_settings_nested_too_deeply_are_called_invalid(home: Path) -> None:
+    home.mkdir()
+    (home / "ratchet.toml").write_text("x = " + "[" * 100_000)
     with pytest.raises(UsageError, match="not valid TOML"):
-        load(home=tmp_path / "home")
+        load(home=home)
 
 
 def test_a_process_that_may_start_no_thread_records_all_the_same(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
