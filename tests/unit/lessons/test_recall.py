@@ -328,3 +328,19 @@ def test_a_newer_note_about_the_same_goes_before_the_older_one(store: Store) -> 
     add(store, when="The kitchen rota is on the wall beside the fridge", do="look there", state="active", now=3.0)
     found = recall(store, "which vpn profile does the staging database need and on which port").possibly
     assert [each.text for each in found][:2] == ["connect to 5433", "connect to 5000"]
+
+
+@pytest.mark.parametrize(
+    ("when", "trace", "known"),
+    [
+        ("RuntimeError: database db-1 is locked by pid 12", "RuntimeError: database db-7 is locked by pid 4711", True),
+        ("RuntimeError: database db-1 is locked by pid 12", "RuntimeError: database db-7 is full", False),
+        ("AssertionError", "AssertionError", False),
+    ],
+)
+def test_the_error_line_of_a_traceback_finds_who_knows_just_this_line(
+    store: Store, when: str, trace: str, known: bool
+) -> None:
+    add(store, when=when, do="Stop the `worker` first.", state="active")
+    asked = f'Traceback (most recent call last):\n  File "/x/app.py", line 5, in run\n    lock()\n{trace}'
+    assert recall(store, asked).abstained is not known
