@@ -54,6 +54,13 @@ def outcome_id(source: str, session: str, key: str) -> str:
     return "o" + hex_of(framed)[:_ID_HEX]
 
 
+def address_of(url: str) -> str:
+    """The address of a git remote without its protocol, user and ending: the same for each way to write it."""
+    address = url.partition("://")[2] or url
+    address = address.rpartition("@")[2] if "@" in address.partition("/")[0] else address
+    return address.replace(":", "/", 1).removesuffix("/").removesuffix(".git").lower()
+
+
 def _is_unique(key: str) -> bool:
     """Tell whether a key is a provider's own random one (`toolu_01A...`, `srvtoolu_...`, `call_...`), not a counter."""
     if not key.startswith(_PROVIDERS):

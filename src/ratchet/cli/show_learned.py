@@ -112,6 +112,9 @@ def _skipped(out: Console, found: Learned) -> None:
 
 def _aside(found: Learned) -> Iterator[str]:
     """Show what is counted apart, where there is any."""
+    if found.of_model:
+        tools = show.number(found.failures - found.of_model, "failed call")
+        yield f"{tools} of tools, {found.of_model} of the model itself (overloaded, limits, a dead connection)"
     if found.unflagged:
         yield f"{found.unflagged} of them were recorded as a success; their output shows the failure"
     apart = [

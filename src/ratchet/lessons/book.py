@@ -113,11 +113,12 @@ class LessonBook:
     def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
         """Quotes of what people said to agents, those first for which most speaks; `every` gives also what makes no
         candidate. `project` keeps those of a folder's project."""
-        from ratchet.lessons.exposure import project_name
+        from ratchet.lessons.repositories import known_as
         from ratchet.lessons.words.rules import corrections
 
-        named = None if project is None else project_name(str(Path(project).absolute()))
-        return corrections(self._reading(), project=named, every=every)
+        store = self._reading()
+        named = None if project is None else known_as(store, str(Path(project).absolute()))
+        return corrections(store, project=named, every=every)
 
     def effect(self, lesson_id: str) -> LessonEffect | None:
         """Tell whether a lesson helps, against its withheld control; None while nothing of it is settled."""
@@ -230,13 +231,13 @@ class LessonBook:
         first: what its commands end in, what people refuse, what never works, findings that nobody edits. Empty where
         nothing ran in it."""
         from ratchet.lessons import facts
-        from ratchet.lessons.exposure import project_name
+        from ratchet.lessons.repositories import known_as
 
         need_text_or_none(project=project)
         store = self._reading()
         names = facts.projects(store)
         if project is not None:
-            names = [name for name in names if name in (project, project_name(project))]
+            names = [name for name in names if name in (project, known_as(store, project))]
         wanted = names if among is None else [name for name in names if name in among]
         return tuple(facts.facts_of(store, name) for name in wanted[:limit])
 

@@ -295,9 +295,7 @@ def remote_of(repository: str) -> str:
     for line in section.split("\n"):
         name, found, value = line.strip().partition("=")
         if found and name.strip() == "url":
-            address = value.strip().partition("://")[2] or value.strip()
-            address = address.rpartition("@")[2] if "@" in address.partition("/")[0] else address
-            return address.replace(":", "/", 1).removesuffix("/").removesuffix(".git").lower()
+            return ids.address_of(value.strip())
     return ""
 
 

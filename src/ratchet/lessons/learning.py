@@ -24,6 +24,7 @@ from ratchet.lessons.mined import keep_evidence, recount
 from ratchet.lessons.mining.calls import calls_of
 from ratchet.lessons.mining.facts import facts
 from ratchet.lessons.mining.facts import row_of as fact_row
+from ratchet.lessons.repositories import keep_remotes
 from ratchet.lessons.words.kept import hear
 from ratchet.ports import Progress, Source, Store
 from ratchet.recording.rows import row_of
@@ -39,9 +40,10 @@ BATCH_ROWS = 2_000  # rows a transaction: large enough to be quick, small enough
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
     """Report of one run of `learn`. `failures` are the agents' own; `unflagged` of them were called a success by their
-    source; cascades and refusals are counted apart. `notes` say of well-formed files why they taught nothing; `unread`
-    counts files that could not be read at all. `loops` says which calls went round in circles, and in which session;
-    `projects` are those (by name) whose sessions grew; `corrections` counts candidates that are a person's words."""
+    source, `of_model` are calls of the model, not of a tool; cascades and refusals are counted apart. `notes` say of
+    well-formed files why they taught nothing; `unread` counts files that could not be read at all. `loops` says which
+    calls went round in circles, and in which session; `projects` are those (by name) whose sessions grew; `corrections`
+    counts candidates that are a person's words."""
 
     files: int
     unread: int
@@ -49,6 +51,7 @@ class Learned:
     outcomes: int
     failures: int
     unflagged: int
+    of_model: int
     cascades: int
     user_denied: int
     quarantined: tuple[Quarantined, ...]
@@ -69,6 +72,7 @@ class Tally:
     outcomes: int = 0
     failures: int = 0
     unflagged: int = 0
+    of_model: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     quarantined: list[Quarantined] = field(default_factory=list)
     notes: list[Quarantined] = field(default_factory=list)
@@ -84,6 +88,7 @@ class Tally:
                 if kind not in EXCUSED:
                     self.failures += 1
                     self.unflagged += failure.get("flagged") is False
+                    self.of_model += row.get("task") == "model"
         self.patterns |= found.patterns
 
     def learned(self, *, files: int, lessons: Mapping[LessonState, int], loops: Sequence[str]) -> Learned:
@@ -93,6 +98,7 @@ class Tally:
             outcomes=self.outcomes,
             failures=self.failures,
             unflagged=self.unflagged,
+            of_model=self.of_model,
             cascades=self.kinds["cascade"],
             user_denied=self.kinds["user_denied"],
             unread=len({bad.path for bad in self.quarantined if not bad.line}),
@@ -195,6 +201,7 @@ def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
     with store.transaction():
         found = ingest(store, [_told_apart(row) for row in rows])
         settle(store, found.new)
+        keep_remotes(store, found.new)
         store.add("facts", _uncounted(found.new))
         grown = Counter(str(row["session"]) for row in found.new if row.get("session") and row.get("step"))
         for session, count in sorted(grown.items()):

@@ -148,7 +148,12 @@ def listed(
     that folder: its own and global ones."""
     where: Where = {"state": ("in", list(states))}
     rows = store.find("lessons", where).rows
-    found = [lesson_of(row) for row in rows if project is None or concerns(row, project)]
+    if project is not None:
+        from ratchet.lessons.repositories import known_as
+
+        name = known_as(store, project)
+        rows = [row for row in rows if row.get("project") == name or concerns(row, project)]
+    found = [lesson_of(row) for row in rows]
     found.sort(key=by_merit)
     return found if limit is None else found[:limit]
 

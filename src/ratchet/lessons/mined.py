@@ -14,7 +14,6 @@ from typing import cast
 
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.citing import cited
-from ratchet.lessons.exposure import project_name
 from ratchet.lessons.generic import recount_generic
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.advice import forbidden
@@ -24,6 +23,7 @@ from ratchet.lessons.mining.facts import HOUR_S, facts, row_of
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns, runs
 from ratchet.lessons.mining.mining import Resolution, resolved
 from ratchet.lessons.mining.triggers import lesson_id_of
+from ratchet.lessons.repositories import known_as
 from ratchet.lessons.words.kept import keep_moves
 from ratchet.lessons.words.notes import note_for, notes_of
 from ratchet.lessons.words.rules import RULE, recount_rules
@@ -76,13 +76,13 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     if not calls:
         return SessionKept()
     root = next((call.project for call in calls if call.project), "")
-    project = project_name(root)
+    project = known_as(store, root)
     found = _noted(store, session, [_row_of(each, project) for each in resolved(calls, root)], calls)
     since = calls[0].at  # what is older was forgotten as an outcome, not as evidence
     held = store.find("resolutions", {"session": session, "at": (">=", since)}).rows
     touched = {str(row["lesson_id"]) for row in (*held, *found)}
     known = {str(row["id"]) for row in held}
-    if {(row["id"], row.get("note")) for row in held} != {(row["id"], row.get("note")) for row in found}:
+    if set(map(_kept, held)) != set(map(_kept, found)):
         store.delete("resolutions", {"session": session, "at": (">=", since)})
         store.insert_new("resolutions", found)
     ran = [_run_row(each, session, project, since) for each in runs(calls)]
@@ -97,6 +97,10 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
         touched.add(_SAID_IN + project)
     new = len({str(row["id"]) for row in found} - known)
     return SessionKept(new=new, touched=frozenset(touched - {""}), project=project)
+
+
+def _kept(row: Row) -> tuple[Json, ...]:
+    return row["id"], row.get("project"), row.get("note")
 
 
 def _noted(store: Store, session: str, found: list[Row], calls: Sequence[ToolCall]) -> list[Row]:

@@ -20,12 +20,13 @@ from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.redaction.text import clean, label
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons import facts
-from ratchet.lessons.exposure import concerns, project_name, vouched
+from ratchet.lessons.exposure import concerns, vouched
 from ratchet.lessons.fence import harmless, shown
 from ratchet.lessons.lessons import STATES, by_merit
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.lessons.parts import parts_of
+from ratchet.lessons.repositories import known_as
 from ratchet.lessons.rests import stale
 from ratchet.lessons.rows import lesson_of, told
 from ratchet.lessons.tried import trials
@@ -311,7 +312,7 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evide
             f"{path} is no file that can be replaced; name CLAUDE.md, AGENTS.md or another text"
         ) from error
     old = held or b""
-    met = facts.for_agents(facts.facts_of(store, project_name(project)))
+    met = facts.for_agents(facts.facts_of(store, known_as(store, project)))
     counted = filter(None, (_one_line(line, 240) for line in met.lines))
     new = _with_block(old, lessons, [*counted], path)
     if new != old:

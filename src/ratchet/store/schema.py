@@ -10,7 +10,7 @@ from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import terms_of
 
-VERSION = 9
+VERSION = 10
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -140,6 +140,14 @@ _TABLES = (
             *_REVISION,
         ),
         indexes=(Index(columns=("project", "at")),),
+    ),
+    # Remotes that git named in folders that are no repository here, by the folder's own name.
+    Table(
+        name="remotes",
+        key=("folder", "remote"),
+        columns=(*text("folder", "remote"), *counters("int", "seen")),
+        clustered=True,
+        body=False,
     ),
     # What a project's calls end in: by command or tool, file, model and hour. A row with a `finding` counts the runs
     # that showed it. Rows of a session replace those kept of it before; session "" holds calls that belong to none.

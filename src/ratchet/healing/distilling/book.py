@@ -10,7 +10,7 @@ from ratchet.healing.distilling.items import PLACES, Place
 from ratchet.healing.distilling.speakers import COMMAND, CommandModel, SpendingPurse
 from ratchet.healing.models.choice import ModelChoice
 from ratchet.healing.models.question import Model
-from ratchet.lessons.exposure import project_name
+from ratchet.lessons.repositories import known_as
 from ratchet.ports import Store
 
 _MOST_S = 1_800.0
@@ -37,7 +37,7 @@ class Distillery:
             (lambda _sent, _got: None) if model.startswith(COMMAND) else self._models.price(model, unpriced=unpriced)
         )
         named = self._model(model, unpriced=unpriced).named("reasoning")
-        return plan(self._reading(), named, price, places=places or PLACES, project=_project(project))
+        return plan(self._reading(), named, price, places=places or PLACES, project=self._named(project))
 
     def run(
         self,
@@ -60,7 +60,7 @@ class Distillery:
         speaker = self._model(model, unpriced=unpriced)
         purse = SpendingPurse(budget_usd, _MOST_S)
         store = self._reading()
-        found = distill(store, speaker, purse, planned, places=places or PLACES, project=_project(project))
+        found = distill(store, speaker, purse, planned, places=places or PLACES, project=self._named(project))
         if found.lessons:
             self._told()
         return found
@@ -70,6 +70,5 @@ class Distillery:
             return CommandModel(model.removeprefix(COMMAND))
         return self._models.chain(model, unpriced=unpriced)
 
-
-def _project(folder: str | None) -> str | None:
-    return None if folder is None else project_name(folder)
+    def _named(self, folder: str | None) -> str | None:
+        return None if folder is None else known_as(self._reading(), folder)

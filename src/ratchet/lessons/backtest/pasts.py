@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ratchet.failures.diagnostics import keys_of
 from ratchet.failures.health import EXCUSED
 from ratchet.lessons.backtest.replay import PastFailure, PastSession
-from ratchet.lessons.exposure import project_name
 from ratchet.lessons.mined import resolution_of, run_of
+from ratchet.lessons.repositories import known_as
 from ratchet.records import Row, number_in, text_in
 
 if TYPE_CHECKING:
@@ -36,10 +36,9 @@ def _past(store: Store, session: str, begun: float, ended: float) -> PastSession
     root = text_in(first[0], "project") if first else ""
     failed = store.find("outcomes", {"session": session, "ok": False}, order=("started_at",)).rows
     resolved = store.find("resolutions", {"session": session}, order=("at", "id")).rows
-    known_as = text_in(resolved[0], "project") if resolved else ""
     return PastSession(
         session=session,
-        project=known_as or project_name(root),
+        project=text_in(resolved[0], "project") if resolved else known_as(store, root),
         begun=begun,
         ended=ended,
         failed=tuple(_failed(row, root) for row in failed if is_own(row)),

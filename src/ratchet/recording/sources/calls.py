@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from ratchet import ids
 from ratchet.failures import intent, verdict
 from ratchet.failures import tool_call as toolcall
+from ratchet.recording.remotes import REMOTE, remote_in
 from ratchet.recording.sources import fields
 from ratchet.records import Failure, Json, Outcome, Row, Step
 
@@ -90,8 +91,11 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
     duration_s = result.duration_s
     if duration_s is None and began is not None and result.at is not None:
         duration_s = max(0.0, result.at - began)
-    failure = failure_of(result, tool=tool, head=head, given=fields.text(call.get("input")))
+    given = fields.text(call.get("input"))
+    failure = failure_of(result, tool=tool, head=head, given=given)
     context: dict[str, Json] = {} if failure else {"result": toolcall.result_mark(result.text)}
+    if remote := remote_in(given, result.text):
+        context[REMOTE] = remote
     if call.get("turn"):
         context["turn"] = call["turn"]
     return Outcome(
@@ -112,7 +116,7 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
             tool=tool,
             head=head,
             target=fields.text(call.get("target")),
-            input=fields.text(call.get("input")),
+            input=given,
             change=fields.text(call.get("change")),
         ),
         context=context,

@@ -21,6 +21,7 @@ class LearnedShape(Shape):
     outcomes: int = said("Outcomes that are new.")
     failures: int = said("New failures that were the agents' own.")
     unflagged: int = said("Of these, failures that their source called a success.")
+    of_model: int = said("Of these, calls of the model, not of a tool.")
     cascades: int = said("New failures that only followed from another one.")
     user_denied: int = said("New steps that a person refused.")
     quarantined: list[QuarantinedShape] = said("Input that could not be read.")

@@ -1,0 +1,83 @@
+"""Folders that are gone count as one project where git itself named their remote."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from ratchet.lessons.learning import mine_pending, take
+from ratchet.lessons.lessons import listed
+from ratchet.lessons.repositories import known_as
+from ratchet.ports import Store
+from ratchet.recording.remotes import remote_in
+from ratchet.records import Row
+from ratchet.store.sqlite import SqliteStore
+from support.sessions import call, session, shell
+
+PUSHED = "To github.com:shop/cart.git\n   1a2b3c4..5d6e7f8  main -> main"
+FINDING = "cart.go:3:9: error returned from external package is unwrapped: sig: func os.Open (wrapcheck)\n\treturn err"
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "remote"),
+    [
+        ("git push 2>&1 | tail -3", PUSHED, "github.com/shop/cart"),
+        ("git add . && git push -u origin main", PUSHED, "github.com/shop/cart"),
+        ("git fetch origin", "From github.com:shop/cart\n * branch main -> FETCH_HEAD", "github.com/shop/cart"),
+        ("git pull", "From https://ann:t0ken@github.com/Shop/Cart\n", "github.com/shop/cart"),
+        ("git remote -v", "origin\tgit@github.com:shop/cart.git (fetch)", "github.com/shop/cart"),
+        ("git push fork main", PUSHED, ""),
+        ("cd ../other && git push", PUSHED, ""),
+        ("git -C ../other push", PUSHED, ""),
+        ("git push", "To ../cart.git\n   1a2b3c4..5d6e7f8  main -> main", ""),
+        ("cat log.txt", PUSHED, ""),
+        ("git log", PUSHED, ""),
+    ],
+)
+def test_only_gits_own_words_about_origin_name_a_remote(command: str, said: str, remote: str) -> None:
+    assert remote_in(command, said) == remote
+
+
+def wrapped(name: str, folder: str, *, pushes: bool = False) -> list[Row]:
+    old, new = "\treturn err", f'\treturn fmt.Errorf("open {name}: %w", err)'
+    edit: Row = {"file_path": f"{folder}/cart.go", "old_string": old, "new_string": new}
+    calls = [shell("golangci-lint run", FINDING), call("Edit", edit), shell("golangci-lint run")]
+    if pushes:
+        calls.append(shell("git push", context={"remote": "github.com/shop/cart"}))
+    return session(calls, name, project=folder, start=1_700_000_000.0 + 10_000 * int(name[1:]))
+
+
+SESSIONS = [
+    wrapped("s1", "/gone/ann/cart"),
+    wrapped("s2", "/gone/ann/cart", pushes=True),
+    wrapped("s3", "/gone/bob/cart", pushes=True),
+    wrapped("s4", "/gone/eve/cart"),
+]
+
+
+def learnt(store: Store, order: tuple[int, ...]) -> list[tuple[str, str, int]]:
+    for number in order:
+        take(store, SESSIONS[number], lambda _store, _rows: None)
+        mine_pending(store, lambda *_: None)
+    counted = store.sum_by("facts", ("project",), ("calls",), {"finding": ""})
+    assert sorted((row["project"], row["calls"]) for row in counted) == [
+        ("/gone/eve/cart", 3),
+        ("github.com/shop/cart", 11),
+    ]
+    return sorted((each.state, each.text, each.tried) for each in listed(store))
+
+
+def test_clones_of_one_remote_are_one_project_in_whatever_order_it_is_told(tmp_path: Path) -> None:
+    found = []
+    for number, order in enumerate(permutations(range(len(SESSIONS)))):
+        store = SqliteStore(tmp_path / f"{number}.db")
+        found.append(learnt(store, order))
+        assert known_as(store, "/gone/ann/cart") == known_as(store, "/gone/bob/cart") == "github.com/shop/cart"
+        assert known_as(store, "/gone/eve/cart") == "/gone/eve/cart"
+        assert {each.state for each in listed(store, project="/gone/bob/cart")} == {"active"}
+        store.close()
+    assert [state for state, _, _ in found[0]] == ["active", "candidate"]
+    assert [tried for _, _, tried in found[0]] == [3, 1]
+    assert all(each == found[0] for each in found)
