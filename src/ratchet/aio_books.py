@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.sharing import Shared
     from ratchet.lessons.words.rules import Correction
-    from ratchet.ports import Progress
+    from ratchet.ports import Fix, Problem, Progress
     from ratchet.records import (
         Json,
         Lesson,
@@ -158,6 +158,12 @@ class AsyncProposalBook:
     async def show(self, proposal_id: str) -> Proposal:
         """One proposal. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(proposal_id))
+
+    async def add(self, problem: Problem, fix: Fix) -> Proposal | None:
+        """Put a fix forward; None where its pattern has a proposal under way, or this one was tried or turned down
+        before. Raises UsageError for a fix that cannot be tried or shown, Conflict.
+        """
+        return await asyncio.to_thread(lambda: self._held().add(problem, fix))
 
     async def approve(self, proposal_id: str) -> Proposal:
         """Start its trial; advice without a change is closed as taken. Raises NotFound, Refused, Conflict,

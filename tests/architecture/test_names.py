@@ -15,6 +15,8 @@ def classes() -> dict[str, list[str]]:
     """Name -> the modules that define a class of that name."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in files():
+        if place(path).startswith("compat/"):
+            continue  # the names that users of other packages import
         for node in parsed(path).body:
             if isinstance(node, ast.ClassDef):
                 found[node.name].append(place(path))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ratchet.errors import NotFound
-from ratchet.improving.loop import proposals
+from ratchet.improving.loop import proposals, suggestions
 from ratchet.improving.loop.pulse import Pulse, mark, pulse, unmark
 from ratchet.improving.trials.evidence import Evidence
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import STATES, trial, trials
-from ratchet.ports import Store
+from ratchet.ports import Fix, Problem, Store
 from ratchet.records import Change, Json, Metric, Proposal, ProposalState, Row, Trial, TrialMode, TrialState
 from ratchet.store.timeline import events
 
@@ -99,6 +99,12 @@ class ProposalBook:
     def show(self, proposal_id: str) -> Proposal:
         """One proposal. Raises NotFound."""
         return proposals.proposal(self._reading(), proposal_id)
+
+    def add(self, problem: Problem, fix: Fix) -> Proposal | None:
+        """Put a fix forward; None where its pattern has a proposal under way, or this one was tried or turned down
+        before. Raises UsageError for a fix that cannot be tried or shown, Conflict."""
+        now = time.time()
+        return proposals.put_forward(self._reading(), problem, [suggestions.checked(problem, fix)], now=now)
 
     def approve(self, proposal_id: str) -> Proposal:
         """Start its trial; advice without a change is closed as taken. Raises NotFound, Refused, Conflict,

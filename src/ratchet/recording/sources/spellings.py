@@ -11,6 +11,7 @@ from ratchet.records import Json, Row
 TASK = (
     "task",
     "task_name",
+    "task_type",
     "operation",
     "op",
     "tool",

@@ -1,0 +1,1 @@
+"""Offers rsi-loop's adapters: for Claude Code and OpenClaw, for a watched folder, for HTTP."""
