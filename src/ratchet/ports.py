@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from ratchet.records import Json, Page  # `Json`: the types of an `Edit` are read when a row becomes one
 
 if TYPE_CHECKING:
-    from ratchet.records import Metric, Outcome, Quarantined, Row, Saying, Version
+    from ratchet.records import MessageTokens, Metric, Outcome, Quarantined, Row, Saying, Version
     from ratchet.sandbox.command import Command, FileChange, Guarantee, Isolation, Killed, Limits, Ran, View
 
 Where = Mapping[str, "Json | tuple[str, Json]"]
@@ -97,11 +97,14 @@ class Read:
     there.
 
     `items` is empty where a piece (always the last one) only moves the offset. The last one also tells the `sessions`
-    of the file, those without any outcome included, and in `note` why a well-formed file taught nothing.
+    of the file, those without any outcome included, and in `note` why a well-formed file taught nothing. A piece that
+    is a line says where it begins (`start`, in bytes) and what it hashes to, so that it can be read again by itself.
     """
 
-    items: tuple[Outcome | Saying | Quarantined, ...]
+    items: tuple[Outcome | Saying | MessageTokens | Quarantined, ...]
     offset: int
+    start: int = -1
+    digest: str = ""
     sessions: tuple[str, ...] = ()
     note: str = ""
 

@@ -129,6 +129,28 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTokens:
+    """Tokens of one answer of a model, as its history counts them: each answer once, by its own id.
+
+    `step` is the outcome of the first call that it made, "" where no call follows. `cached` tokens were read from a
+    cache, `stored` ones written to it; `given` ones are neither.
+    """
+
+    id: str
+    agent: str
+    session: str
+    at: float
+    model: str = ""
+    thread: str = ""
+    project: str = ""
+    step: str = ""
+    given: int = 0
+    stored: int = 0
+    cached: int = 0
+    made: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """A unit met a change or a lesson: journalled before the arm acts, also when withheld (`arm` = "control").
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ratchet.recording.drain import Drained
     from ratchet.recording.sources.watch_dir import Polled
     from ratchet.records import Fields, Json, Outcome, Pattern, Row
+    from ratchet.sessions.book import SessionBook
     from ratchet.store.moving import Relocated
 
 DAY_S = 86_400.0
@@ -345,14 +346,13 @@ class Runtime(Foundation):
         store = self._read(drained=drained)
         yield from map(outcome_of, rows_of(store, "outcomes", where, order=("-started_at",), limit=limit))
 
-    def outcome(self, outcome_id: str) -> Outcome:
-        """One outcome. Raises NotFound."""
-        from ratchet.records import outcome_of
+    @property
+    def sessions(self) -> SessionBook:
+        """Sessions, their steps and outcomes."""
+        from ratchet.healing.models.prices import own_prices
+        from ratchet.sessions.book import SessionBook
 
-        row = self._read().get("outcomes", outcome_id)
-        if row is None:
-            raise NotFound(f"no outcome {outcome_id}")
-        return outcome_of(row)
+        return SessionBook(reading=self._read, prices=own_prices(self.config.model_prices))
 
     def patterns(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratchet.ports import Source
-from ratchet.records import Json, Outcome, Quarantined, Row, Saying
+from ratchet.records import Json, MessageTokens, Outcome, Quarantined, Row, Saying
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 
@@ -19,6 +19,7 @@ class Taught:
 
     outcomes: list[Outcome] = field(default_factory=list)
     said: list[Saying] = field(default_factory=list)
+    tokens: list[MessageTokens] = field(default_factory=list)
     bad: list[Quarantined] = field(default_factory=list)
     note: str = ""
     offset: int = 0
@@ -49,6 +50,8 @@ def read(source: Source, path: Path, offset: int = 0, carry: Row | None = None) 
                 taught.outcomes.append(item)
             elif isinstance(item, Saying):
                 taught.said.append(item)
+            elif isinstance(item, MessageTokens):
+                taught.tokens.append(item)
             else:
                 taught.bad.append(item)
         taught.note = piece.note

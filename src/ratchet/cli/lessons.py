@@ -67,7 +67,7 @@ def _kept(runtime: Runtime, evidence: Sequence[str]) -> Iterator[Outcome]:
     """The outcomes of a lesson's evidence that retention has left."""
     for outcome_id in evidence:
         try:
-            yield runtime.outcome(outcome_id)
+            yield runtime.sessions.outcome(outcome_id)
         except NotFound:
             continue
 

@@ -17,12 +17,25 @@ if TYPE_CHECKING:
         lessons,
         machine,
         served,
+        sessions,
         shape,
         tasks,
         trials,
     )
 
-__all__ = ["bench", "comparison", "evolving", "failures", "lessons", "machine", "served", "shape", "tasks", "trials"]
+__all__ = [
+    "bench",
+    "comparison",
+    "evolving",
+    "failures",
+    "lessons",
+    "machine",
+    "served",
+    "sessions",
+    "shape",
+    "tasks",
+    "trials",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

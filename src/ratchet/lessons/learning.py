@@ -27,9 +27,20 @@ from ratchet.lessons.mining.facts import row_of as fact_row
 from ratchet.lessons.repositories import keep_remotes
 from ratchet.lessons.words.kept import hear
 from ratchet.ports import Progress, Source, Store
+from ratchet.recording.keeping import file_identity, keep_places, keep_tokens
 from ratchet.recording.rows import row_of
 from ratchet.recording.sources.calls import UNRETURNED
-from ratchet.records import Json, LessonState, Outcome, Quarantined, Row, Saying, text_in, whole_in
+from ratchet.records import (
+    Json,
+    LessonState,
+    MessageTokens,
+    Outcome,
+    Quarantined,
+    Row,
+    Saying,
+    text_in,
+    whole_in,
+)
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
@@ -152,25 +163,29 @@ def read_file(store: Store, path: str, source: Source, tally: Tally, settle: Set
     offset = whole_in(cursor, "offset")
     carry_held = cursor.get("carry")
     carry: Row = dict(carry_held) if isinstance(carry_held, dict) else {}
-    batch: list[Outcome | Saying | Quarantined] = []
+    batch: list[Outcome | Saying | MessageTokens | Quarantined] = []
+    places: list[tuple[str, int, str]] = []
     for read in source.read(path, offset, carry):
         batch.extend(read.items)
+        if read.start >= 0:
+            places += [(item.id, read.start, read.digest) for item in read.items if isinstance(item, Outcome)]
         tally.sessions.update(read.sessions)
         if read.note:
             tally.notes.append(Quarantined(path=path, line=0, reason=read.note))
         offset = read.offset
         if len(batch) >= BATCH_ROWS:
             at(offset)
-            _keep(store, path, source, batch, offset, carry, tally, settle)
-            batch = []
-    _keep(store, path, source, batch, offset, carry, tally, settle)
+            _keep(store, path, source, batch, places, offset, carry, tally, settle)
+            batch, places = [], []
+    _keep(store, path, source, batch, places, offset, carry, tally, settle)
 
 
 def _keep(
     store: Store,
     path: str,
     source: Source,
-    items: Sequence[Outcome | Saying | Quarantined],
+    items: Sequence[Outcome | Saying | MessageTokens | Quarantined],
+    places: Sequence[tuple[str, int, str]],
     offset: int,
     carry: Row,
     tally: Tally,
@@ -182,8 +197,11 @@ def _keep(
     with store.transaction():
         found = take(store, rows, settle)
         hear(store, (item for item in items if isinstance(item, Saying)))
+        keep_tokens(store, (item for item in items if isinstance(item, MessageTokens)))
+        keep_places(store, _key(path), places)
         cursor = store.get("cursors", _key(path)) or {}
         moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
+        moved |= {"identity": file_identity(_key(path)), "file": _key(str(Path(path).absolute()))}
         # Another process that reads the same file may move the cursor too: the rows are idempotent either way.
         store.swap("cursors", _key(path), whole_in(cursor, "revision"), moved)
         _quarantine(store, tally, bad, source.name)

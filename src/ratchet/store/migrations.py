@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet.errors import StoreError
+from ratchet.failures.health import EXCUSED
 from ratchet.store import search
 from ratchet.store.schema import TABLES, VERSION
 
@@ -55,7 +56,23 @@ def _keep_texts(connection: sqlite3.Connection) -> None:
     keep_texts(connection, "?")
 
 
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts}
+def _tell_sessions(connection: sqlite3.Connection) -> None:
+    """Version 10: what there is of sessions is counted, and their histories are read again for tokens and places."""
+    connection.execute('DROP INDEX IF EXISTS "outcomes_by_session"')
+    connection.execute("UPDATE outcomes SET thread = json_extract(body, '$.thread') WHERE body LIKE '%\"thread\":%'")
+    connection.execute(
+        "INSERT INTO session_tallies (session, agent, project, model, calls, failures, excused, tokens, cost_usd, "
+        "min_at, max_at) SELECT session, MAX(agent), MAX(project), MAX(json_extract(body, '$.model')), COUNT(*), "
+        f"SUM(NOT ok AND kind NOT IN ({_EXCUSED})), SUM(NOT ok AND kind IN ({_EXCUSED})), "
+        "SUM(COALESCE(json_extract(body, '$.tokens'), 0)), SUM(COALESCE(json_extract(body, '$.cost_usd'), 0)), "
+        "MIN(started_at), MAX(started_at) FROM outcomes WHERE session IS NOT NULL AND source IS NOT 'ratchet-loop' "
+        "GROUP BY session"
+    )
+    _read_anew(connection)
+
+
+_EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 10: _tell_sessions}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from ratchet.failures.health import EXCUSED
+
 if TYPE_CHECKING:
     from ratchet.store.postgres_connections import Connection
 
@@ -41,5 +43,22 @@ def _keep_texts(connection: Connection) -> None:
     keep_texts(connection, "%s")
 
 
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts}
+def _tell_sessions(connection: Connection) -> None:
+    """Version 10: count what there is of sessions, and read their histories again for tokens and places."""
+    connection.execute('DROP INDEX IF EXISTS "outcomes_by_session"')
+    connection.execute("UPDATE outcomes SET thread = body::json->>'thread' WHERE body LIKE '%\"thread\":%'")
+    connection.execute(
+        "INSERT INTO session_tallies (session, agent, project, model, calls, failures, excused, tokens, cost_usd, "
+        "min_at, max_at) SELECT session, MAX(agent), MAX(project), MAX(body::json->>'model'), COUNT(*), "
+        f"COUNT(*) FILTER (WHERE ok = 0 AND kind NOT IN ({_EXCUSED})), "
+        f"COUNT(*) FILTER (WHERE ok = 0 AND kind IN ({_EXCUSED})), "
+        "SUM(COALESCE((body::json->>'tokens')::bigint, 0)), "
+        "SUM(COALESCE((body::json->>'cost_usd')::double precision, 0)), MIN(started_at), MAX(started_at) "
+        "FROM outcomes WHERE session IS NOT NULL AND source IS DISTINCT FROM 'ratchet-loop' GROUP BY session"
+    )
+    _read_anew(connection)
+
+
+_EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 10: _tell_sessions}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

@@ -25,11 +25,11 @@ _TABLES = (
             *required("text", "id", "agent"),
             *required("bool", "ok"),
             *required("real", "started_at"),
-            *text("session", "task", "project", "source"),
+            *text("session", "thread", "task", "project", "source"),
             *copy("failure", "kind", "signature"),
         ),
         indexes=(
-            Index(columns=("session",), where="session"),
+            Index(columns=("session", "started_at", "thread", "ok"), where="session"),
             Index(columns=("started_at",)),
             Index(columns=("signature", "started_at"), where="signature"),
         ),
@@ -51,6 +51,50 @@ _TABLES = (
         key=("session",),
         columns=(*text("session"), *boolean("pending"), *real("at"), *_REVISION),
         indexes=(Index(columns=("pending", "at")),),
+    ),
+    # What happened in a session at all, moved in the transaction of the insert; `tokens` as its outcomes say them.
+    Table(
+        name="session_tallies",
+        key=("session",),
+        columns=(
+            *text("session", "agent", "project", "model"),
+            *counters("int", "calls", "failures", "excused", "tokens"),
+            *counters("real", "cost_usd"),
+            *_SPAN,
+        ),
+        indexes=(Index(columns=("max_at",)), Index(columns=("project", "max_at"))),
+        clustered=True,
+        body=False,
+    ),
+    # Tokens of each answer of a model, which is written again while it grows, and their sums.
+    Table(
+        name="session_models",
+        key=("session", "model"),
+        columns=(
+            *text("session", "model"),
+            *counters("int", "messages", "given", "stored", "cached", "made"),
+        ),
+        clustered=True,
+        body=False,
+    ),
+    Table(
+        name="message_tokens",
+        key=("id",),
+        columns=(
+            *text("id", "session", "thread", "step", "agent", "project", "model"),
+            *integer("given", "stored", "cached", "made"),
+            *real("at"),
+            *_REVISION,
+        ),
+        indexes=(Index(columns=("session", "at")), Index(columns=("step",), where="step")),
+    ),
+    # Where a step's result stands in its history: `file` is the identity of a cursor, `digest` its line's hash.
+    Table(
+        name="places",
+        key=("id",),
+        columns=(*text("id", "file", "digest"), *integer("start")),
+        indexes=(Index(columns=("file",)),),
+        body=False,
     ),
     # What the failures have in common.
     Table(

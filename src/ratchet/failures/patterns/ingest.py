@@ -135,6 +135,7 @@ class _Counts:
         self._tallies: dict[tuple[str, str, int], Sums] = {}
         self._sightings: dict[tuple[str, str, str], Sums] = {}
         self._activity: dict[tuple[str, int], Sums] = {}
+        self._sessions: dict[str, tuple[Row, Sums]] = {}
         self._ran: dict[str, list[Ran]] = {}
 
     def count(self, row: Row) -> None:
@@ -147,6 +148,7 @@ class _Counts:
         session = row.get("session")
         if session:
             self._sighted(("", str(session), agent), at)
+            self._took_part(str(session), row, at, kind)
         excused = kind in EXCUSED
         held = self._activity.get((agent, hour))
         if held is None:
@@ -166,6 +168,18 @@ class _Counts:
             if ran is None:
                 ran = self._ran[agent] = []
             ran.append([at, row["id"], 0 if kind else 1])
+
+    def _took_part(self, session: str, row: Row, at: float, kind: str) -> None:
+        named, held = self._sessions.setdefault(session, ({}, [0, 0, 0, 0, 0.0, at, at]))
+        for name in ("agent", "project", "model"):
+            if row.get(name) and not named.get(name):
+                named[name] = row[name]
+        held[0] += 1
+        if kind:
+            held[2 if kind in EXCUSED else 1] += 1
+        held[3] += whole_in(row, "tokens")
+        held[4] += number_in(row, "cost_usd")
+        held[5], held[6] = min(held[5], at), max(held[6], at)
 
     def _failed(self, row: Row, agent: str, at: float, hour: int) -> str:
         failure = row["failure"]
@@ -203,11 +217,17 @@ class _Counts:
         store.add("tallies", _rows(sorted(self._tallies.items()), _TALLY))
         store.add("sightings", _rows(sorted(self._sightings.items()), _SIGHTING))
         store.add("activity", _rows(sorted(self._activity.items()), _ACTIVITY))
+        store.add("session_tallies", [self._session_row(session) for session in sorted(self._sessions)])
         keep_recent(store, self._ran)
+
+    def _session_row(self, session: str) -> Row:
+        named, held = self._sessions[session]
+        return {"session": session, **named, **dict(zip(_SESSION, held, strict=True))}
 
 
 _TALLY = ("signature", "agent", "hour", "n", "tokens", "duration_s", "cost_usd", "min_at", "max_at")
 _SIGHTING = ("signature", "session", "agent", "n", "min_at", "max_at")
+_SESSION = ("calls", "failures", "excused", "tokens", "cost_usd", "min_at", "max_at")
 _ACTIVITY = (
     "agent",
     "hour",

@@ -24,6 +24,7 @@ from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
 from ratchet.recording.sources.subagents import limits_beside
+from ratchet.recording.sources.tokens import answered
 from ratchet.recording.sources.voices import Spot, Voices, spoken
 from ratchet.records import Json, Outcome, Quarantined, Row
 
@@ -234,9 +235,8 @@ class _History:
     def _assistant(self, record: Row, message: Row, place: _Place) -> list[Item]:
         if record.get("isApiErrorMessage") is True:
             return [self._api_message(record, message, place)]
-        self._spend(record, message, place)
+        said: list[Item] = self._spend(record, message, place)
         model = fields.text(message.get("model"))
-        said: list[Item] = []
         if not place.in_progress and self._voices.listens(place.thread):
             said += self._voices.agent(spoken(message), _where(place))
         for block in fields.rows(message.get("content")):
@@ -252,7 +252,7 @@ class _History:
                 )
         return said
 
-    def _spend(self, record: Row, message: Row, place: _Place) -> None:
+    def _spend(self, record: Row, message: Row, place: _Place) -> list[Item]:
         """Count a message's tokens once (the last of its lines wins); the next finished call of the thread takes them.
 
         A message without a call is the thinking that led to the next one. Inside progress lines messages are missing,
@@ -262,12 +262,15 @@ class _History:
         total = sum(fields.whole(usage.get(name)) or 0 for name in _USAGE)
         key = fields.text(fields.first(message, ("id",))) or fields.text(record.get("uuid"))
         if not total or not key:
-            return
+            return []
         spent, waiting = table(self._carry, "spent"), table(self._carry, "waiting")
         if place.in_progress and key not in spent:
             waiting[place.thread] = 0
         waiting[place.thread] = tally(waiting, place.thread) + total - tally(spent, key)
         spent[key] = total
+        made = (block.get("id") for block in fields.rows(message.get("content")) if block.get("type") == "tool_use")
+        call = next(filter(None, map(fields.text, made)), "")
+        return [*answered(usage, _where(place), key=key, model=fields.text(message.get("model")), call=call)]
 
     def _result(self, block: Row, record: Row, place: _Place) -> Outcome:
         named = fields.first(record, ("sourceToolAssistantUUID", "parentUuid", "uuid"))
@@ -297,7 +300,9 @@ class _History:
         tokens = tally(waiting, place.thread)
         if tokens > 0:
             waiting[place.thread] = 0
-        return calls.closed(call, result, agent=NAME, session=place.session, key=key, tokens=max(tokens, 0))
+        ended = calls.closed(call, result, agent=NAME, session=place.session, key=key, tokens=max(tokens, 0))
+        began = fields.text(detail.get("agentId")) if call.get("tool") in _SUBAGENTS else ""
+        return replace(ended, context={**ended.context, "began": began}) if began else ended
 
     def _limited(self, result: calls.Result, place: _Place, began: float) -> calls.Result:
         """A subagent's end, with the limit that stopped it where the account had run into one: the limit is the cause,

@@ -20,6 +20,7 @@ from ratchet.recording.sources import calls, codex_output, fields
 from ratchet.recording.sources.document import is_document, read_document
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
+from ratchet.recording.sources.tokens import answered
 from ratchet.recording.sources.voices import Spot, Voices
 from ratchet.records import Json, Outcome, Row
 
@@ -175,12 +176,15 @@ class _Rollout:
             found = _CWD.search(text[:20_000])
             if found:
                 self._carry["project"] = (found[1] or found[2]).strip()
-        thread, project = (fields.text(self._carry.get(name)) for name in ("thread", "project"))
-        place = Spot(agent=NAME, session=self._session(), thread=thread, project=project, at=at)
+        place = self._spot(at)
         if item.get("role") != "user":
             return [*self._voices.agent(text, place)] if item.get("role") == "assistant" else []
         count(self._carry, "turn")
-        return [*self._voices.person(text, place, key=fields.text(item.get("id")))] if not thread else []
+        return [*self._voices.person(text, place, key=fields.text(item.get("id")))] if not place.thread else []
+
+    def _spot(self, at: float) -> Spot:
+        thread, project = (fields.text(self._carry.get(name)) for name in ("thread", "project"))
+        return Spot(agent=NAME, session=self._session(), thread=thread, project=project, at=at)
 
     def _open(self, key: str, tool: str, tool_input: Json, at: float | None) -> Row:
         call = calls.opened(
@@ -218,31 +222,37 @@ class _Rollout:
     def _event(self, event: Row, at: float, line: int) -> list[Item]:
         kind = fields.text(event.get("type"))
         if kind == "token_count":
-            self._spend(fields.row(event.get("info")))
-        elif kind == "item_completed":
+            return self._spend(fields.row(event.get("info")), at)
+        if kind == "item_completed":
             return self._finished(fields.row(event.get("item")), at)
-        elif kind in _ENDED:
+        if kind in _ENDED:
             return self._ended(event, at)
-        elif kind in ("error", "stream_error"):
+        if kind in ("error", "stream_error"):
             return [self._model_failure(event, at, line)]
-        elif kind == "turn_aborted" and event.get("reason") == "interrupted":
+        if kind == "turn_aborted" and event.get("reason") == "interrupted":
             self._voices.interrupted()
             left = list(table(self._carry, "open"))
             table(self._carry, "aborted").update(dict.fromkeys(left, True))
             return [self._close(key, calls.Result(text="interrupted", at=at, kind="cancelled")) for key in left]
         return []
 
-    def _spend(self, info: Row) -> None:
+    def _spend(self, info: Row, at: float) -> list[Item]:
         """Count a model call's tokens once, though its event may come again with the same total."""
         total = fields.whole(fields.row(info.get("total_token_usage")).get("total_tokens"))
         last = fields.whole(fields.row(info.get("last_token_usage")).get("total_tokens"))
         before = fields.whole(self._carry.get("spent"))
         if total is None:
-            return
+            return []
         # The first total of a fork or a resumed session holds its parent's; so does one after a reset.
         fresh = total - before if before is not None and total >= before else last if last is not None else total
         self._carry["spent"] = total
         self._carry["waiting"] = tally(self._carry, "waiting") + fresh
+        if fresh <= 0:
+            return []
+        place = self._spot(at)
+        key, call = f"{place.session}:{place.thread}:{total}", next(iter(table(self._carry, "open")), "")
+        used = fields.row(info.get("last_token_usage"))
+        return [*answered(used, place, key=key, model=fields.text(self._carry.get("model")), call=call)]
 
     def _ended(self, event: Row, at: float) -> list[Item]:
         """An event about a call's end: a hint where the call's own answer will come, else all there is."""

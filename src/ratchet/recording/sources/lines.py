@@ -38,6 +38,7 @@ class SourceLine(NamedTuple):
     objects: list[Row]
     reason: str
     offset: int  # byte up to which the file is consumed, this line included
+    data: bytes = b""  # its bytes, with its line feed
 
 
 def peek(path: str) -> bytes:
@@ -194,7 +195,12 @@ def lines_of(path: str, offset: int, carry: Row) -> Iterator[SourceLine]:
             continue
         consumed = raw.end
         if objects or reason:
-            yield SourceLine(raw.number, objects, reason, consumed)
+            yield SourceLine(raw.number, objects, reason, consumed, raw.data)
+
+
+def digest_of(line: bytes) -> str:
+    """The hash by which a line is known again, with or without its line feed."""
+    return hashlib.sha256(line.rstrip(b"\r\n")).hexdigest()[:16]
 
 
 def _next_raw(file: io.BufferedReader) -> tuple[bytes, str]:

@@ -18,6 +18,7 @@ from ratchet.recording.sources.document import is_document, read_document, whole
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.message_shapes import Closes, Opens, events_of
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
+from ratchet.recording.sources.tokens import answered
 from ratchet.recording.sources.voices import Spot, Voices, spoken
 from ratchet.records import Json, Outcome, Row
 
@@ -193,9 +194,10 @@ class Conversations:
         model = fields.text(fields.first(inner, ("model", "modelId")))
         if model:
             self._carry["model"] = model
-        self._spend(fields.row(fields.first(inner, ("usage", "tokens"))), fields.text(record.get("id")))
+        usage, named = fields.row(fields.first(inner, ("usage", "tokens"))), fields.text(record.get("id"))
+        self._spend(usage, named)
         at = moment(fields.instant(fields.first(record, ("timestamp", "created_at"))), self._path, self._carry)
-        items: list[Item] = self._model_failure(record, inner, at)
+        items: list[Item] = [*self._model_failure(record, inner, at), *self._told(usage, named, at)]
         who = (inner.get("role"), record.get("type"), record.get("source"))
         if not events and "user" in who:
             count(self._carry, "turn")  # a person's word
@@ -220,6 +222,13 @@ class Conversations:
         if total and message:
             spent[message] = total
         self._carry["waiting"] = tally(self._carry, "waiting") + max(0, total - before)
+
+    def _told(self, usage: Row, message: str, at: float) -> list[Item]:
+        """The tokens of an answer, by its id or its place."""
+        self._carry["answers"] = tally(self._carry, "answers") + 1
+        place = self._place(at)
+        key = f"{place.session}:{message or tally(self._carry, 'answers')}"
+        return [*answered(usage, place, key=key, model=fields.text(self._carry.get("model")))]
 
     def _model_failure(self, record: Row, inner: Row, at: float) -> list[Item]:
         """A call of the model that failed: Gemini CLI writes an error among the messages, pi a reason to stop."""

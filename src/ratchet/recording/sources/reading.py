@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ratchet.ports import Read
 from ratchet.recording.sources import fields
-from ratchet.recording.sources.lines import lines_of
-from ratchet.records import Outcome, Quarantined, Row, Saying
+from ratchet.recording.sources.lines import digest_of, lines_of
+from ratchet.records import MessageTokens, Outcome, Quarantined, Row, Saying
 
-Item = Outcome | Saying | Quarantined
+Item = Outcome | Saying | MessageTokens | Quarantined
 Take = Callable[[Row, int], Iterable[Item] | None]
 """What one record (with its line number) holds; None when it is no record of this format."""
 
@@ -24,6 +24,7 @@ def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -
     """
     for line in lines_of(path, offset, carry):
         items: list[Item] = []
+        steps = 0
         for record in line.objects:
             found = take(record, line.number)
             if found is None:
@@ -31,12 +32,16 @@ def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -
             count(carry, "known")
             items += found
         if items:
-            count(carry, "steps", sum([isinstance(item, Outcome) for item in items]))
+            steps = sum([isinstance(item, Outcome) for item in items])
+            count(carry, "steps", steps)
         if line.reason:
             count(carry, "bad")
             items.append(Quarantined(path=path, line=line.number, reason=line.reason))
         offset = line.offset
-        if items:
+        if steps:
+            start = offset - len(line.data)
+            yield Read(items=tuple(items), offset=offset, start=start, digest=digest_of(line.data))
+        elif items:
             yield Read(items=tuple(items), offset=offset)
     yield last_read(path, offset, carry, name=name)
 

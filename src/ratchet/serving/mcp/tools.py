@@ -98,7 +98,7 @@ class Tools:
         numbers = {"ok": ok, "duration_s": duration_s, "cost_usd": cost_usd, "tokens": tokens}
         given |= {name: value for name, value in numbers.items() if value is not None}
         recorded = self._runtime.record(agent, **given, source="mcp")
-        held = self._runtime.outcome(recorded)
+        held = self._runtime.sessions.outcome(recorded)
         failure = held.failure
         said = f"Recorded {held.id}" + (f" as {failure.kind}." if failure else ".")
         return answer(said, RecordedShape.built(held))

@@ -21,6 +21,7 @@ from ratchet.serving.api.routers import (
     patterns,
     proposals,
     report,
+    sessions,
     settings,
     tasks,
     trials,
@@ -29,6 +30,7 @@ from ratchet.serving.api.routers import (
 
 ROUTERS: tuple[APIRouter, ...] = (
     outcomes.router,
+    sessions.router,
     otlp.router,
     webhook.router,
     health.router,

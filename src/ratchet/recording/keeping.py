@@ -1,0 +1,87 @@
+"""Keeps what histories say of sessions besides their outcomes: tokens of each answer, and where each step stands.
+
+Called in the transaction that moves a file's cursor: read again after a crash, nothing counts twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ratchet import ids
+from ratchet.failures.redaction.text import FOLDER, label
+from ratchet.records import Json, MessageTokens, Row, as_row, number_in, text_in, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
+
+CLASSES = ("given", "stored", "cached", "made")
+"""Tokens of an answer by what they cost: read anew, written to a cache, read from one, made."""
+
+
+def file_identity(path: str) -> str:
+    """The short name of a history file, which its steps and its cursor bear."""
+    return ids.hex_of(path)[:16]
+
+
+def keep_tokens(store: Store, found: Iterable[MessageTokens]) -> None:
+    """Keep the tokens of answers. Of one that stands in several lines or files the largest counts, whatever the
+    order; the first call that any of them names is its step."""
+    merged: dict[str, Row] = {}
+    for each in found:
+        merged[each.id] = _larger(merged.get(each.id), _row_of(each))
+    if not merged:
+        return
+    held = {str(row["id"]): row for row in store.find("message_tokens", {"id": ("in", [*merged])}).rows}
+    changed = []
+    for key, row in merged.items():
+        before = held.get(key)
+        after = _larger(before, row)
+        if after != before:
+            changed.append((before or {}, after))
+    store.swap_many("message_tokens", [after for _, after in changed])
+    store.add("session_tallies", [_met(after) for _, after in changed if after.get("session")])
+    store.add("session_models", [_added(before, after) for before, after in changed if after.get("session")])
+
+
+def keep_places(store: Store, path: str, found: Sequence[tuple[str, int, str]]) -> None:
+    """Keep where steps stand in a file: (outcome id, byte at which its line begins, the line's hash)."""
+    file = file_identity(path)
+    rows: list[Row] = [{"id": step, "file": file, "start": start, "digest": digest} for step, start, digest in found]
+    store.insert_new("places", rows)
+
+
+def _row_of(each: MessageTokens) -> Row:
+    row = {name: value for name, value in as_row(each).items() if value != ""}
+    for name in ("agent", "session", "thread", "model"):
+        if name in row:
+            row[name] = label(str(row[name]))
+    if "project" in row:
+        row["project"] = label(str(row["project"]), FOLDER)
+    return row
+
+
+def _larger(one: Row | None, other: Row) -> Row:
+    if one is None:
+        return other
+    more = one if _size(one) >= _size(other) else {**other, "revision": one.get("revision", 0)}
+    step = text_in(one, "step") or text_in(other, "step")
+    at: Json = min(number_in(one, "at"), number_in(other, "at"))
+    more = {**more, "at": at, **({"step": step} if step else {})}
+    return {name: value for name, value in more.items() if name != "revision" or value}
+
+
+def _size(row: Row) -> int:
+    return sum(whole_in(row, name) for name in CLASSES)
+
+
+def _met(row: Row) -> Row:
+    """A session as an answer tells of it: one in which nothing was called is a session, too."""
+    named: Row = {name: row.get(name) or "" for name in ("session", "agent", "project", "model")}
+    return {**named, "min_at": row["at"], "max_at": row["at"]}
+
+
+def _added(before: Row, after: Row) -> Row:
+    """What a change adds to the tokens of its session."""
+    row: Row = {name: whole_in(after, name) - whole_in(before, name) for name in CLASSES}
+    return {**row, "session": after["session"], "model": after.get("model") or "", "messages": int(not before)}

@@ -1,0 +1,60 @@
+"""Reads what histories say of an answer's tokens, in each provider's spelling."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ratchet import ids
+from ratchet.recording.sources import fields
+from ratchet.recording.sources.voices import Spot
+from ratchet.records import MessageTokens, Row
+
+
+class Split(NamedTuple):
+    """Tokens of one answer: `cached` ones were read from a cache, `stored` ones written to it."""
+
+    given: int = 0
+    stored: int = 0
+    cached: int = 0
+    made: int = 0
+
+
+def split_of(usage: Row) -> Split:
+    """Split what was used. Anthropic and pi count cached tokens beside those given, OpenAI and Google among them;
+    Google counts thoughts beside what was made."""
+    given = _whole(usage, "input_tokens", "input", "prompt_tokens", "promptTokenCount")
+    within = _whole(usage, "cached_input_tokens", "cached", "cachedContentTokenCount")
+    details = fields.row(fields.first(usage, ("input_tokens_details", "prompt_tokens_details")))
+    within = within or _whole(details, "cached_tokens")
+    return Split(
+        given=max(given - within, 0),
+        stored=_whole(usage, "cache_creation_input_tokens", "cacheWrite"),
+        cached=within or _whole(usage, "cache_read_input_tokens", "cacheRead"),
+        made=_whole(usage, "output_tokens", "output", "completion_tokens", "candidatesTokenCount")
+        + _whole(usage, "thoughts", "thoughtsTokenCount"),
+    )
+
+
+def answered(usage: Row, place: Spot, *, key: str, model: str, call: str = "") -> list[MessageTokens]:
+    """The tokens of an answer, [] where nothing is said of them. `key` names the answer wherever it stands, `call` is
+    the key of the first call that it made."""
+    split = split_of(usage)
+    if not any(split):
+        return []
+    return [
+        MessageTokens(
+            id=ids.outcome_id(place.agent, "", f"tokens:{key}"),
+            agent=place.agent,
+            session=place.session,
+            thread=place.thread,
+            project=place.project,
+            at=place.at,
+            model=model,
+            step=ids.outcome_id(place.agent, place.session, call) if call else "",
+            **split._asdict(),
+        )
+    ]
+
+
+def _whole(usage: Row, *names: str) -> int:
+    return max(fields.whole(fields.first(usage, names)) or 0, 0)

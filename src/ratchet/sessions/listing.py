@@ -1,0 +1,114 @@
+"""Lists sessions by what is counted of each, so that no list reads an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ratchet.errors import NotFound, UsageError
+from ratchet.lessons.exposure import project_name
+from ratchet.records import Json, Page, Row, number_in, text_in, whole_in
+from ratchet.sessions.prices import Prices, Tokens
+from ratchet.sessions.session import LIVE_S, ModelCost, SessionSummary
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
+
+_TITLE_CHARS = 120
+_NEAR = 5  # sessions that are named where a beginning fits several
+_SUMS = ("messages", "given", "stored", "cached", "made")
+
+
+def listed(
+    store: Store,
+    where: dict[str, Json | tuple[str, Json]],
+    *,
+    since: float | None = None,
+    until: float | None = None,
+    limit: int,
+    cursor: str | None = None,
+) -> Page:
+    """A page of what is counted of sessions, the one that did something last first."""
+    if since is not None:
+        where["max_at"] = (">=", since)
+    page = store.find("session_tallies", where, order=("-max_at",), limit=limit, cursor=cursor)
+    if until is None:
+        return page
+    return Page([row for row in page.rows if number_in(row, "max_at") < until], page.cursor)
+
+
+def folders_of(store: Store, project: str) -> list[str]:
+    """The folders whose sessions count to a project, by its name."""
+    rows = store.sum_by("session_tallies", ("project",), ())
+    return [folder for row in rows if (folder := text_in(row, "project")) and project_name(folder) == project]
+
+
+def named(store: Store, session: str) -> Row:
+    """What is counted of a session, by its id or the beginning of one. Raises NotFound, UsageError for several."""
+    found = store.get("session_tallies", session)
+    if found is not None:
+        return found
+    rows = store.find("session_tallies", {"session": (">=", session)}, order=("session",), limit=_NEAR).rows
+    near = [row for row in rows if session and text_in(row, "session").startswith(session)]
+    if not near:
+        raise NotFound(f"no session {session}; `ratchet sessions list` shows them")
+    if len(near) > 1:
+        raise UsageError(f"several sessions begin with {session}: {', '.join(text_in(row, 'session') for row in near)}")
+    return near[0]
+
+
+def summaries(store: Store, rows: Sequence[Row], prices: Prices, *, now: float) -> Iterator[SessionSummary]:
+    """The sessions that these rows count, in their order."""
+    ids: Json = [text_in(row, "session") for row in rows]
+    used: dict[str, list[Row]] = {}
+    for each in store.find("session_models", {"session": ("in", ids)}).rows:
+        used.setdefault(text_in(each, "session"), []).append(each)
+    for row in rows:
+        session = text_in(row, "session")
+        yield summary(row, used.get(session, ()), _title(store, session), prices, now=now)
+
+
+def summary(row: Row, used: Iterable[Row], title: str, prices: Prices, *, now: float) -> SessionSummary:
+    """One session, of its counts and those of its models."""
+    models = tuple(sorted((_model(each, prices) for each in used), key=lambda each: (-each.tokens.total, each.model)))
+    tokens = sum((each.tokens for each in models), Tokens())
+    cost = sum(each.cost_usd or 0.0 for each in models)
+    known = any(each.cost_usd is not None for each in models)
+    if not models:  # its outcomes alone say what was used
+        tokens = Tokens(unsplit=whole_in(row, "tokens"))
+        cost = number_in(row, "cost_usd")
+        known = cost > 0 or not tokens.total
+    return SessionSummary(
+        id=text_in(row, "session"),
+        title=title,
+        agent=text_in(row, "agent"),
+        project=text_in(row, "project"),
+        models=models,
+        started_at=number_in(row, "min_at"),
+        ended_at=number_in(row, "max_at"),
+        calls=whole_in(row, "calls"),
+        failures=whole_in(row, "failures"),
+        excused=whole_in(row, "excused"),
+        tokens=tokens,
+        cost_usd=cost if known else None,
+        unpriced=sum(each.tokens.total for each in models if each.cost_usd is None) if models else 0,
+        live=now - number_in(row, "max_at") < LIVE_S,
+    )
+
+
+def _model(row: Row, prices: Prices) -> ModelCost:
+    _, given, stored, cached, made = (whole_in(row, name) for name in _SUMS)
+    tokens = Tokens(given=given, stored=stored, cached=cached, made=made)
+    model = text_in(row, "model")
+    return ModelCost(model=model, messages=whole_in(row, "messages"), tokens=tokens, cost_usd=prices.of(model, tokens))
+
+
+def title_of(store: Store, session: str) -> str:
+    """The first thing that a person said in a session, on one line; "" where nobody said anything."""
+    return _title(store, session)
+
+
+def _title(store: Store, session: str) -> str:
+    rows = store.find("sayings", {"session": session, "who": "person"}, order=("at",), limit=1).rows
+    said = " ".join(text_in(rows[0], "text").split()) if rows else ""
+    return said if len(said) <= _TITLE_CHARS else said[: _TITLE_CHARS - 1] + "…"

@@ -1,0 +1,227 @@
+"""Opens a session: a part of its steps with all that belongs to them, read by index however long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ratchet.errors import NotFound
+from ratchet.failures.patterns.ingest import DERIVED
+from ratchet.records import Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
+from ratchet.sessions.listing import summaries
+from ratchet.sessions.prices import Prices, Tokens
+from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread
+from ratchet.sessions.texts import RESULT_CHARS, results_of
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
+
+SUBAGENTS = ("Task", "Agent")
+_BESIDE = 3  # steps before and after one that is looked at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A part of a session's steps."""
+
+    thread: str | None = None
+    at: str = ""
+    limit: int = 100
+    cursor: str | None = None
+
+
+def opened(store: Store, row: Row, asked: Asked, prices: Prices, *, now: float) -> SessionDetail:
+    """The session that a row counts, with the steps that are asked for."""
+    session = text_in(row, "session")
+    where: dict[str, Json | tuple[str, Json]] = {"session": session}
+    if asked.thread is not None:
+        where["thread"] = asked.thread or None
+    first = 1
+    if asked.at:
+        began = _began(store, session, asked.at)
+        first += _count(store, {**where, "started_at": ("<", began)})
+        where["started_at"] = (">=", began)
+    page = store.find("outcomes", where, order=("started_at",), limit=asked.limit, cursor=asked.cursor)
+    if asked.cursor and page.rows:
+        first += _count(store, {**where, "started_at": ("<", page.rows[0]["started_at"])})
+    outcomes = [outcome_of(each) for each in page.rows]
+    lessons = lessons_met(store, session)
+    steps = steps_of(store, outcomes, prices, lessons)
+    return SessionDetail(
+        summary=next(iter(summaries(store, [row], prices, now=now))),
+        threads=_threads(store, session),
+        lessons=tuple(met for each in lessons.values() for met in each),
+        steps=tuple(replace(step, number=first + place) for place, step in enumerate(steps)),
+        said=_said(store, session, outcomes, whole=not asked.cursor and not asked.at, ends=page.cursor is None),
+        next=page.cursor,
+    )
+
+
+def step(store: Store, outcome: Outcome, prices: Prices) -> OutcomeDetail:
+    """One outcome, with the steps beside it in its session."""
+    lessons = lessons_met(store, outcome.session) if outcome.session else {}
+    found = next(iter(steps_of(store, [outcome], prices, lessons, limit=RESULT_CHARS)))
+    text = results_of(store, [outcome], limit=1).get(outcome.id)
+    before: list[Outcome] = []
+    after: list[Outcome] = []
+    number = 1
+    if outcome.session:
+        beside: dict[str, Json | tuple[str, Json]] = {"session": outcome.session, "thread": outcome.thread or None}
+        earlier = {**beside, "started_at": ("<", outcome.started_at)}
+        number += _count(store, earlier)
+        before = _outcomes(store, earlier, "-started_at")[::-1]
+        after = _outcomes(store, {**beside, "started_at": (">", outcome.started_at)}, "started_at")
+    return OutcomeDetail(
+        step=replace(found, number=number),
+        path=text.path if text else "",
+        before=tuple(before),
+        after=tuple(after),
+    )
+
+
+def steps_of(
+    store: Store,
+    outcomes: Sequence[Outcome],
+    prices: Prices,
+    lessons: dict[str, list[LessonMet]],
+    *,
+    limit: int | None = None,
+) -> list[SessionStep]:
+    """These outcomes with what belongs to each; one query a table, whatever their number."""
+    keys: Json = [each.id for each in outcomes]
+    used = {text_in(row, "step"): row for row in store.find("message_tokens", {"step": ("in", keys)}).rows}
+    signatures: Json = [*{each.failure.signature for each in outcomes if each.failure}]
+    patterns = {
+        text_in(row, "signature"): text_in(row, "pattern")
+        for row in store.find("signatures", {"signature": ("in", signatures)}).rows
+    }
+    fixes = _fixes(store, {each.session for each in outcomes} - {""})
+    texts = results_of(store, outcomes) if limit is None else results_of(store, outcomes, limit=limit)
+    found = []
+    for each in outcomes:
+        row, text = used.get(each.id, {}), texts.get(each.id)
+        tokens = tokens_of(row)
+        found.append(
+            SessionStep(
+                number=0,
+                outcome=each,
+                pattern=patterns.get(each.failure.signature, "") if each.failure else "",
+                result=text.text if text else "",
+                place=text.found if text else "none",
+                tokens=tokens,
+                cost_usd=prices.of(text_in(row, "model"), tokens) if row else each.cost_usd,
+                fixed_by=fixes.worked.get(each.id, ""),
+                fixes=tuple(fixes.failed.get(each.id, ())),
+                lessons=tuple(lessons.get(each.id, ())),
+                began=str(each.context.get("began") or ""),
+            )
+        )
+    return found
+
+
+def tokens_of(row: Row) -> Tokens:
+    """The tokens that a row counts."""
+    given, stored, cached, made = (whole_in(row, name) for name in ("given", "stored", "cached", "made"))
+    return Tokens(given=given, stored=stored, cached=cached, made=made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fixes:
+    worked: dict[str, str]  # failed step -> the one that achieved it
+    failed: dict[str, list[str]]
+
+
+def _fixes(store: Store, sessions: set[str]) -> _Fixes:
+    found = _Fixes({}, {})
+    for row in store.find("resolutions", {"session": ("in", [*sessions])}).rows:
+        if row.get("worked"):
+            failed, worked = text_in(row, "failed_id"), text_in(row, "worked_id")
+            found.worked.setdefault(failed, worked)
+            if failed not in found.failed.setdefault(worked, []):
+                found.failed[worked].append(failed)
+    return found
+
+
+def lessons_met(store: Store, session: str) -> dict[str, list[LessonMet]]:
+    """The lessons that a session was shown, or that were withheld from it, by the step that asked for them ("": none
+    did), oldest first."""
+    rows = store.find("exposures", {"session": session}, order=("at",)).rows
+    known = {
+        text_in(row, "id"): text_in(row, "text")
+        for row in store.find("lessons", {"id": ("in", [*{text_in(row, "trial") for row in rows}])}).rows
+    }
+    found: dict[str, list[LessonMet]] = {}
+    for row in rows:
+        lesson = text_in(row, "trial")
+        if lesson in known:
+            met = LessonMet(
+                lesson=lesson,
+                text=known[lesson],
+                shown=row.get("arm") == "new",
+                at=number_in(row, "at"),
+                channel=text_in(row, "channel"),
+            )
+            found.setdefault(text_in(row, "trigger"), []).append(met)
+    return found
+
+
+def _threads(store: Store, session: str) -> tuple[SessionThread, ...]:
+    calls: dict[str, int] = {}
+    failures: dict[str, int] = {}
+    began: dict[str, float] = {}
+    sums = ("count:*", "min:started_at")
+    for row in store.sum_by("outcomes", ("thread", "ok"), sums, {"session": session}):
+        name, count = text_in(row, "thread"), whole_in(row, "count:*")
+        calls[name] = calls.get(name, 0) + count
+        failures[name] = failures.get(name, 0) + (0 if row.get("ok") else count)
+        began[name] = min(began.get(name, float("inf")), number_in(row, "min:started_at"))
+    for row in store.sum_by(
+        "outcomes", ("thread",), ("count:*",), {"session": session, "ok": False, "source": DERIVED}
+    ):
+        calls[text_in(row, "thread")] -= whole_in(row, "count:*")
+        failures[text_in(row, "thread")] -= whole_in(row, "count:*")
+    by = _beginnings(store, session) if len(calls) > 1 else {}
+    found = [
+        SessionThread(
+            name=name,
+            calls=calls[name],
+            failures=failures[name],
+            started_at=began[name],
+            started_by=by.get(name, ""),
+        )
+        for name in calls
+    ]
+    return tuple(sorted(found, key=lambda each: (each.name != "", each.started_at, each.name)))
+
+
+def _beginnings(store: Store, session: str) -> dict[str, str]:
+    """Thread of a subagent -> the step that started it."""
+    rows = store.find("outcomes", {"session": session, "task": ("in", [*SUBAGENTS])}).rows
+    return {text_in(row.get("context"), "began"): text_in(row, "id") for row in rows}
+
+
+def _began(store: Store, session: str, outcome_id: str) -> float:
+    row = store.get("outcomes", outcome_id)
+    if row is None or row.get("session") != session:
+        raise NotFound(f"session {session} has no step {outcome_id}")
+    return number_in(row, "started_at")
+
+
+def _count(store: Store, where: dict[str, Json | tuple[str, Json]]) -> int:
+    return whole_in(store.sum_by("outcomes", (), ("count:*",), where)[0], "count:*")
+
+
+def _outcomes(store: Store, where: dict[str, Json | tuple[str, Json]], order: str) -> list[Outcome]:
+    return [outcome_of(row) for row in store.find("outcomes", where, order=(order,), limit=_BESIDE).rows]
+
+
+def _said(store: Store, session: str, outcomes: Sequence[Outcome], *, whole: bool, ends: bool) -> tuple[Saying, ...]:
+    """What was said in the time of these steps: from the session's beginning where they are its first, to its end
+    where they are its last."""
+    rows = store.find("sayings", {"session": session}, order=("at",)).rows
+    start = float("-inf") if whole or not outcomes else outcomes[0].started_at
+    end = float("inf") if ends or not outcomes else outcomes[-1].started_at
+    return tuple(
+        record_of(Saying, row, project=text_in(row, "folder")) for row in rows if start <= number_in(row, "at") <= end
+    )

@@ -1,0 +1,93 @@
+"""Prices of tokens: the person's own, else the table of `genai-prices`; nobody's where neither knows the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+_MILLION = 1_000_000
+_PROBE = 1_000  # tokens of a question: below every threshold from which a provider takes more
+
+
+class Rates(NamedTuple):
+    """USD for one token, by what it is: given, stored in a cache, read from one, made."""
+
+    given: float
+    stored: float
+    cached: float
+    made: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """Tokens by what they cost; `unsplit` ones are of outcomes whose source does not say which they are."""
+
+    given: int = 0
+    stored: int = 0
+    cached: int = 0
+    made: int = 0
+    unsplit: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.given + self.stored + self.cached + self.made + self.unsplit
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            given=self.given + other.given,
+            stored=self.stored + other.stored,
+            cached=self.cached + other.cached,
+            made=self.made + other.made,
+            unsplit=self.unsplit + other.unsplit,
+        )
+
+
+class Prices:
+    """Prices by the name of a model. `own` are a person's, in USD for a million tokens sent and received."""
+
+    def __init__(self, own: Mapping[str, tuple[float, float]]) -> None:
+        self._own = own
+
+    def of(self, model: str, tokens: Tokens) -> float | None:
+        """USD for these tokens; None where nobody knows the model's price, or the tokens are not told apart."""
+        if not tokens.total:
+            return 0.0
+        rates = self._rates(model)
+        if rates is None or tokens.unsplit:
+            return None
+        return (
+            tokens.given * rates.given
+            + tokens.stored * rates.stored
+            + tokens.cached * rates.cached
+            + tokens.made * rates.made
+        )
+
+    def _rates(self, model: str) -> Rates | None:
+        if model in self._own:
+            sent, received = self._own[model]
+            return Rates(sent / _MILLION, sent / _MILLION, sent / _MILLION, received / _MILLION)
+        return _listed(model) if model else None
+
+
+@cache
+def _listed(model: str) -> Rates | None:
+    """A model's listed rates; None where it is in no list, or `genai-prices` is not installed."""
+    try:
+        import genai_prices
+    except ImportError:
+        return None
+
+    def rate(**used: int) -> float:
+        return float(genai_prices.calc_price(genai_prices.Usage(**used), model).total_price) / _PROBE
+
+    try:
+        return Rates(
+            given=rate(input_tokens=_PROBE),
+            stored=rate(input_tokens=_PROBE, cache_write_tokens=_PROBE),
+            cached=rate(input_tokens=_PROBE, cache_read_tokens=_PROBE),
+            made=rate(output_tokens=_PROBE),
+        )
+    except LookupError:
+        return None

@@ -1,0 +1,102 @@
+"""Reads a step's result from its history, where it stands: the store holds the place, not the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ratchet import ids
+from ratchet.errors import BackendError
+from ratchet.failures import tool_call
+from ratchet.recording.sources import fields
+from ratchet.recording.sources.lines import decode, digest_of
+from ratchet.recording.sources.unpacked import open_plain
+from ratchet.records import Json, Outcome, Row, text_in, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
+
+RESULT_CHARS = 20_000
+"""Characters of a result that are shown whole; head and tail of a longer one."""
+EXCERPT_CHARS = 400
+_LINE_BYTES = 32 << 20  # real lines reach 20 MB
+_TEXTS = ("content", "output", "result", "aggregated_output", "text")
+_DEPTH = 6
+
+Found = Literal["read", "none", "gone", "changed"]
+
+
+class Text(NamedTuple):
+    """Text of a result, and whether it could be read: `none` where no place is known, `gone` where its file is not
+    there any more, `changed` where something else stands in its place."""
+
+    text: str
+    found: Found
+    path: str = ""
+
+
+def results_of(store: Store, outcomes: Iterable[Outcome], *, limit: int = EXCERPT_CHARS) -> dict[str, Text]:
+    """The results of steps by id, redacted and capped, each read from its own line."""
+    wanted = {each.id: each for each in outcomes if each.step is not None}
+    places = store.find("places", {"id": ("in", [*wanted])}).rows
+    files: list[Json] = [*{text_in(row, "file") for row in places}]
+    paths = {
+        text_in(row, "identity"): text_in(row, "path")
+        for row in store.find("cursors", {"identity": ("in", files)}).rows
+    }
+    found = {key: Text("", "none") for key in wanted}
+    by_file: dict[str, list[Row]] = {}
+    for row in places:
+        by_file.setdefault(text_in(row, "file"), []).append(row)
+    for file, rows in by_file.items():
+        path = paths.get(file, "")
+        rows.sort(key=lambda row: whole_in(row, "start"))
+        found.update(_read(path, rows, wanted, limit))
+    return found
+
+
+def _read(path: str, rows: list[Row], wanted: Mapping[str, Outcome], limit: int) -> Iterator[tuple[str, Text]]:
+    try:
+        file = open_plain(path)
+    except (OSError, BackendError):
+        yield from ((text_in(row, "id"), Text("", "gone", path)) for row in rows)
+        return
+    with file:
+        for row in rows:
+            key = text_in(row, "id")
+            line = _line_at(file, whole_in(row, "start"))
+            if digest_of(line) != text_in(row, "digest"):
+                yield key, Text("", "changed", path)
+                continue
+            said = result_in(line, wanted[key])
+            yield key, Text(tool_call.safe(said, limit), "read", path)
+
+
+def _line_at(file: object, start: int) -> bytes:
+    try:
+        file.seek(start)  # type: ignore[attr-defined]
+        return bytes(file.readline(_LINE_BYTES))  # type: ignore[attr-defined]
+    except OSError:
+        return b""
+
+
+def result_in(line: bytes, outcome: Outcome) -> str:
+    """The text of a step's result in its line: what stands beside the key that the step's id is made of."""
+    for record in decode(line)[0]:
+        block = _block_of(record, outcome, _DEPTH)
+        if block is not None:
+            return next((said for name in _TEXTS if (said := fields.blocks_text(block.get(name)))), "")
+    return ""
+
+
+def _block_of(value: Json, outcome: Outcome, depth: int) -> Row | None:
+    """The innermost object with a text from which the outcome's id follows."""
+    if isinstance(value, list):
+        return next((found for each in value if (found := _block_of(each, outcome, depth))), None)
+    if not isinstance(value, dict) or depth < 0:
+        return None
+    within = next((found for each in value.values() if (found := _block_of(each, outcome, depth - 1))), None)
+    if within is not None:
+        return within
+    named = (each for each in value.values() if isinstance(each, str) and 0 < len(each) <= 200)
+    return value if any(ids.outcome_id(outcome.agent, outcome.session, each) == outcome.id for each in named) else None
