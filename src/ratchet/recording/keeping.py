@@ -48,7 +48,7 @@ def keep_places(store: Store, path: str, found: Sequence[tuple[str, int, str]]) 
     """Keep where steps stand in a file: (outcome id, byte at which its line begins, the line's hash)."""
     file = file_identity(path)
     rows: list[Row] = [{"id": step, "file": file, "start": start, "digest": digest} for step, start, digest in found]
-    store.insert_new("places", rows)
+    store.insert_new("step_places", rows)
 
 
 def _row_of(each: MessageTokens) -> Row:
@@ -82,6 +82,6 @@ def _met(row: Row) -> Row:
 
 
 def _added(before: Row, after: Row) -> Row:
-    """What a change adds to the tokens of its session."""
+    """Count the tokens that a change adds to its session."""
     row: Row = {name: whole_in(after, name) - whole_in(before, name) for name in CLASSES}
     return {**row, "session": after["session"], "model": after.get("model") or "", "messages": int(not before)}

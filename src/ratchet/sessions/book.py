@@ -57,7 +57,7 @@ class SessionBook:
         beginning of an id. Raises NotFound, UsageError where several begin so."""
         store = self._reading()
         row = listing.named(store, session)
-        asked = opening.Asked(thread=thread, at=at, limit=limit, cursor=cursor)
+        asked = opening.AskedSteps(thread=thread, at=at, limit=limit, cursor=cursor)
         return opening.opened(store, row, asked, self._prices, now=time.time())
 
     def outcomes(

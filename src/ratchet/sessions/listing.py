@@ -44,7 +44,7 @@ def folders_of(store: Store, project: str) -> list[str]:
 
 
 def named(store: Store, session: str) -> Row:
-    """What is counted of a session, by its id or the beginning of one. Raises NotFound, UsageError for several."""
+    """Find what is counted of a session, by its id or the beginning of one. Raises NotFound, UsageError for several."""
     found = store.get("session_tallies", session)
     if found is not None:
         return found

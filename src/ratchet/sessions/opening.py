@@ -22,7 +22,7 @@ _BESIDE = 3  # steps before and after one that is looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedSteps:
     """A part of a session's steps."""
 
     thread: str | None = None
@@ -31,7 +31,7 @@ class Asked:
     cursor: str | None = None
 
 
-def opened(store: Store, row: Row, asked: Asked, prices: Prices, *, now: float) -> SessionDetail:
+def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: float) -> SessionDetail:
     """The session that a row counts, with the steps that are asked for."""
     session = text_in(row, "session")
     where: dict[str, Json | tuple[str, Json]] = {"session": session}
@@ -217,7 +217,7 @@ def _outcomes(store: Store, where: dict[str, Json | tuple[str, Json]], order: st
 
 
 def _said(store: Store, session: str, outcomes: Sequence[Outcome], *, whole: bool, ends: bool) -> tuple[Saying, ...]:
-    """What was said in the time of these steps: from the session's beginning where they are its first, to its end
+    """Words said in the time of these steps: from the session's beginning where they are its first, to its end
     where they are its last."""
     rows = store.find("sayings", {"session": session}, order=("at",)).rows
     start = float("-inf") if whole or not outcomes else outcomes[0].started_at

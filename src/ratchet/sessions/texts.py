@@ -26,7 +26,7 @@ _DEPTH = 6
 Found = Literal["read", "none", "gone", "changed"]
 
 
-class Text(NamedTuple):
+class ResultText(NamedTuple):
     """Text of a result, and whether it could be read: `none` where no place is known, `gone` where its file is not
     there any more, `changed` where something else stands in its place."""
 
@@ -35,16 +35,16 @@ class Text(NamedTuple):
     path: str = ""
 
 
-def results_of(store: Store, outcomes: Iterable[Outcome], *, limit: int = EXCERPT_CHARS) -> dict[str, Text]:
+def results_of(store: Store, outcomes: Iterable[Outcome], *, limit: int = EXCERPT_CHARS) -> dict[str, ResultText]:
     """The results of steps by id, redacted and capped, each read from its own line."""
     wanted = {each.id: each for each in outcomes if each.step is not None}
-    places = store.find("places", {"id": ("in", [*wanted])}).rows
+    places = store.find("step_places", {"id": ("in", [*wanted])}).rows
     files: list[Json] = [*{text_in(row, "file") for row in places}]
     paths = {
-        text_in(row, "identity"): text_in(row, "path")
+        text_in(row, "identity"): text_in(row, "file")
         for row in store.find("cursors", {"identity": ("in", files)}).rows
     }
-    found = {key: Text("", "none") for key in wanted}
+    found = {key: ResultText("", "none") for key in wanted}
     by_file: dict[str, list[Row]] = {}
     for row in places:
         by_file.setdefault(text_in(row, "file"), []).append(row)
@@ -55,21 +55,21 @@ def results_of(store: Store, outcomes: Iterable[Outcome], *, limit: int = EXCERP
     return found
 
 
-def _read(path: str, rows: list[Row], wanted: Mapping[str, Outcome], limit: int) -> Iterator[tuple[str, Text]]:
+def _read(path: str, rows: list[Row], wanted: Mapping[str, Outcome], limit: int) -> Iterator[tuple[str, ResultText]]:
     try:
         file = open_plain(path)
     except (OSError, BackendError):
-        yield from ((text_in(row, "id"), Text("", "gone", path)) for row in rows)
+        yield from ((text_in(row, "id"), ResultText("", "gone", path)) for row in rows)
         return
     with file:
         for row in rows:
             key = text_in(row, "id")
             line = _line_at(file, whole_in(row, "start"))
             if digest_of(line) != text_in(row, "digest"):
-                yield key, Text("", "changed", path)
+                yield key, ResultText("", "changed", path)
                 continue
             said = result_in(line, wanted[key])
-            yield key, Text(tool_call.safe(said, limit), "read", path)
+            yield key, ResultText(tool_call.safe(said, limit), "read", path)
 
 
 def _line_at(file: object, start: int) -> bytes:

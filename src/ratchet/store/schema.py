@@ -1,4 +1,5 @@
-"""The tables, declared once: a column for what is filtered, grouped or joined; one JSON body holds the rest of a row.
+"""The tables, declared once (so long since they are read together): a column for what is filtered, grouped or joined;
+one JSON body holds the rest of a row.
 
 Every store builds itself from `TABLES`; a change of a declaration is a new `VERSION` (see `store.migrations`).
 Times are Unix seconds (UTC), hours are whole hours since the epoch.
@@ -90,7 +91,7 @@ _TABLES = (
     ),
     # Where a step's result stands in its history: `file` is the identity of a cursor, `digest` its line's hash.
     Table(
-        name="places",
+        name="step_places",
         key=("id",),
         columns=(*text("id", "file", "digest"), *integer("start")),
         indexes=(Index(columns=("file",)),),

@@ -10,7 +10,7 @@ from ratchet.recording.sources.voices import Spot
 from ratchet.records import MessageTokens, Row
 
 
-class Split(NamedTuple):
+class TokenSplit(NamedTuple):
     """Tokens of one answer: `cached` ones were read from a cache, `stored` ones written to it."""
 
     given: int = 0
@@ -19,14 +19,14 @@ class Split(NamedTuple):
     made: int = 0
 
 
-def split_of(usage: Row) -> Split:
+def split_of(usage: Row) -> TokenSplit:
     """Split what was used. Anthropic and pi count cached tokens beside those given, OpenAI and Google among them;
     Google counts thoughts beside what was made."""
     given = _whole(usage, "input_tokens", "input", "prompt_tokens", "promptTokenCount")
     within = _whole(usage, "cached_input_tokens", "cached", "cachedContentTokenCount")
     details = fields.row(fields.first(usage, ("input_tokens_details", "prompt_tokens_details")))
     within = within or _whole(details, "cached_tokens")
-    return Split(
+    return TokenSplit(
         given=max(given - within, 0),
         stored=_whole(usage, "cache_creation_input_tokens", "cacheWrite"),
         cached=within or _whole(usage, "cache_read_input_tokens", "cacheRead"),
