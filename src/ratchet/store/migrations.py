@@ -57,7 +57,7 @@ def _keep_texts(connection: sqlite3.Connection) -> None:
 
 
 def _tell_sessions(connection: sqlite3.Connection) -> None:
-    """Version 10: what there is of sessions is counted, and their histories are read again for tokens and places."""
+    """Version 11: what there is of sessions is counted, and their histories are read again for tokens and places."""
     connection.execute('DROP INDEX IF EXISTS "outcomes_by_session"')
     connection.execute("UPDATE outcomes SET thread = json_extract(body, '$.thread') WHERE body LIKE '%\"thread\":%'")
     connection.execute(
@@ -72,7 +72,7 @@ def _tell_sessions(connection: sqlite3.Connection) -> None:
 
 
 _EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 10: _tell_sessions}
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 11: _tell_sessions}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}

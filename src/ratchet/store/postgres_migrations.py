@@ -44,7 +44,7 @@ def _keep_texts(connection: Connection) -> None:
 
 
 def _tell_sessions(connection: Connection) -> None:
-    """Version 10: count what there is of sessions, and read their histories again for tokens and places."""
+    """Version 11: count what there is of sessions, and read their histories again for tokens and places."""
     connection.execute('DROP INDEX IF EXISTS "outcomes_by_session"')
     connection.execute("UPDATE outcomes SET thread = body::json->>'thread' WHERE body LIKE '%\"thread\":%'")
     connection.execute(
@@ -60,5 +60,5 @@ def _tell_sessions(connection: Connection) -> None:
 
 
 _EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 10: _tell_sessions}
+PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 11: _tell_sessions}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
