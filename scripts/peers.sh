@@ -39,4 +39,7 @@ run() (
 $python -m pip install --quiet --disable-pip-version-check --target "$work/site" pytest-asyncio typer
 chosen=${1:-all} status=0
 case $chosen in all | rsi_loop) run rsi_loop rsi-loop==0.1.0 rsi_loop . || status=1 ;; esac
+case $chosen in all | self_improving_loop)
+  run self_improving_loop self-improving-loop==0.1.3 self_improving_loop test_smoke.py test_rollback_integration.py || status=1 ;;
+esac
 exit $status

@@ -124,6 +124,10 @@ class AsyncPulses:
         """Every agent that ever ran, with the thresholds that hold for it."""
         return await asyncio.to_thread(lambda: self._held().list())
 
+    async def show(self, agent: str) -> Pulse:
+        """The thresholds that hold for an agent, whether it ever ran or not."""
+        return await asyncio.to_thread(lambda: self._held().show(agent))
+
     async def set(
         self,
         agent: str,

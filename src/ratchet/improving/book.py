@@ -136,6 +136,10 @@ class Pulses:
         agents = [str(row["agent"]) for row in store.sum_by("activity", ("agent",), ())]
         return [Watched(agent=agent, pulse=pulse(store, agent, now=time.time())) for agent in agents]
 
+    def show(self, agent: str) -> Pulse:
+        """The thresholds that hold for an agent, whether it ever ran or not."""
+        return pulse(self._reading(), agent, now=time.time())
+
     def set(
         self,
         agent: str,
