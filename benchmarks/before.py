@@ -19,7 +19,7 @@ import argparse
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -194,15 +194,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteStore(Path(folder) / "lessons.db")
         replay = Replay(store)
-        for number, name in enumerate(sorted(sessions, key=lambda name: (str(sessions[name][0]["started_at"]), name))):
+        for number, (name, rows) in enumerate(rows_in_order(sessions)):
             part = "before" if name < asked.split else "from"
             if part == "from" and not asked.later:
                 break
-            root = next((str(row["project"]) for row in sessions[name] if row.get("project")), "")
-            rows: list[Row] = [
-                {**row, "session": name, "project": PROJECT + str(row.get("project") or "").removeprefix(root)}
-                for row in sessions[name]
-            ]
             replay.session(name, rows, parts[part])
             if number % 5 == 4:
                 keep(store, *backtest(store))
@@ -210,6 +205,19 @@ def main() -> None:
     for part, label in (("before", f"sessions before {asked.split}"), ("from", f"sessions from {asked.split} on")):
         if parts[part].sessions:
             _print(label, parts[part], every=asked.all)
+
+
+def rows_in_order(sessions: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, list[Row]]]:
+    """Sessions as they began, with their rows in one folder."""
+    for name in sorted(sessions, key=lambda name: (str(sessions[name][0]["started_at"]), name)):
+        root = next((str(row["project"]) for row in sessions[name] if row.get("project")), "")
+        yield (
+            name,
+            [
+                {**row, "session": name, "project": PROJECT + str(row.get("project") or "").removeprefix(root)}
+                for row in sessions[name]
+            ],
+        )
 
 
 def _print(label: str, part: Part, *, every: bool) -> None:

@@ -80,6 +80,7 @@ from ratchet.serving.shapes.machine import (
     SyncedShape,
     TokenShape,
 )
+from ratchet.serving.shapes.prediction import PredictionShape
 from ratchet.serving.shapes.served import PageShape
 from ratchet.serving.shapes.shape import Shape
 from ratchet.serving.shapes.tasks import EpisodeDetailShape, EpisodeShape, RanShape
@@ -106,6 +107,7 @@ COMMANDS: dict[str, object] = {
     "patterns show ID": PatternDetailShape,
     "patterns split SIGNATURE": SplitShape,
     "recall TEXT": RecalledShape,
+    "predict TEXT": PredictionShape,
     "backtest": BacktestShape,
     "lessons list": list[LessonShape],
     "lessons facts": list[ProjectFactsShape],

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.lessons import WrittenBy
     from ratchet.lessons.portable import Imported, Synced
+    from ratchet.lessons.prediction import Prediction
     from ratchet.lessons.sharing import Shared
     from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Fix, Problem, Progress
@@ -330,6 +331,30 @@ class AsyncLessonBook:
         nothing ran in it.
         """
         return await asyncio.to_thread(lambda: self._held().facts(project=project, among=among, limit=limit))
+
+    async def predict(
+        self,
+        text: str = "",
+        *,
+        command: str = "",
+        file: str = "",
+        diff: str = "",
+        plan: str = "",
+        project: str | None = None,
+        session: str | None = None,
+        here: bool = True,
+    ) -> Prediction:
+        """Tell how likely a step fails in a project's folder (the working directory unless given), why, and what to do,
+        from what ran there. The step is a command, an edit of a file, the checks after a diff, or those that a plan
+        names; of a `text` it is worked out which. `session` names the one that is about to take it (otherwise the one
+        that ran there in the last hour): what it did so far counts. The folder is looked at only where it is
+        `here`, on this machine. Raises UsageError, StoreError.
+        """
+        return await asyncio.to_thread(
+            lambda: self._held().predict(
+                text, command=command, file=file, diff=diff, plan=plan, project=project, session=session, here=here
+            )
+        )
 
     async def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons/`: candidates until `trust`, then active in it. Raises UsageError,

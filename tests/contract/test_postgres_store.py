@@ -184,6 +184,30 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(postgres: Databases)
         assert raw.execute("SELECT version FROM ratchet_layout").fetchall() == [(target,)]
 
 
+def test_facts_of_before_circumstances_are_kept(postgres: Databases) -> None:
+    url = postgres.bare()
+    PostgresStore(url).close()
+    kept: Row = {
+        "project": "/w",
+        "session": "gone",
+        "tool": "Bash",
+        "head": "ls",
+        "file": "",
+        "finding": "",
+        "model": "",
+    }
+    with psycopg.connect(url, autocommit=True) as raw:
+        raw.execute("ALTER TABLE facts DROP COLUMN around")
+        raw.execute("ALTER TABLE facts ADD PRIMARY KEY (project, session, tool, head, file, finding, model, hour)")
+        raw.execute("UPDATE ratchet_layout SET version = 11")
+        raw.execute("INSERT INTO facts VALUES ('/w', 'gone', 'Bash', 'ls', '', '', '', 1, 7)")
+    store = PostgresStore(url)
+    store.add("facts", [{**kept, "hour": 1, "around": around, "calls": 1} for around in ("last:ok", "last:failed")])
+    counts = {row["around"]: row["calls"] for row in store.sum_by("facts", ("around",), ("calls",))}
+    assert counts == {"": 7, "last:ok": 1, "last:failed": 1}
+    store.close()
+
+
 def test_a_migration_that_fails_changes_nothing(url: str) -> None:
     store = PostgresStore(url)
     store.insert_new("outcomes", [ROW])

@@ -53,6 +53,7 @@ ROUTES: dict[tuple[str, str], tuple[str, ...]] = {
     ("POST", "/v1/lessons/{lesson_id}/retire"): WRITE,
     ("POST", "/v1/lessons/{lesson_id}/quarantine"): WRITE,
     ("POST", "/v1/memories/search"): READ,
+    ("POST", "/v1/memories/predict"): READ,
     ("GET", "/v1/facts"): READ,
     ("GET", "/v1/memories/stats"): READ,
     ("GET", "/v1/memories/export"): READ,

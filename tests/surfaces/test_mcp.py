@@ -81,7 +81,7 @@ def test_every_tool_is_listed_with_schemas_of_what_it_takes_and_answers(home: Pa
     tools = {each.name: each for each in with_client(home, ask)}
     assert set(tools) >= {
         *("search_memory", "get_lesson", "record_outcome", "list_patterns", "get_health", "run_sandboxed"),
-        *("project_facts", "get_report"),
+        *("project_facts", "predict_failures", "get_report"),
         *("run_task", "task_status", "checkpoints", "restore"),
     }
     for tool in tools.values():

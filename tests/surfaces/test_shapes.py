@@ -155,6 +155,10 @@ def test_command_line_api_and_tools_answer_the_same(told: tuple[Path, TestClient
     listed = from_shell(home, "patterns", "--limit", "1000")
     assert held.get("/v1/patterns?limit=1000").json()["items"] == listed
     assert from_tool(home, "list_patterns", limit=200)["patterns"] == listed[:200]
+    project = {"command": "git push", "project": "/w/shop"}
+    predicted = from_shell(home, "predict", "--command", "git push", "--project", "/w/shop")
+    assert held.post("/v1/memories/predict", json=project).json() == predicted
+    assert from_tool(home, "predict_failures", **project) == predicted
     recalled = same(from_shell(home, "recall", PUSH))
     assert recalled["lessons"]
     assert same(held.post("/v1/memories/search", json={"query": PUSH}).json()) == recalled

@@ -20,6 +20,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Get the fix": {
         "recall": ("see", "Look up what is known to fix this error."),
         "lessons": ("lessons", "Lessons: list what was learnt, approve it, retire it, share it."),
+        "predict": ("predict", "Tell how likely a step fails here, before it runs."),
         "backtest": ("backtest", "Replay your own sessions: what would lessons have saved?"),
     },
     "Hand it to an agent": {

@@ -110,7 +110,7 @@ def health(command_home: Path | None, as_json: bool) -> None:
     show.as_json(shapes.failures.HealthShape.built(found)) if as_json else show.health(found)
 
 
-class _Pasted(click.Command):
+class Pasted(click.Command):
     """Takes a text that begins with a dash as the text that it is: no option holds a blank."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -120,7 +120,7 @@ class _Pasted(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=_Pasted)
+@click.command(cls=Pasted)
 @click.argument("text", nargs=-1, required=True)
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True)
 @project_option("Only lessons that count in this project folder (default: all of yours).")
@@ -145,7 +145,7 @@ def recall(
 
     runtime = opened(command_home)
     expressions.keep_in(str(runtime.home / "hook"))  # where the hooks, which look up the same way, keep theirs
-    found = runtime.recall(_pasted(text), limit=limit, project=project, session=session)
+    found = runtime.recall(pasted(text), limit=limit, project=project, session=session)
     expressions.kept()
     show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
 
@@ -185,7 +185,7 @@ def report(command_home: Path | None, as_json: bool) -> None:
         show_trials.changes(found.changes)
 
 
-def _pasted(words: tuple[str, ...]) -> str:
+def pasted(words: tuple[str, ...]) -> str:
     """The text, or that of the file which is named."""
     if len(words) == 1 and len(words[0]) < _PATH_CHARS and "\n" not in words[0] and words[0] != "-":
         path = Path(words[0])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.lessons import WrittenBy
     from ratchet.lessons.portable import Imported, Synced
+    from ratchet.lessons.prediction import Prediction
     from ratchet.lessons.sharing import Shared
     from ratchet.lessons.trust import TrustedFile
     from ratchet.lessons.words.rules import Correction
@@ -240,6 +241,38 @@ class LessonBook:
             names = [name for name in names if name in (project, known_as(store, project))]
         wanted = names if among is None else [name for name in names if name in among]
         return tuple(facts.facts_of(store, name) for name in wanted[:limit])
+
+    def predict(
+        self,
+        text: str = "",
+        *,
+        command: str = "",
+        file: str = "",
+        diff: str = "",
+        plan: str = "",
+        project: str | None = None,
+        session: str | None = None,
+        here: bool = True,
+    ) -> Prediction:
+        """Tell how likely a step fails in a project's folder (the working directory unless given), why, and what to do,
+        from what ran there. The step is a command, an edit of a file, the checks after a diff, or those that a plan
+        names; of a `text` it is worked out which. `session` names the one that is about to take it (otherwise the one
+        that ran there in the last hour): what it did so far counts. The folder is looked at only where it is
+        `here`, on this machine. Raises UsageError, StoreError."""
+        from ratchet.lessons.prediction import Asked, asked_of, predict
+
+        forms: dict[Asked | None, str] = {None: text, "command": command, "file": file, "diff": diff, "plan": plan}
+        for form, said in forms.items():
+            need_text(form or "text", said)
+        given = [(form, said) for form, said in forms.items() if said.strip()]
+        if len(given) != 1:
+            raise UsageError("name one of text, command, file, diff and plan")
+        need_text_or_none(project=project, session=session)
+        folder = str(Path(project).absolute() if project else Path.cwd())
+        store = self._reading()
+        form, said = given[0]
+        asked = form or asked_of(store, said, folder=folder, here=here)
+        return predict(store, asked, said, folder=folder, session=session or "", here=here)
 
     def load_reviewed(self, project: Path) -> Imported:
         """Read a repository's own `.ratchet/lessons/`: candidates until `trust`, then active in it. Raises UsageError,

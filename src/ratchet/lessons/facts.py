@@ -312,13 +312,15 @@ def _way_lines(found: ProjectFacts) -> Iterator[str]:
 
 def _finding_lines(found: ProjectFacts) -> Iterator[str]:
     """Say what a check fails of: rules and compilers' messages that two sessions met."""
-    by_head: dict[str, list[str]] = {}
-    for each in found.findings:
-        name = _finding_name(each.finding)
-        if name and each.sessions >= _AGAIN_SESSIONS:
-            by_head.setdefault(each.head, []).append(f"{name} ({each.sessions})")
+    by_head = {head: named for head in {each.head for each in found.findings} if (named := fails_of(found, head))}
     for head, named in sorted(by_head.items(), key=lambda each: (-len(each[1]), each[0]))[:2]:
         yield f"{_quoted_text(head)} fails most of (sessions): {', '.join(named[:6])}"
+
+
+def fails_of(found: ProjectFacts, head: str) -> list[str]:
+    """Findings that a check shows again and again, each with the sessions that met it."""
+    named = ((_finding_name(each.finding), each) for each in found.findings if each.head == head)
+    return [f"{name} ({each.sessions})" for name, each in named if name and each.sessions >= _AGAIN_SESSIONS]
 
 
 def _finding_name(key: str) -> str:

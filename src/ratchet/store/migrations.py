@@ -72,7 +72,30 @@ def _tell_sessions(connection: sqlite3.Connection) -> None:
 
 
 _EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 11: _tell_sessions}
+
+
+def _count_around(connection: sqlite3.Connection) -> None:
+    """Version 12: facts are told apart by the circumstances of their steps, too. What is kept of sessions whose
+    outcomes are gone stays as it is; the others are counted when they are mined again."""
+    facts = TABLES["facts"]
+    names = ", ".join(f'"{column.name}"' for column in facts.columns)
+    connection.execute('UPDATE "facts" SET "around" = \'\' WHERE "around" IS NULL')
+    connection.execute('ALTER TABLE "facts" RENAME TO "facts_before"')
+    connection.execute('DROP INDEX IF EXISTS "facts_by_session"')
+    _lay_out(connection, facts)
+    connection.execute(f'INSERT INTO "facts" ({names}) SELECT {names} FROM "facts_before"')
+    connection.execute('DROP TABLE "facts_before"')
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
+PLAN: Mapping[int, Step] = {
+    6: _mine_anew,
+    7: _read_anew,
+    8: _count_facts,
+    9: _keep_texts,
+    11: _tell_sessions,
+    12: _count_around,
+}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
 _SQL_TYPES = {"text": "TEXT", "int": "INTEGER", "real": "REAL", "bool": "INTEGER"}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet.failures.health import EXCUSED
+from ratchet.store.schema import TABLES
 
 if TYPE_CHECKING:
     from ratchet.store.postgres_connections import Connection
@@ -60,5 +61,23 @@ def _tell_sessions(connection: Connection) -> None:
 
 
 _EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
-PLAN: Mapping[int, Step] = {6: _mine_anew, 7: _read_anew, 8: _count_facts, 9: _keep_texts, 11: _tell_sessions}
+
+
+def _count_around(connection: Connection) -> None:
+    """Version 12: tell facts apart by the circumstances of their steps, too."""
+    key = ", ".join(f'"{name}"' for name in TABLES["facts"].key)
+    connection.execute("UPDATE facts SET around = '' WHERE around IS NULL")
+    connection.execute("ALTER TABLE facts DROP CONSTRAINT facts_pkey")
+    connection.execute(f"ALTER TABLE facts ADD PRIMARY KEY ({key})")
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
+PLAN: Mapping[int, Step] = {
+    6: _mine_anew,
+    7: _read_anew,
+    8: _count_facts,
+    9: _keep_texts,
+    11: _tell_sessions,
+    12: _count_around,
+}
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

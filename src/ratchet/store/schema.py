@@ -11,7 +11,7 @@ from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import terms_of
 
-VERSION = 11
+VERSION = 12
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -195,13 +195,15 @@ _TABLES = (
         body=False,
     ),
     # What a project's calls end in: by command or tool, file, model and hour. A row with a `finding` counts the runs
-    # that showed it. Rows of a session replace those kept of it before; session "" holds calls that belong to none.
+    # that showed it, one with circumstances (`around`) the calls that the command was for. Rows of a session replace
+    # those kept of it before; session "" holds calls that belong to none.
     Table(
         name="facts",
-        key=("project", "session", "tool", "head", "file", "finding", "model", "hour"),
+        key=("project", "session", "tool", "head", "file", "finding", "model", "hour", "around"),
         columns=(
             *text("project", "session", "tool", "head", "file", "finding", "model"),
             *integer("hour"),
+            *text("around"),
             *counters("int", "calls", "failures", "excused", "refused", "edited", "tokens"),
             *counters("real", "duration_s"),
             *_SPAN,

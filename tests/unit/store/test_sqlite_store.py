@@ -163,6 +163,30 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(path: Path) -> None:
     raw.close()
 
 
+def test_facts_of_before_circumstances_are_kept_and_their_sessions_counted_anew(path: Path) -> None:
+    store = SqliteStore(path)
+    store.swap("sessions", "s1", 0, {"pending": False, "at": 1.0})
+    store.close()
+    raw = sqlite3.connect(path, isolation_level=None)
+    names = [column.name for column in TABLES["facts"].columns if column.name != "around"]
+    kept: Row = {"project": "/w", "session": "gone", "tool": "Bash", "head": "ls"}
+    kept |= {"file": "", "finding": "", "model": "", "hour": 1}
+    raw.execute("DROP TABLE facts")
+    raw.execute(f"CREATE TABLE facts ({', '.join(names)}, PRIMARY KEY (project, session, tool, head)) WITHOUT ROWID")
+    raw.execute(
+        f"INSERT INTO facts ({', '.join(kept)}, calls) VALUES ({', '.join('?' * len(kept))}, 7)", [*kept.values()]
+    )
+    raw.execute("PRAGMA user_version = 11")
+    raw.close()
+    store = SqliteStore(path)
+    twice: list[Row] = [{**kept, "around": around, "calls": 1} for around in ("last:ok", "last:failed")]
+    store.add("facts", twice)
+    counts = {row["around"]: row["calls"] for row in store.sum_by("facts", ("around",), ("calls",))}
+    assert counts == {"": 7, "last:ok": 1, "last:failed": 1}
+    assert store.find("sessions", {"pending": True}).rows
+    store.close()
+
+
 def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
     filled(path)
     raw = sqlite3.connect(path, isolation_level=None)

@@ -9,18 +9,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from math import inf
+from typing import TypeAlias
 
 from ratchet.failures.diagnostics import diagnostics
 from ratchet.lessons.mining.calls import ToolCall
+from ratchet.lessons.mining.circumstances import circumstances
 from ratchet.records import Row
 
 HOUR_S = 3600
+_ON_FILES = frozenset(("read", "edit", "write", "delete"))  # heads whose target is a file (`failures.intent`)
 _NAME_CHARS = 200  # of a head, a file or a finding's key; a longer one is no name
 
 
 @dataclass(slots=True)
 class Fact:
     """Counts of one tool or command in one hour of a session, with one file and one model ("" where none is known).
+
+    `around` are the circumstances (words, `mining.circumstances`) of the calls that were for this command; "" of what
+    only ran beside it in a chain.
 
     With `finding` (the key of a diagnostic) it counts the failing runs that showed it; `edited` is 1 where an edit of
     that file followed. `excused` are calls that failed by no fault of theirs, `refused` among them by a person.
@@ -32,6 +38,7 @@ class Fact:
     finding: str
     model: str
     hour: int
+    around: str = ""
     calls: int = 0
     failures: int = 0
     excused: int = 0
@@ -57,13 +64,14 @@ def facts(calls: Sequence[ToolCall], root: str) -> list[Fact]:
     Of a chain that worked each command counts; of one that failed only what it was for, since nobody knows how far it
     came. What a call cost is charged to what it was for.
     """
-    held: dict[tuple[str, str, str, str, str, int], Fact] = {}
+    held: dict[_Key, Fact] = {}
     models = Counter(call.model for call in calls if call.model)
     # A hook that sees a call fail is not told the model; its session's history is.
     usual = min(models, key=lambda name: (-models[name], name), default="")
-    for call in calls:
+    for call, around in circumstances(calls):
         for head, file, charged in _did(call, root):
-            _count(_at(held, call, call.model or usual, head, file), call, charged=charged)
+            named = " ".join(around) if charged else ""
+            _count(_at(held, call, call.model or usual, head, file, around=named), call, charged=charged)
     for call, head, file, key, edited in _findings(calls, root):
         fact = _at(held, call, call.model or usual, head, file, key)
         _count(fact, call, charged=False)
@@ -71,15 +79,13 @@ def facts(calls: Sequence[ToolCall], root: str) -> list[Fact]:
     return [held[key] for key in sorted(held)]
 
 
+_Key: TypeAlias = tuple[str, str, str, str, str, int, str]
+
+
 def _at(
-    held: dict[tuple[str, str, str, str, str, int], Fact],
-    call: ToolCall,
-    model: str,
-    head: str,
-    file: str,
-    key: str = "",
+    held: dict[_Key, Fact], call: ToolCall, model: str, head: str, file: str, key: str = "", around: str = ""
 ) -> Fact:
-    names = (call.tool, head[:_NAME_CHARS], file, key[:_NAME_CHARS], model, int(call.at // HOUR_S))
+    names = (call.tool, head[:_NAME_CHARS], file, key[:_NAME_CHARS], model, int(call.at // HOUR_S), around)
     fact = held.get(names)
     if fact is None:
         fact = held[names] = Fact(*names)
@@ -89,7 +95,7 @@ def _at(
 def _did(call: ToolCall, root: str) -> Iterable[tuple[str, str, bool]]:
     """(head, file, whether the call's cost is this one's) of each thing that a call did."""
     if not call.shell:
-        yield call.head or call.tool, _file(call.target, root) if call.head != call.tool.lower() else "", True
+        yield call.head or call.tool, file_of(call.target, root) if call.head in _ON_FILES else "", True
         return
     main = call.piece
     if main is None or call.failed:
@@ -100,7 +106,7 @@ def _did(call: ToolCall, root: str) -> Iterable[tuple[str, str, bool]]:
             yield piece.head, _operand(piece.target, root), piece is main
 
 
-def _file(path: str, root: str) -> str:
+def file_of(path: str, root: str) -> str:
     """A file as the project names it: worktrees and clones share it."""
     name = path.replace("\\", "/")
     folder = root.rstrip("/")
@@ -112,7 +118,7 @@ def _file(path: str, root: str) -> str:
 def _operand(target: str, root: str) -> str:
     """The file that a command works on: a script, a test file; "" where its operand is none."""
     name = target.partition("::")[0]
-    return _file(name, root) if "." in name.rpartition("/")[2].strip(".") and " " not in name else ""
+    return file_of(name, root) if "." in name.rpartition("/")[2].strip(".") and " " not in name else ""
 
 
 def _count(fact: Fact, call: ToolCall, *, charged: bool) -> None:
@@ -138,5 +144,5 @@ def _findings(calls: Sequence[ToolCall], root: str) -> Iterable[tuple[ToolCall, 
         if not call.failed or not call.shell:
             continue
         for key, path in sorted({(each.key, each.path) for each in diagnostics(call.message)}):
-            file = _file(path, root)
+            file = file_of(path, root)
             yield call, call.head, file, key, last_edit.get(file.rpartition("/")[2], 0.0) > call.at

@@ -119,6 +119,20 @@ class Search(Strict):
     )
 
 
+class Predicting(Strict):
+    """Question: how likely does this step fail? One of text, command, file, diff and plan."""
+
+    text: Text = Field("", description="Any of the others: it is worked out which.")
+    command: Text = Field("", description="A command line.")
+    file: Text = Field("", description="A file that is to be changed, as the project names it.")
+    diff: Text = Field("", description="A unified diff: the project's checks after it.")
+    plan: Text = Field("", description="A text that names commands and files.")
+    project: Annotated[str, Field(min_length=1, max_length=1_000)] = Field(description="The project's folder.")
+    session: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="The session that is about to take the step: what it did so far counts."
+    )
+
+
 class ExportedLesson(TypedDict, total=False):
     """A lesson of an export. Its state, counts and id are not taken over."""
 

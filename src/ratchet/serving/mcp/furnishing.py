@@ -53,6 +53,7 @@ def _tools(tools: Tools, lessons: LessonTools, tasks: TaskTools) -> list[tuple[C
         (tools.list_patterns, _READS),
         (tools.get_health, _READS),
         (tools.project_facts, _READS),
+        (tools.predict_failures, _READS),
         (tools.get_report, _READS),
         (lessons.get_backtest, _READS),
         (lessons.propose_cures, _READS),

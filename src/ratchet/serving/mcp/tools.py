@@ -20,6 +20,7 @@ from ratchet.failures.redaction.text import clean
 from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.facts import for_agents as named
 from ratchet.lessons.fence import fence
+from ratchet.lessons.prediction import told_in_words
 from ratchet.lessons.rows import for_agents, without_evidence
 from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
@@ -27,6 +28,7 @@ from ratchet.sandbox.command import Command, Limits, View
 from ratchet.serving.mcp.answers import answer, told
 from ratchet.serving.shapes.failures import HealthShape
 from ratchet.serving.shapes.lessons import LessonShape, ProjectsFactsShape, RecalledShape
+from ratchet.serving.shapes.prediction import PredictionShape
 from ratchet.serving.shapes.served import PatternsShape, RecordedShape
 from ratchet.serving.shapes.tasks import RanShape
 from ratchet.serving.shapes.trials import ReportShape
@@ -136,6 +138,26 @@ class Tools:
         lines = [f"{each.project}: {line}" for each in found for line in each.lines]
         shape = ProjectsFactsShape.built(None, projects=found)
         return answer(quoted("\n".join(lines)) if lines else "Nothing ran there.", shape)
+
+    @told
+    def predict_failures(
+        self,
+        project: Annotated[str, Field(description="The project's folder, absolute.", min_length=1)],
+        command: Annotated[str, Field(description="A command line that is about to run.")] = "",
+        file: Annotated[str, Field(description="A file that is about to be changed.")] = "",
+        diff: Annotated[str, Field(description="A unified diff; the project's checks after it are predicted.")] = "",
+        plan: Annotated[str, Field(description="A text that names commands and files.")] = "",
+        session: Annotated[str, Field(description="Your session's id; empty: the one that ran there last.")] = "",
+    ) -> Annotated[CallToolResult, RootModel[PredictionShape]]:
+        """Tell how likely a step fails in this project, from what ran there, why, and what to do. Call it before a long
+        check, a risky command or a large change, with one of command, file, diff and plan."""
+        if not self._runtime.exists:
+            self._runtime.init()
+        folder, by = self._allowed(project), session or None
+        found = self._runtime.lessons.predict(
+            command=command, file=file, diff=diff, plan=plan, project=folder, session=by
+        )
+        return answer(quoted(told_in_words(found)), PredictionShape.built(found))
 
     @told
     def get_report(

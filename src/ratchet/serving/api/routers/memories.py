@@ -16,6 +16,7 @@ from ratchet.serving.api.answers import MEDIA_TYPE, answer, tagged
 from ratchet.serving.api.problems import invalid_of
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.shapes.lessons import ImportedShape, MemoryStatsShape, RecalledShape
+from ratchet.serving.shapes.prediction import PredictionShape
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"])
 
@@ -45,6 +46,15 @@ def search(asked: inputs.Search, runtime: Operations) -> Response:
         runtime.init()
     found = runtime.recall(asked.query, limit=asked.limit, project=asked.project, session=asked.session)
     return answer(RecalledShape.built(found))
+
+
+@router.post("/predict", response_model=PredictionShape, dependencies=[READS])
+def predict(asked: inputs.Predicting, runtime: Operations) -> Response:
+    """Tell how likely a step fails in a project, why, and what to do; no probability where there is no basis. The
+    project's folder is not looked at: it may be on another machine."""
+    if not runtime.exists:
+        runtime.init()
+    return answer(PredictionShape.built(runtime.lessons.predict(**asked.model_dump(), here=False)))
 
 
 @router.get("/stats", response_model=MemoryStatsShape, dependencies=[READS])

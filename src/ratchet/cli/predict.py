@@ -1,0 +1,55 @@
+"""The command that says beforehand what is likely to fail: predict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ratchet.cli import shapes, show
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import project_option
+from ratchet.cli.see import Pasted, pasted
+
+
+@click.command(cls=Pasted)
+@click.argument("text", nargs=-1)
+@click.option("--command", default="", metavar="LINE", help="A command line.")
+@click.option("--file", default="", metavar="FILE", help="A file that is to be changed, and the checks after it.")
+@click.option("--diff", default="", metavar="FILE", help="A diff in a file, or `-`: the project's checks after it.")
+@click.option("--plan", default="", metavar="FILE", help="A text in a file, or `-`, that names commands and files.")
+@project_option("The project folder it is about (default: here).")
+@click.option("--session", help="The session that is about to take the step (default: the one that ran here last).")
+@home_option
+@json_option
+def predict(
+    text: tuple[str, ...],
+    command: str,
+    file: str,
+    diff: str,
+    plan: str,
+    project: str | None,
+    session: str | None,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """Tell how likely a step fails here, before it runs.
+
+    TEXT is a command, a file to change, a diff or a plan; `-` reads standard input. Why it may fail and what to do is
+    said with it. All is counted from what ran in this project: where too little ran there is no number.
+    """
+    found = opened(command_home).lessons.predict(
+        " ".join(text) if text and text != ("-",) else pasted(text) if text else "",
+        command=command,
+        file=file,
+        diff=pasted((diff,)) if diff else "",
+        plan=pasted((plan,)) if plan else "",
+        project=project,
+        session=session,
+    )
+    if as_json:
+        show.as_json(shapes.prediction.PredictionShape.built(found))
+        return
+    from ratchet.lessons.prediction import told_in_words
+
+    show.row(show.console(), show.block(told_in_words(found)))

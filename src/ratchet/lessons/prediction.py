@@ -1,0 +1,281 @@
+"""Predict how likely steps fail here before they run: a command, a file to edit, a diff, or a plan that names them.
+
+All of it is counted: the odds are those of the project's own steps (`lessons.odds`), the reasons its facts, the advice
+its proven lessons about such a step (`lessons.ahead`). Where nothing was counted, there is no basis, and no number.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from ratchet.failures.intent import is_shell
+from ratchet.failures.tool_call import step_row
+from ratchet.lessons.ahead import trigger
+from ratchet.lessons.ahead.making import triggers
+from ratchet.lessons.exposure import project_name
+from ratchet.lessons.facts import ProjectFacts, facts_of, fails_of, for_agents
+from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
+from ratchet.lessons.mining.circumstances import NEW, UNKNOWN, Trail
+from ratchet.lessons.mining.facts import file_of
+from ratchet.lessons.odds import SESSIONS, STEPS, Chance, Circumstance, Odds, odds_of
+from ratchet.ports import Store
+from ratchet.records import Json, Row, text_in
+
+Asked: TypeAlias = Literal["command", "file", "diff", "plan"]
+
+_RECENT_S = 3_600.0  # a session whose last call is older is over, or waits for a person
+_CALLS = 500  # newest calls of a session that are looked at
+_STEPS_NAMED = 20  # of a plan
+_SHOWN_CHARS = 300
+_FEW = 5  # runs below which a command's own rate says little
+_REASONS = 3
+_CODE = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]{1,300})`|^\s*\$ (.+)$", re.DOTALL | re.MULTILINE)
+_DIFF = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ |@@ -\d)", re.MULTILINE)
+_DIFF_FILE = re.compile(r"^\+\+\+ (?:b/)?(\S[^\t\n]*)", re.MULTILINE)
+_DIFF_ADDED = re.compile(r"^\+(?!\+\+ )", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLesson:
+    """A proven lesson about a step that has not run yet."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedStep:
+    """The odds that one step fails. `probability` is None where there is no basis; `basis` says what it rests on.
+    `runs` and `failures` are its command's in this project, `why` the circumstances that count and what it fails of."""
+
+    step: str
+    name: str
+    probability: float | None
+    basis: str
+    runs: int
+    failures: int
+    why: tuple[str, ...]
+    lessons: tuple[StepLesson, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """The steps that were asked about, in their order. `session` is the one whose calls so far were counted in, "" for
+    none; `note` says why there is no step."""
+
+    project: str
+    session: str
+    steps: tuple[PredictedStep, ...]
+    note: str = ""
+
+
+def predict(
+    store: Store, asked: Asked, text: str, *, folder: str, session: str = "", here: bool = True, now: float = 0.0
+) -> Prediction:
+    """Predict the steps that `text` stands for, in the project of `folder`, which is looked at where it is `here`.
+    Without a session it is the one that ran there in the last hour. Raises StoreError."""
+    project = project_name(folder)
+    session = session or _running(store, project, now or time.time())
+    room = _Room(store, project, folder, session, here=here)
+    forms: Mapping[Asked, Callable[[str], list[PredictedStep]]]
+    forms = {"command": room.command, "file": room.file, "diff": room.diff, "plan": room.plan}
+    steps = forms[asked](text)
+    note = "" if steps else "no command and no file of this project stands in it" if room.known else room.no_basis
+    return Prediction(project=project, session=session, steps=tuple(steps), note=note)
+
+
+def asked_of(store: Store, text: str, *, folder: str, here: bool = True) -> Asked:
+    """Tell what a text is: a diff, a file that is there, a command, else a plan."""
+    if _DIFF.search(text):
+        return "diff"
+    bare = text.strip()
+    if "\n" in bare:
+        return "plan"
+    if here and " " not in bare and Path(folder, bare).is_file():
+        return "file"
+    heads = {each.head.partition(" ")[0] for each in facts_of(store, project_name(folder)).ran if is_shell(each.tool)}
+    return "command" if _runs(bare, heads) else "plan"
+
+
+def _running(store: Store, project: str, now: float) -> str:
+    """The session that ran last in a project, if that is not long ago."""
+    rows = store.find("outcomes", {"started_at": (">=", now - _RECENT_S)}, order=("-started_at",), limit=50).rows
+    named = (row for row in rows if row.get("session") and project_name(text_in(row, "project")) == project)
+    return next((text_in(row, "session") for row in named), "")
+
+
+def _runs(line: str, heads: Iterable[str]) -> bool:
+    """Tell whether a line is a command: its program ran here, or is on this machine."""
+    pieces = pieces_of(line)
+    programs = [piece.words[0] for piece in pieces]
+    return bool(programs) and all(each in heads or (len(pieces) == 1 and shutil.which(each)) for each in programs)
+
+
+class _Room:
+    """A project as one that is about to take a step finds it."""
+
+    def __init__(self, store: Store, project: str, folder: str, session: str, *, here: bool) -> None:
+        self._folder, self._here = folder, here
+        self._odds: Odds = odds_of(store, project)
+        self._facts: ProjectFacts = for_agents(facts_of(store, project))
+        self._triggers = triggers(store, project)
+        made = store.find("outcomes", {"session": session or "-"}, order=("-started_at",), limit=_CALLS)
+        self._calls = calls_of(made.rows)
+        self._trail = Trail(self._calls)
+
+    @property
+    def known(self) -> bool:
+        return self._odds.known
+
+    @property
+    def no_basis(self) -> str:
+        found = self._odds
+        return (
+            f"no basis: {found.steps:,} steps of {found.sessions} sessions known here, of {STEPS} and {SESSIONS} needed"
+        )
+
+    def command(self, text: str, more_lines: int = 0) -> list[PredictedStep]:
+        tool = self._tool(lambda tool, _: is_shell(tool), "Bash")
+        return [self._step(self._call(tool, {"command": text}), more_lines)]
+
+    def file(self, path: str) -> list[PredictedStep]:
+        """An edit of the file, and the project's checks after it."""
+        target = str(Path(self._folder, path))
+        head = "edit" if self._is_known(target) else "write"
+        tool = self._tool(lambda _, used: used == head, head.capitalize())
+        return [self._step(self._call(tool, {"file_path": target})), *self._checks(1, {path})]
+
+    def diff(self, text: str) -> list[PredictedStep]:
+        """The project's checks after the diff."""
+        return self._checks(len(_DIFF_ADDED.findall(text)), set(_DIFF_FILE.findall(text)))
+
+    def plan(self, text: str) -> list[PredictedStep]:
+        """The commands and files that a plan names, each once."""
+        heads = {each.head.partition(" ")[0] for each in self._facts.ran if is_shell(each.tool)}
+        found: dict[str, list[PredictedStep]] = {}
+        for block, inline, prompted in _CODE.findall(text):
+            for line in (block or prompted or inline).splitlines():
+                said = line.strip().removeprefix("$ ")
+                if not said or said in found or len(found) >= _STEPS_NAMED:
+                    continue
+                if " " not in said and "." in said and self._is_known(str(Path(self._folder, said))):
+                    found[said] = self.file(said)[:1]
+                elif _runs(said, heads):
+                    found[said] = self.command(said)
+        return [step for steps in found.values() for step in steps]
+
+    def _checks(self, more_lines: int, files: set[str]) -> list[PredictedStep]:
+        steps = [step for way in self._facts.ways for step in self.command(way.usual.head, more_lines)]
+        left = [f"`{each.finding}` in {each.file} is not yours" for each in self._facts.left if each.file in files]
+        return [replace(step, why=(*step.why, *left)) for step in steps]
+
+    def _tool(self, is_it: Callable[[str, str], bool], otherwise: str) -> str:
+        """The tool that the project's agents use most for it."""
+        calls: dict[str, int] = {}
+        for each in self._facts.ran:
+            if is_it(each.tool, each.head):
+                calls[each.tool] = calls.get(each.tool, 0) + each.calls
+        return max(calls, key=lambda tool: (calls[tool], tool), default=otherwise)
+
+    def _call(self, tool: str, given: Json) -> ToolCall:
+        row: Row = {"id": "", "ok": True, "started_at": 0.0, "project": self._folder, "step": step_row(tool, given)}
+        return calls_of([row])[0]
+
+    def _step(self, call: ToolCall, more_lines: int = 0) -> PredictedStep:
+        chance = self._odds.chance(call.tool, call.head, self._around(call, more_lines))
+        why = [_reason(each) for each in (chance.reasons if chance else ())[:_REASONS]]
+        fails = fails_of(self._facts, call.head)
+        if fails:
+            why.append(f"fails most of (sessions): {', '.join(fails[:6])}")
+        surroundings = (trigger.Surroundings if self._here else _Elsewhere)(
+            self._calls[-1].project if self._calls else self._folder,
+            self._folder,
+            lambda head: self._trail.added_since(head) + more_lines,
+        )
+        given: Json = call.input if call.shell else {**call.fields}
+        met = trigger.met(self._triggers, call.tool, given, surroundings)
+        return PredictedStep(
+            step=(call.input if call.shell else f"{call.head} {call.target}")[:_SHOWN_CHARS],
+            name=call.head,
+            probability=chance.probability if chance else None,
+            basis=_basis(chance) if chance else self.no_basis,
+            runs=chance.runs if chance else 0,
+            failures=chance.failures if chance else 0,
+            why=tuple(why),
+            lessons=tuple(StepLesson(id=each.lesson, text=each.text) for each in met),
+        )
+
+    def _around(self, call: ToolCall, more_lines: int) -> Iterator[str]:
+        """The circumstances that are known: without a session, those of the file and of the lines alone."""
+        for each in self._trail.around(call, more_lines):
+            if each == NEW and not self._is_known(call.target):
+                yield UNKNOWN
+            elif self._calls or (more_lines and each.startswith("added:")):
+                yield each
+
+    def _is_known(self, path: str) -> bool:
+        return file_of(path, self._folder) in self._odds.files or (self._here and Path(self._folder, path).exists())
+
+
+class _Elsewhere(trigger.Surroundings):
+    """Surroundings on another machine: nothing is said to be missing there."""
+
+    def exists(self, folder: str, path: str) -> bool:
+        del folder, path
+        return True
+
+
+def _basis(chance: Chance) -> str:
+    if chance.runs >= _FEW:
+        return f"{chance.failures / chance.runs:.0%} of {chance.runs:,} runs here".replace("%", " %")
+    ran = f"{chance.failures} of {chance.runs} runs here failed" if chance.runs else "never ran here"
+    return f"{ran}; the project's {chance.heads} commands fail in {100 * chance.mean:.0f} % on average"
+
+
+def _reason(each: Circumstance) -> str:
+    counted = f"{each.failures:,} of {each.runs:,} such steps failed, {each.expected:g} were to be expected"
+    return f"{_PHRASES.get(each.name, each.name)}: {counted}"
+
+
+_PHRASES = {
+    "last:none": "its first run in this session",
+    "last:ok": "its last run in this session worked",
+    "last:failed": "its last run in this session failed",
+    "added:0": "nothing was added since its last run",
+    "added:1": "after 1 to 7 added lines",
+    "added:8": "after 8 to 63 added lines",
+    "added:64": "after 64 to 127 added lines",
+    "added:128": "after 128 or more added lines",
+    "change:new": "a change of a file that this session did not open",
+    "change:ok": "a change of a file that this session opened",
+    "change:failed": "a change of a file, the step on it before failed",
+    "read:new": "a file that earlier sessions opened",
+    "read:unknown": "a file that nobody opened yet",
+    "read:ok": "a file that this session opened",
+    "read:failed": "a file that this session could not open",
+    "previous:ok": "the last five steps worked",
+    "previous:lately": "one of the last five steps failed, the last one worked",
+    "previous:failed": "the step before failed",
+    "recent:0": "the last 20 steps worked",
+    "recent:1": "one of the last 20 steps failed",
+    "recent:2": "two or three of the last 20 steps failed",
+    "recent:4": "four or more of the last 20 steps failed",
+}
+
+
+def told_in_words(found: Prediction) -> str:
+    """The prediction in words, a step a paragraph."""
+    return "\n".join(line for step in found.steps for line in _told(step)) or f"No prediction: {found.note}."
+
+
+def _told(step: PredictedStep) -> Iterator[str]:
+    likely = "no probability" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail"
+    yield f"{step.step.strip()}: {likely} ({step.basis})"
+    yield from (f"  {line}" for line in step.why)
+    yield from (f"  known: {each.text} ({each.id})" for each in step.lessons)
