@@ -11,7 +11,7 @@ import pytest
 from ratchet import tasks
 from ratchet.errors import Refused
 from ratchet.healing.episode import Memo
-from ratchet.healing.solvers.repair import SearchRequest, SearchResult, exhausted, files_of, note_of, search
+from ratchet.healing.solvers.repair import SearchRequest, SearchResult, doubts, exhausted, files_of, note_of, search
 from ratchet.ports import Sandbox
 from ratchet.sandbox.choice import Sandboxes
 from ratchet.sandbox.command import Limits, View
@@ -52,6 +52,25 @@ def test_a_shipped_task_is_fixed_and_its_files_are_as_they_were(sandbox: Sandbox
     assert 0 < found.found_at <= found.tried <= 400
     assert set(files_of(found.patches[0])) <= set(task.sources)
     assert {each.name: each.read_text() for each in folder.glob("*.py")} == dict(task.project)
+
+
+def test_another_implementation_mends_what_no_small_edit_does_and_is_called_sure(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    wrong = "def first(items):\n    pass\n\n\ndef runs(items):\n    return first(items)\n"
+    right = (
+        "def first(xs):\n    found = []\n    for x in xs:\n        if not found or found[-1][0] != x:\n"
+        "            found.append([x, 0])\n        found[-1][1] += 1\n    return found\n"
+    )
+    cases = {"[]": [], "[1, 1, 2]": [[1, 2], [2, 1]], "[3]": [[3, 1]], "[4, 5, 5, 5]": [[4, 1], [5, 3]]}
+    tests = "".join(f"\n\ndef test_{i}():\n    assert runs({k}) == {v}\n" for i, (k, v) in enumerate(cases.items()))
+    folder = written(tmp_path / "p", {"runs.py": wrong, "test_runs.py": "from runs import runs\n" + tests})
+    found = searched(sandbox, folder, donors={"other.py": right + "\n\ndef runs(items):\n    return first(items)\n"})
+    assert found.patches, found.problem
+    assert found.found_at <= 20
+    assert b"items" in files_of(found.patches[0])["runs.py"]
+    assert found.grounds.asked > 20
+    assert not doubts(found, found.patches[0])
 
 
 def test_after_a_patch_of_two_edits_one_of_one_edit_is_still_found(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,10 +25,11 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def healed(home: Path, project: Path, solver: str) -> dict[str, object]:
-    """What `ratchet run` says of its first attempt."""
+def run(home: Path, project: Path, *given: str) -> dict[str, Any]:
+    """What `ratchet run` says in the end."""
+    command = (sys.executable, "-m", "ratchet", "run", "--check", "python -m pytest -q", "--solver", "repair", "--json")
     done = subprocess.run(
-        [sys.executable, "-m", "ratchet", "run", "--check", "python -m pytest -q", "--solver", solver, "--json"],
+        [*command, *given],
         cwd=project,
         env={**os.environ, "HOME": str(home.parent), "RATCHET_HOME": str(home)},
         capture_output=True,
@@ -35,8 +37,14 @@ def healed(home: Path, project: Path, solver: str) -> dict[str, object]:
         timeout=240,
         check=False,
     )
-    said = json.loads(done.stdout)
-    assert said["status"] == "passed", (said, done.stderr)
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said
+
+
+def healed(home: Path, project: Path, solver: str) -> dict[str, object]:
+    """What `ratchet run` says of its first attempt."""
+    said = run(home, project, "--solver", solver)
+    assert said["status"] == "passed", said
     assert len(said["attempts"]) == 1
     first: dict[str, object] = said["attempts"][0]
     return first
@@ -52,3 +60,26 @@ def test_a_failure_that_is_back_is_fixed_at_candidate_1_by_either(
     assert again["candidates"] == 1 < int(str(before["candidates"]))
     assert again["alternatives"] == 0 < int(str(before["alternatives"]))
     assert again["fix"] == before["fix"]
+
+
+def test_strict_refuses_an_answer_for_which_one_test_speaks_and_takes_it_with_a_donor(
+    home: Path, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "money.py").write_text("def cents(euros):\n    return euros * 10\n")
+    (project / "test_money.py").write_text("from money import cents\n\n\ndef test_it():\n    assert cents(2) == 200\n")
+    refused = run(home, project, "--strict", "--attempts", "1")
+    assert refused["status"] != "passed"
+    (first,) = refused["attempts"]
+    assert (first["status"], first["standing"]) == ("refused", "doubtful")
+    assert "only 1 test can tell" in first["reason"]
+    donor = tmp_path / "theirs.py"
+    donor.write_text("def cents(amount):\n    return amount * 100\n")
+    (sure,) = run(home, project, "--strict", "--donor", str(donor))["attempts"]
+    assert (sure["status"], sure["standing"]) == ("passed", "sure")
+
+
+def test_a_donor_that_is_no_python_file_is_said_before_anything_runs(home: Path, tmp_path: Path) -> None:
+    said = run(home, tmp_path, "--donor", str(tmp_path / "nowhere.py"))
+    assert "no Python file can be read there" in str(said["reason"])

@@ -57,6 +57,7 @@ class _Answering(click.Command):
 @click.option("--candidates", default=2000, show_default=True, type=click.IntRange(1), help="Changes tried a try.")
 @click.option("--protect", "protected", multiple=True, metavar="GLOB", help="Files that must not change.")
 @click.option("--held-check", metavar="CMD", help="A second check, not shown to the solver, that must pass, too.")
+@click.option("--strict", is_flag=True, help="Refuse an answer that passes, but for which too little speaks.")
 @click.option("--apply", "applies", is_flag=True, help="Write the result into the project.")
 @click.option("--branch", metavar="NAME", help="Put the result onto a new git branch.")
 @click.option("--patch", metavar="FILE", help="Write the result as a patch.")
@@ -77,6 +78,7 @@ def run(
     candidates: int,
     protected: tuple[str, ...],
     held_check: str | None,
+    strict: bool,
     applies: bool,
     branch: str | None,
     patch: str | None,
@@ -113,6 +115,7 @@ def run(
                     protected=protected,
                     held_check=argv_of(held_check) if held_check else (),
                     judge=judge,
+                    strict=strict,
                     seed=seed,
                 )
                 ended = book.run(asked, given, landing=landing)

@@ -11,6 +11,7 @@ from ratchet.cli.gathered import gathered
 from ratchet.cli.numbers import Finite
 from ratchet.errors import UsageError
 from ratchet.healing.book import CHECK_S, HealMeans
+from ratchet.healing.donors import donors_at
 
 _OPTIONS = (
     click.option("--check-s", default=CHECK_S, show_default=True, type=Finite(1), help="Longest run of a check."),
@@ -21,6 +22,14 @@ _OPTIONS = (
         "--pass-env", "passed_on", multiple=True, metavar="NAME", help="A variable that the solver gets to see."
     ),
     click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read."),
+    click.option(
+        "--donor",
+        "donors",
+        multiple=True,
+        metavar="PATH",
+        type=click.Path(path_type=Path),
+        help="Another implementation that is right, a file or a folder: repair takes parts of it.",
+    ),
     click.option("--model", default="", metavar="NAME", help="Who plans: provider:name, or several by commas."),
     click.option("--fast-model", default="", metavar="NAME", help="Who summarises, where it is another one."),
     click.option("--second-opinion", is_flag=True, help="A model looks at a change that passes; it may doubt it."),
@@ -29,8 +38,8 @@ _OPTIONS = (
 )
 
 
-def _means(*, passed_on: tuple[str, ...], **given: object) -> HealMeans:
-    return HealMeans(environ=dict(map(variable, passed_on)), **given)  # type: ignore[arg-type]
+def _means(*, passed_on: tuple[str, ...], donors: tuple[Path, ...], **given: object) -> HealMeans:
+    return HealMeans(environ=dict(map(variable, passed_on)), donors=donors_at(donors), **given)  # type: ignore[arg-type]
 
 
 means_options = gathered(_OPTIONS, "means", _means)

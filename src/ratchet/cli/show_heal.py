@@ -51,6 +51,12 @@ def ended(held: Episode) -> None:
     if held.reason:
         out.print(Styled("  ").append(plain(held.reason, 300)), soft_wrap=True)
     if held.status == "passed":
+        last = held.attempts[-1]
+        if last.standing:
+            style = "green" if last.standing == "sure" else "yellow"
+            out.print(
+                Styled(f"  {last.standing}: ", style).append(plain(last.evidence, 400), "default"), soft_wrap=True
+            )
         for each in held.learnt:
             out.print(f"  learnt {each}: ratchet lessons show {each}", soft_wrap=True)
         if held.applied:

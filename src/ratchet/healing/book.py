@@ -81,6 +81,7 @@ class HealRequest:
     protected: tuple[str, ...] = ()
     held_check: tuple[str, ...] = ()
     judge: str = ""
+    strict: bool = False
     seed: int = 0
 
 
@@ -96,6 +97,8 @@ class HealMeans:
     net: Literal["none", "host"] = "none"
     environ: Mapping[str, str] = field(default_factory=dict)
     readable: tuple[Path, ...] = ()
+    donors: Mapping[str, str] = field(default_factory=dict)
+    """Texts of other implementations that are right (`donors_at`), for solvers that take parts of them."""
     allow_unknown_price: bool = False
     model: str = ""
     """Who plans, and `fast_model` who summarises, in place of the settings."""
@@ -165,6 +168,7 @@ class EpisodeBook:
             protected=asked.protected,
             held_check=asked.held_check,
             judge=asked.judge,
+            strict=asked.strict,
         )
         registry.judge(_judge_name(task))
         self._clear_away()
@@ -227,6 +231,7 @@ class EpisodeBook:
                 checks=checks,
                 purse=purse,
                 limits=limits,
+                donors=means.donors,
                 told=means.told,
             )
             ended = HealLoop(ground, held).run()

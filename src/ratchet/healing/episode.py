@@ -12,6 +12,8 @@ EpisodeStatus = Literal[
     "running", "passed", "failed", "budget", "breaker", "no_progress", "cancelled", "refused", "already_passing"
 ]
 AttemptStatus = Literal["running", "passed", "failed", "gave_up", "refused", "budget", "cancelled", "dropped"]
+Standing = Literal["", "sure", "doubtful"]
+"""Whether enough speaks for a change that passes; "" where nobody has weighed it."""
 SolvedStatus = Literal["proposed", "gave_up", "refused"]
 
 
@@ -44,6 +46,8 @@ class Task:
     """A second command, not shown to solvers, that must pass, too."""
     judge: str = ""
     """Name of the judge; "" chooses by the check."""
+    strict: bool = False
+    """Whether an answer is refused that passes, but for which too little speaks (`Standing`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +145,9 @@ class Attempt:
     """Changes tried out, up to and including the first that passes."""
     alternatives: int = 0
     """Changes tried after it, to have a choice."""
+    standing: Standing = ""
+    evidence: str = ""
+    """What speaks for it, and why it is doubtful, if it is."""
     cost_usd: float = 0.0
     tokens: int = 0
     duration_s: float = 0.0

@@ -53,7 +53,7 @@ class Experience:
         if episode.first is None or not episode.first.template:
             return ()
         passed = episode.attempts[-1] if episode.status == "passed" and episode.attempts else None
-        vain = [each for each in episode.attempts if each is not passed and (each.fix or each.diff)]
+        vain = [each for each in episode.attempts if _is_in_vain(each)]
         row = _of_success(episode, passed, vain) if passed else _of_failure(episode, vain)
         if row is None:
             return ()
@@ -117,6 +117,13 @@ def _of_failure(episode: Episode, vain: Sequence[Attempt]) -> Row | None:
         return None
     text = "Tried without success: " + "; ".join(map(str, tried))
     return _lesson(episode, text, "", key="in vain", works=False)
+
+
+def _is_in_vain(attempt: Attempt) -> bool:
+    """Tell whether a change is known not to help: what it was to mend fails still, and the check did not pass with it.
+    Where another failure came instead (a limit, a missing package), it may be right."""
+    changed = bool(attempt.fix or attempt.diff) and attempt.status in ("failed", "refused")
+    return changed and attempt.score < 1 and attempt.signature == attempt.faced
 
 
 def _in_vain(vain: Sequence[Attempt]) -> list[Json]:

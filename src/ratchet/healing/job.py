@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from ratchet.healing.episode import Attempt, Memo, SolvedStatus, Task, Verdict
+from ratchet.healing.episode import Attempt, Memo, SolvedStatus, Standing, Task, Verdict
 from ratchet.healing.models.question import Model
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Json, Lesson
@@ -58,6 +58,8 @@ class SolveJob:
     """Earlier attempts of the episode, in order: diff, signature, reason."""
     memos: tuple[Memo, ...] = ()
     """What this solver asked to be remembered of edits that passed, in other tasks."""
+    donors: Mapping[str, str] = field(default_factory=dict)
+    """Texts of other implementations that are right, as the person named them: path -> text."""
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
     """For every command that it runs; cut `wall_s` to `purse.seconds_left()`."""
@@ -86,6 +88,9 @@ class Solved:
     """Changes that were tried out, up to and including the first that passes."""
     alternatives: int = 0
     """Changes that were tried after it, to choose among those that pass."""
+    standing: Standing = ""
+    evidence: str = ""
+    """What speaks for the answer, and why it is doubtful, if it is."""
     reason: str = ""
     note: str = ""
     """Anything else worth keeping with the attempt, such as which model answered."""

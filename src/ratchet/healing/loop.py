@@ -7,7 +7,7 @@ on with: attempts that ended are never made again, the one under way is.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -62,6 +62,7 @@ class HealGround:
     checks: Checks
     purse: EpisodePurse
     limits: Limits = field(default_factory=Limits)
+    donors: Mapping[str, str] = field(default_factory=dict)
     told: Callable[[HealMoment], None] = lambda _moment: None
 
 
@@ -157,6 +158,7 @@ class HealLoop:
             lessons=lessons,
             tried=self._finished(),
             memos=ground.memory.memos(self._episode.solver, failure.signature, task),
+            donors=ground.donors,
             seed=attempt.seed,
             limits=replace(ground.limits, wall_s=max(1.0, ground.purse.seconds_left())),
             note=lambda text: self._tell("note", attempt=attempt, text=text),
@@ -173,6 +175,8 @@ class HealLoop:
             fix=clean(solved.fix, 500),
             candidates=max(0, solved.candidates),
             alternatives=max(0, solved.alternatives),
+            standing=solved.standing,
+            evidence=clean(solved.evidence, 500),
             note=clean(solved.note, 2_000),
             memo=solved.memo,
         )
@@ -194,6 +198,9 @@ class HealLoop:
         if verdict.killed == "cancel":
             self._close(told, "budget" if ground.purse.spent() else "cancelled", reason=verdict.reason)
             return
+        if verdict.passed and self._episode.task.strict and solved.standing != "sure":
+            doubt = solved.evidence or "nobody has weighed what speaks for it"
+            verdict = replace(verdict, passed=False, refused=True, reason=f"refused as doubtful (--strict): {doubt}")
         self._verdicts[attempt.n] = verdict
         judged: AttemptStatus = "passed" if verdict.passed else "refused" if verdict.refused else "failed"
         same = verdict.refused  # nothing was run: what it faced is still what fails

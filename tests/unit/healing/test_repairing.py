@@ -16,11 +16,12 @@ from ratchet.healing.solvers.repair import files_of, remembered, shuffled
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import changed
+from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
 from ratchet.healing.solvers.repairing.marks import mark
 from ratchet.healing.solvers.repairing.ordering import ranked
 from ratchet.healing.solvers.repairing.program import Program, SourceEdit, applied
 from ratchet.healing.solvers.repairing.recollection import Remembered, foretold, form_of, trust
-from ratchet.healing.solvers.repairing.search import DOUBTFUL, Patch
+from ratchet.healing.solvers.repairing.search import Patch
 from ratchet.healing.solvers.repairing.spectrum import suspicion
 from ratchet.healing.solvers.repairing.templates import FAMILIES, edits
 from ratchet.records import Json
@@ -253,14 +254,14 @@ def test_patches_that_answer_alike_are_one_opinion() -> None:
     answers = {"one": ["a"] * 20, "two": ["a"] * 20, "odd": ["b"] * 20}
     patches = [patch("odd", plain=0.013), patch("one"), patch("two")]
     best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["c"] * 20)
-    assert [each.marks[0]["function"] for each in best] == ["one", "two", "odd"]
+    assert [each.marks[0]["function"] for each in best.patches] == ["one", "two", "odd"]
 
 
 def test_a_patch_that_keeps_other_answers_is_preferred() -> None:
     answers = {"keeps": ["a"] * 19 + ["b"], "changes": ["z"] * 20}
     patches = [patch("changes"), patch("keeps")]
     best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["a"] * 20)
-    assert best[0].marks[0]["function"] == "keeps"
+    assert best.patches[0].marks[0]["function"] == "keeps"
     assert keeping(["a", "a"], ["a", "!x"]) == 0.0
     assert keeping(["!x"], ["a"]) == 0.0
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
 from ratchet.healing.episode import Memo
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
+from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.templates import FAMILIES
 from ratchet.ports import Sandbox
 from ratchet.records import Json
@@ -45,6 +46,8 @@ class SearchResult:
     """The first candidate that passed; 0: none did. Those after it were tried to have a choice."""
     problem: str = ""
     timed_out: bool = False
+    grounds: PatchGrounds = field(default_factory=PatchGrounds)
+    """What speaks for the first patch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,8 @@ class SearchRequest:
     skip: tuple[str, ...] = ()
     memos: Sequence[Memo] = ()
     signature: str = ""
+    donors: Mapping[str, str] = field(default_factory=dict)
+    """Texts of other implementations that are right, by the path that they came from."""
 
 
 class Repair:
@@ -98,6 +103,7 @@ class Repair:
                 skip=_skipped(job),
                 memos=job.memos,
                 signature=job.failure.signature,
+                donors=job.donors,
             )
             return search(asked, job.sandbox, trial.view(), limits=job.limits, cancelled=job.cancelled, note=job.note)
         finally:
@@ -135,6 +141,7 @@ def search(
     request = {
         "argv": list(asked.check), "seconds": asked.seconds, "candidates": asked.candidates, "choice": asked.choice,
         "seed": asked.seed, "order": asked.order, "protected": list(asked.protected), "skip": list(asked.skip),
+        "donors": dict(asked.donors),
         **remembered(asked.memos, asked.signature),
     }  # fmt: skip
     wall_s, cpu_s = asked.seconds + _GRACE_S / 2, 2 * asked.seconds + 60
@@ -236,8 +243,26 @@ def _read(ran: Ran) -> SearchResult:
         tried=_count(said.get("tried")),
         found_at=_count(said.get("found_at")),
         problem=str(said.get("problem") or ""),
+        grounds=_grounds(said.get("grounds")),
         timed_out=said.get("timed_out") is True,
     )
+
+
+def _grounds(said: Json) -> PatchGrounds:
+    held = said if isinstance(said, dict) else {}
+    figures = {
+        each.name: held[each.name] for each in fields(PatchGrounds) if isinstance(held.get(each.name), int | float)
+    }
+    return PatchGrounds(**figures)  # type: ignore[arg-type]  # (numbers, as the search counts them)
+
+
+def doubts(found: SearchResult, patch: Mapping[str, Json]) -> str:
+    """Reasons to look twice at a patch, "" for one that is sure. The figures are those of the first."""
+    families = [str(each.get("family")) for each in _list(patch.get("marks")) if isinstance(each, dict)]
+    said = [*found.grounds.doubts(families)]
+    if found.patches and patch is not found.patches[0]:
+        said.append("the full check refused what seemed the better one")
+    return "; ".join(said)
 
 
 def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
@@ -260,6 +285,7 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
     where = ", ".join(dict.fromkeys(f"{m.get('path')}:{m.get('line')}" for m in marks))
     fixes = "; ".join(_told(m) for m in marks)
     exact = patch.get("exact") is True
+    doubt = doubts(found, patch)
     more = found.tried - found.found_at
     also = f"; {others} of {more} tried after the first that passed do, too" if more else ""
     return Solved(
@@ -268,6 +294,8 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
         fix=fixes,
         candidates=found.found_at,
         alternatives=found.tried - found.found_at,
+        standing="doubtful" if doubt else "sure",
+        evidence=f"{doubt}; {found.grounds.told()}" if doubt else found.grounds.told(),
         note=("the edit that fixed this failure before" if exact else f"candidate {patch.get('found_at')}") + also,
         memo=note_of(patch),
     )

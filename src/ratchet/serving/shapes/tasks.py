@@ -47,6 +47,8 @@ class AttemptShape(Shape):
     fix: str = said("The change that it made, in words.", foreign="words")
     candidates: int = said("Changes tried out, up to the first that passes.")
     alternatives: int = said("Changes tried after it, to have a choice.")
+    standing: str = said("sure, doubtful, or empty where nobody has weighed what speaks for it.")
+    evidence: str = said("What speaks for it, and why it is doubtful, if it is.", foreign="words")
     cost_usd: float = said("The cost of it.", digits=6)
     duration_s: float = said("How long it took.", digits=3)
     reason: str = said("Why it ended so.", foreign="words")

@@ -1,16 +1,30 @@
-"""Which of several patches that pass all tests to propose: a plausible patch is not yet a correct one."""
+"""Choose among patches that pass all tests, and count what speaks for the choice: a plausible patch is not yet a
+correct one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from .differing import RAISED
-from .search import DOUBTFUL, Patch
+from .differing import NOTHING, RAISED, type_of, value_of
+from .grounds import DOUBTFUL, PatchGrounds
+from .search import Patch
 
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
 _SIZE = 24.0  # characters changed that halve a patch's weight
 _DOUBT = 0.25  # weight of an edit of a doubtful family
 _KEEPING = 8.0  # how much heavier a patch is that leaves every other answer as it was than one that changes them all
+_CONTRADICTED = 0.1  # weight for each input on which all donors say something else, up to so many
+_MOST_CONTRADICTIONS = 6
+_STRANGE = 0.3  # weight of a patch that answers with a type of value that its function never returned
+
+
+@dataclass(frozen=True, slots=True)
+class PatchChoice:
+    """The patches, the one to propose first, and what speaks for that one."""
+
+    patches: tuple[Patch, ...] = ()
+    grounds: PatchGrounds = field(default_factory=PatchGrounds)
 
 
 def weight(patch: Patch) -> float:
@@ -24,23 +38,49 @@ def keeping(before: Sequence[str], after: Sequence[str]) -> float:
     """Measure how much of what the program answered stays, in [-1, 1]: a fault is mostly in the answers that tests
     complain of, so a patch that changes all others is a suspicious one, and one that raises where there was an answer
     even more."""
-    pairs = [(old, new) for old, new in zip(before, after, strict=False) if old and new and not old.startswith(RAISED)]
+    pairs = [*_pairs(before, after)]
     if not pairs:
         return 0.0
     return sum(1 if old == new else -1 if new.startswith(RAISED) else 0 for old, new in pairs) / len(pairs)
 
 
-def chosen(patches: Sequence[Patch], answers: Callable[[Patch | None], object]) -> list[Patch]:
-    """The patches, the one to propose first. `answers` runs a patch (None: the program as it was) on inputs near those
-    of the tests.
+def agreed(donors: Iterable[object]) -> list[str]:
+    """Collect the answers on which all other implementations agree, by input; "" where they do not. One that cannot be
+    run in the program's place has no say."""
+    told = [[value_of(answer) for answer in _texts(each)] for each in donors]
+    told = [each for each in told if any(answer and not answer.startswith(RAISED) for answer in each)]
+    return [
+        each[0] if len(set(each)) == 1 and not each[0].startswith(RAISED) else "" for each in zip(*told, strict=False)
+    ]
+
+
+def chosen(
+    patches: Sequence[Patch],
+    answers: Callable[[Patch | None], object],
+    expected: Sequence[str] = (),
+    functions: Sequence[str] = (),
+) -> PatchChoice:
+    """Put the patches into order. `answers` runs a patch (None: the program as it was) on inputs near those of the
+    tests; `expected` is what donors answer to these (`agreed`), `functions` names the one that each input is for.
 
     Patches that answer alike are one opinion, and the opinion with the most weight wins; within it, the heaviest patch.
     """
-    if len(patches) < 2:
-        return list(patches)
+    if not patches:
+        return PatchChoice()
     before = _texts(answers(None))
     told = {id(each): _texts(answers(each)) for each in patches}
-    heavy = {id(each): weight(each) * _KEEPING ** keeping(before, told[id(each)]) for each in patches}
+    against = {
+        name: sum(bool(right) and right != value_of(answer) for right, answer in zip(expected, said, strict=False))
+        for name, said in told.items()
+    }
+    strange = {name: _strange(functions, before, said) for name, said in told.items()}
+    heavy = {
+        id(each): weight(each)
+        * _KEEPING ** keeping(before, told[id(each)])
+        * _CONTRADICTED ** min(against[id(each)], _MOST_CONTRADICTIONS)
+        * (_STRANGE if strange[id(each)] else 1.0)
+        for each in patches
+    }
     groups: list[list[Patch]] = []
     for patch in sorted(patches, key=lambda each: heavy[id(each)], reverse=True):
         for group in groups:
@@ -50,7 +90,20 @@ def chosen(patches: Sequence[Patch], answers: Callable[[Patch | None], object]) 
         else:
             groups.append([patch])
     groups.sort(key=lambda group: sum(heavy[id(each)] for each in group), reverse=True)
-    return [patch for group in groups for patch in group]
+    best = groups[0][0]
+    pairs = [*_pairs(before, told[id(best)])]
+    grounds = PatchGrounds(
+        inputs=len(pairs),
+        kept=sum(old == new for old, new in pairs),
+        raising=sum(new.startswith(RAISED) for _, new in pairs),
+        share=sum(heavy[id(each)] for each in groups[0]) / (sum(heavy.values()) or 1.0),
+        rivals=sum(map(len, groups[1:])),
+        allies=len(groups[0]) - 1,
+        strange=strange[id(best)],
+        asked=sum(map(bool, expected)),
+        contradicted=against[id(best)],
+    )
+    return PatchChoice(tuple(patch for group in groups for patch in group), grounds)
 
 
 def told(patch: Patch, rank: int) -> dict[str, object]:
@@ -69,6 +122,25 @@ def told(patch: Patch, rank: int) -> dict[str, object]:
 
 def _texts(said: object) -> list[str]:
     return [str(each) for each in said] if isinstance(said, list) else []
+
+
+def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Answers before and after, where there was one."""
+    both = zip(before, after, strict=False)
+    return ((old, new) for old, new in both if old and new and not old.startswith(RAISED))
+
+
+def _strange(functions: Sequence[str], before: Sequence[str], after: Sequence[str]) -> int:
+    """Count answers of a type that their function never returned before, though it returned something."""
+    known: dict[str, set[str]] = {}
+    for function, answer in zip(functions, before, strict=False):
+        known.setdefault(function, set()).add(type_of(answer))
+    ordinary = {"", NOTHING}
+    return sum(
+        bool(known[function] - ordinary) and type_of(answer) not in known[function] | ordinary
+        for function, answer in zip(functions, after, strict=False)
+        if function in known
+    )
 
 
 def _agree(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -17,7 +17,8 @@ from types import FrameType
 from typing import Any
 
 RAISED = "!"  # the first character of an answer that is an exception, or no answer in time
-_INPUTS = 60
+NOTHING = "NoneType"
+_INPUTS = 120
 _EACH_S = 0.05
 _ADDRESS = " at 0x"
 _OBJECTS = 100
@@ -59,20 +60,34 @@ def _answer(module: str, function: str, arguments: str, seed: int) -> str:
     except Exception:  # noqa: BLE001  (then this input says nothing of any patch)
         return ""
     signal.setitimer(signal.ITIMER_REAL, _EACH_S)
-    mark = ""
     try:
         value = called(*given)
         if hasattr(value, "__next__"):
             value = list(itertools.islice(value, _LONG))
-        said = _shown(value)[:10_000] + _shown(given)[:2_000]
+        said, after = _shown(value)[:10_000], _shown(given)[:2_000]
     except _Late:
-        mark, said = RAISED, "late"
+        return RAISED + "late"
     except BaseException as error:  # noqa: BLE001  (what a patch raises is its answer)
-        mark, said = RAISED, type(error).__name__
+        return RAISED + type(error).__name__
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     # An address says nothing: two runs have two of them.
-    return mark + hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12] if _ADDRESS not in said else ""
+    return "" if _ADDRESS in said + after else f"{type(value).__name__}:{_hash(said)}.{_hash(after)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
+
+
+def type_of(answer: str) -> str:
+    """The name of the type of what was returned; "" where nothing came back."""
+    return "" if answer.startswith(RAISED) else answer.partition(":")[0]
+
+
+def value_of(answer: str) -> str:
+    """The part of an answer that tells of what was returned; all of it where that was nothing: then it is the
+    arguments, as they are afterwards, that tell."""
+    return answer if answer.startswith((RAISED, NOTHING)) else answer.partition(".")[0]
 
 
 def _shown(value: Any) -> str:
@@ -97,12 +112,13 @@ def _plain(value: Any, seen: dict[int, int]) -> Any:
 
 
 def changed(arguments: list[Any], seed: int) -> list[Any]:
-    """Arguments near the given ones: one of them changed a little, of the same type."""
+    """Arguments near the given ones: changed a little once or twice, of the same types."""
     draw = random.Random(seed)  # noqa: S311
     if not arguments or seed % 1000 == 0:
         return arguments
-    at = draw.randrange(len(arguments))
-    arguments[at] = _near(arguments[at], draw)
+    for _ in range(1 + seed % 2):
+        at = draw.randrange(len(arguments))
+        arguments[at] = _near(arguments[at], draw)
     return arguments
 
 

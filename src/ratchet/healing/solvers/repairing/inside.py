@@ -10,14 +10,16 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from .choosing import chosen, told
+from .choosing import agreed, chosen, told
 from .differing import answers, asked
 from .drivers import driver_for
 from .recollection import Remembered
-from .search import Patch, RepairSearch, Wanted
+from .search import RepairSearch, Wanted
 from .server import ForkServer, cpu_s
+from .transplanting import in_place
 
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
@@ -70,16 +72,19 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     inputs = asked(search.calls, wanted.seed)
     until = cpu_s() + _COMPARING_CPU_S
 
-    def ask(patch: Patch | None) -> object:
-        if not inputs or cpu_s() > until:
-            return None
-        return server.call(patch.files if patch else {}, answers(inputs), seconds=2.0)
+    def ask(files: Mapping[str, bytes]) -> object:
+        return None if not inputs or cpu_s() > until else server.call(files, answers(inputs), seconds=2.0)
 
-    best = chosen(patches, ask)
+    donors = [ask(files) for text in wanted.donors.values() if (files := in_place(search.programs, text))]
+
+    choice = chosen(
+        patches, lambda patch: ask(patch.files if patch else {}), agreed(donors), [name for _, name, *_ in inputs]
+    )
     tell(
         done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
-        patches=[told(each, rank) for rank, each in enumerate(best)],
-        tests=len(search.first.tests), failing=len(search.first.failing), timed_out=server.out_of_time(),
+        patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
+        grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=len(search.first.passing))),
+        timed_out=server.out_of_time(),
     )  # fmt: skip
 
 
@@ -92,6 +97,7 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         memory=tuple(Remembered(**each) for each in request["memory"]),
         exact=tuple(tuple(marks) for marks in request["exact"]),
         skip=frozenset(request["skip"]),
+        donors=request.get("donors", {}),
     )
 
 

@@ -6,9 +6,11 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .branching import Partial, Partials, State, gained, promise
+from .donating import donors_of
+from .grounds import DOUBTFUL
 from .marks import alike, is_same, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program
@@ -16,6 +18,7 @@ from .recollection import Remembered, trust
 from .server import UNFINISHED, ForkServer, RunReport, cpu_s
 from .spectrum import Place, suspicion
 from .templates import edits as edits_of
+from .transplanting import Transplants
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
 _BRANCH_EVERY = 3
@@ -29,11 +32,8 @@ _MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 20
 # passed, or so much where that was less; in seconds eight times that, and a seventh of the time that is left, at most.
 _CHOICE_CPU_S, _DOUBTFUL_CPU_S, _WALL_TIMES, _CHOICE_SHARE = 3.0, 8.0, 8.0, 0.15
 _BEYOND = 250.0  # times as likely as the next one: no comparison of answers makes up for that
-# Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
-# Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
-# So does a signature turned round: every other caller would have to be wrong, too.
-DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned", "parameter_swap"})
 _SPECIAL = frozenset({"constant", "returned", "initial"})
+_DONATED = 0.002  # how likely an edit after a donor is: about that of the first edits of the plain order
 _KNOWN = 10.0  # times as likely by a memory that has the say as without it
 _STATES = 24
 _ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
@@ -54,6 +54,8 @@ class Wanted:
     """Edits that fixed this very failure before, each a sequence of marks (`mark`)."""
     skip: frozenset[str] = frozenset()
     """Keys of patches that were tried and found wanting."""
+    donors: Mapping[str, str] = field(default_factory=dict)
+    """Texts of other implementations that are right, by a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class RepairSearch:
         self.patches: list[Patch] = []
         self.tried = 0
         self.calls: list[Mapping[str, str]] = []
+        self.programs: Mapping[str, Program] = {}
+        """The files that the failing tests run."""
         self.first = RunReport()
         self._states: list[State] = []
         self._partials = Partials()
@@ -107,7 +111,8 @@ class RepairSearch:
         self._open(root)
         if not root.programs:
             return "the failing tests run no Python file that may be changed"
-        self.calls = root.calls
+        self.calls, self.programs = root.calls, root.programs
+        self._from_donors(root)
         while self.tried < self._until and not self._out_of_time():
             state = self._next_state()
             if state is None:
@@ -305,6 +310,23 @@ class RepairSearch:
                 self._found(Patch(files, marks, self.tried, other.one.plain * one.plain, 0.0, size_of(marks)))
             elif not self.patches:
                 self._keep_if_better(root, State(files=files, marks=marks, report=together))
+
+    # -- donors --------------------------------------------------------------------------------------------------------
+
+    def _from_donors(self, root: State) -> None:
+        """Try what other implementations give."""
+        if not self._wanted.donors:
+            return
+
+        def run(files: Mapping[str, bytes]) -> RunReport | None:
+            beside = tuple(sorted(files.items()))
+            new = all(self._is_new(path, content, beside) for path, content in files.items())
+            return self._run(files) if new and self.tried < self._until and not self._out_of_time() else None
+
+        known = donors_of(self._wanted.donors)
+        for found in Transplants(root.programs, known, self.first, run).tried(self._passes):
+            marks = tuple(map(mark, found.edits))
+            self._found(Patch(found.files, marks, self.tried, _DONATED / len(marks), 0.0, size_of(marks)))
 
     # -- memory --------------------------------------------------------------------------------------------------------
 

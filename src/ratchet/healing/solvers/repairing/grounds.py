@@ -1,0 +1,77 @@
+"""Weigh what speaks for a patch that passes the tests, and tell whether that is enough to call it sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
+# Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
+# So does a signature turned round: every other caller would have to be wrong, too.
+DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned", "parameter_swap"})
+_FEW_TESTS = 3
+_FEW_INPUTS = 20
+_SHARE = 0.9  # of the weight of all patches that pass, which the opinion of a sure one has
+_CONTRADICTIONS = 0.02  # of the inputs on which donors agree: some are no inputs that the program is meant for
+
+
+@dataclass(frozen=True, slots=True)
+class PatchGrounds:
+    """Figures of one patch."""
+
+    failing: int = 0
+    """Tests that failed before."""
+    passing: int = 0
+    """Tests that passed before."""
+    inputs: int = 0
+    """Inputs near those of the tests to which the old program has an answer."""
+    kept: int = 0
+    """Of these, the ones that are answered as before."""
+    raising: int = 0
+    """Of these, the ones where it raises or comes to no end."""
+    share: float = 1.0
+    """The share of the patches that answer like it in the weight of all that pass."""
+    rivals: int = 0
+    """Patches that pass and answer otherwise."""
+    allies: int = 0
+    """Other patches that pass and answer alike."""
+    strange: int = 0
+    """Answers of a type that their function never returned before."""
+    asked: int = 0
+    """Inputs on which all donors agree."""
+    contradicted: int = 0
+    """Of these, the ones on which it says something else."""
+
+    def doubts(self, families: Sequence[str]) -> Iterator[str]:
+        """Reasons to look twice at a patch of these families of edits; none: it is sure."""
+        if self.asked >= _FEW_INPUTS:
+            if self.contradicted > _CONTRADICTIONS * self.asked:
+                yield f"the donors agree on another answer for {self.contradicted} of {self.asked} inputs"
+            return
+        if self.failing + self.passing < _FEW_TESTS:
+            yield f"only {_count(self.failing + self.passing, 'test')} can tell"
+        if self.share < _SHARE:
+            yield f"{_count(self.rivals, 'other patch', 'other patches')} that answer otherwise pass, too"
+        if self.raising:
+            yield f"it raises for {_count(self.raising, 'input')} that had an answer"
+        if self.strange:
+            yield f"it returns another type of value for {_count(self.strange, 'input')}"
+        if DOUBTFUL.intersection(families) and not self.allies:
+            yield "it takes away, moves or turns round what was there"
+
+    def told(self) -> str:
+        """The figures in words."""
+        said = [f"{_count(self.failing, 'test')} failed before and {_count(self.passing, 'other')} passed"]
+        if self.inputs:
+            said.append(f"of {self.inputs} inputs near theirs {self.kept} are answered as before")
+        if self.asked:
+            said.append(
+                f"of {self.asked} on which the donors agree {self.asked - self.contradicted} are answered alike"
+            )
+        if self.allies or self.rivals:
+            said.append(f"of {self.allies + self.rivals} other patches that pass {self.allies} answer alike")
+        return "; ".join(said)
+
+
+def _count(number: int, noun: str, nouns: str = "") -> str:
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"
