@@ -81,6 +81,7 @@ from ratchet.serving.shapes.machine import (
     TokenShape,
 )
 from ratchet.serving.shapes.prediction import PredictionShape
+from ratchet.serving.shapes.scores import ScoreAnswerShape, ScorePlanShape
 from ratchet.serving.shapes.served import PageShape
 from ratchet.serving.shapes.shape import Shape
 from ratchet.serving.shapes.tasks import EpisodeDetailShape, EpisodeShape, RanShape
@@ -158,6 +159,9 @@ COMMANDS: dict[str, object] = {
     "bench history": list[PastBenchRunShape],
     "bench compare FIRST SECOND": BenchComparisonShape,
     "bench import SOURCE": ImportedBenchmarkShape,
+    "gate keep FILE": ScoreAnswerShape,
+    "gate status FILE": list[ScoreAnswerShape],
+    "gate plan --gain G": ScorePlanShape,
     "evolve": EvolutionShape,
     "evolve list": list[EvolutionShape],
     "evolve show RUN": EvolutionDetailShape,

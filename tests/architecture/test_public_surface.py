@@ -20,7 +20,7 @@ PUBLIC = {
         SpanProcessor Step StoreError Trial UsageError __version__ classify failed group heal record redact retry
         settings succeeded watch
     """,
-    "ratchet.gate": "CanaryTest Counts EvidenceLedger PairedGate PromoteTest RankBet",
+    "ratchet.gate": "CanaryTest Counts EvidenceLedger PairedGate PromoteTest RankBet ScoreAnswer ScoreGate",
     "ratchet.ports": """
         Arms Changes Command Edit FileChange Fix Guarantee Held Isolation Killed Limits Notice Notifier Page Problem
         Progress Proposer Ran Read Restored Sandbox Source Store Target View Where Workspace

@@ -15,5 +15,15 @@ from ratchet.gate.arms import CanaryTest, PromoteTest
 from ratchet.gate.bets import Counts
 from ratchet.gate.paired import EvidenceLedger, PairedGate
 from ratchet.gate.rank import RankBet
+from ratchet.gate.scores import ScoreAnswer, ScoreGate
 
-__all__ = ["CanaryTest", "Counts", "EvidenceLedger", "PairedGate", "PromoteTest", "RankBet"]
+__all__ = [
+    "CanaryTest",
+    "Counts",
+    "EvidenceLedger",
+    "PairedGate",
+    "PromoteTest",
+    "RankBet",
+    "ScoreAnswer",
+    "ScoreGate",
+]

@@ -6,11 +6,12 @@ Pure; public in `ratchet.gate`. The pairs' e-value bets on the mean of d: prod(1
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log, log1p, sqrt
 from typing import Literal
 
 from ratchet.errors import UsageError
-from ratchet.gate.bets import inside, log_mean, real, truth, wealth, whole
+from ratchet.gate.bets import inside, log_mean, positive, real, truth, wealth, whole
 
 
 class PairedGate:
@@ -18,18 +19,19 @@ class PairedGate:
     [-1, 1], both from fresh runs on a task drawn at random. A run that could not be measured is no pair.
 
     `keep` once the e-value reaches 1/alpha. `revert` (given up, the incumbent stays) once, from 30 pairs on, the mean
-    plus one standard error lies below `mde`, or at `cap` pairs. Giving up never makes a false keep more likely.
+    plus `doubt` standard errors lies below `mde`, or at `cap` pairs. Giving up never makes a false keep more likely.
     """
 
-    __slots__ = ("_alpha", "_cap", "_logs", "_mde", "_n", "_settled", "_squares", "_sum")
+    __slots__ = ("_alpha", "_cap", "_doubt", "_logs", "_mde", "_n", "_settled", "_squares", "_sum")
 
     LAMBDAS = (0.1, 0.2, 0.35, 0.55, 0.8)
     PATIENCE = 30
 
-    def __init__(self, alpha: float, mde: float = 0.05, cap: int = 1500) -> None:
+    def __init__(self, alpha: float, mde: float = 0.05, cap: int = 1500, doubt: float = 1.0) -> None:
         self._alpha = inside("alpha", alpha)
         self._mde = inside("mde", mde)
         self._cap = whole("cap", cap, least=1)
+        self._doubt = positive("doubt", doubt)
         self._n = 0
         self._sum = 0.0
         self._squares = 0.0
@@ -38,17 +40,25 @@ class PairedGate:
 
     def update(self, d: float) -> None:
         """Count one pair. After a decision, further pairs change nothing."""
-        gain = real("d", d)
-        if not -1 <= gain <= 1:
-            raise UsageError(f"d is {d!r}: the difference of two scores in [0, 1] lies in [-1, 1]")
+        self.update_round((d,))
+
+    def update_round(self, round_of: Sequence[float]) -> None:
+        """Count a pair of each task of a fixed set, and look once. Valid without a draw at random: a product over
+        tasks with fixed bets is at most that of their mean gain (geometric below arithmetic mean), which is at most 1
+        where the set as a whole is no better."""
+        gains = [real("d", d) for d in round_of]
+        for gain in gains:
+            if not -1 <= gain <= 1:
+                raise UsageError(f"d is {gain!r}: the difference of two scores in [0, 1] lies in [-1, 1]")
         if self._settled != "wait":
             return
-        self._n += 1
-        self._sum += gain
-        self._squares += gain * gain
-        if gain:
-            self._logs = [held + log1p(bet * gain) for held, bet in zip(self._logs, self.LAMBDAS, strict=True)]
-        if gain > 0 and self.e_value >= 1 / self._alpha:
+        for gain in gains:
+            self._n += 1
+            self._sum += gain
+            self._squares += gain * gain
+            if gain:
+                self._logs = [held + log1p(bet * gain) for held, bet in zip(self._logs, self.LAMBDAS, strict=True)]
+        if any(gain > 0 for gain in gains) and self.e_value >= 1 / self._alpha:
             self._settled = "keep"
         elif self._n >= self._cap or self._is_hopeless():
             self._settled = "revert"
@@ -57,7 +67,7 @@ class PairedGate:
         if self._n < self.PATIENCE:
             return False
         variance = max(self._squares / self._n - self.mean**2, 0.0)
-        return self.mean + sqrt(variance / self._n) < self._mde
+        return self.mean + self._doubt * sqrt(variance / self._n) < self._mde
 
     @property
     def pairs(self) -> int:

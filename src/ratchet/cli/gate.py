@@ -1,0 +1,207 @@
+"""The commands that judge versions by scores which somebody else's loop measured: gate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ratchet.cli import shapes, show, show_gate
+from ratchet.cli.app import json_option
+from ratchet.cli.folders import PATH
+from ratchet.cli.numbers import Finite
+from ratchet.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from ratchet.evolving.score_table import ScoreTable
+    from ratchet.gate.scores import ScoreGate
+
+EXIT = {"keep": 0, "discard": 10, "again": 11}
+_STDIN = Path("-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """Options about a table of scores and about how it is judged."""
+
+    by: str
+    score: str
+    task: str | None
+    lower: bool
+    guards: Mapping[str, bool]
+    incumbent: str | None
+    fdr: float
+    proposals: int | None
+    least: float | None
+    noise: str
+
+    def table(self, file: Path) -> ScoreTable:
+        from ratchet.evolving.score_table import Columns, read_scores
+
+        columns = Columns(version=self.by, score=self.score, task=self.task, guards=tuple(self.guards))
+        return read_scores(_read(file), columns, name="standard input" if file == _STDIN else str(file))
+
+    def gate(self, *, are_bounded: bool) -> ScoreGate:
+        from ratchet.gate.scores import ScoreGate
+
+        return ScoreGate(
+            fdr=self.fdr,
+            planned=self.proposals,
+            least=self.least,
+            lower=self.lower,
+            noise="bounded" if (are_bounded if self.noise == "auto" else self.noise == "bounded") else "normal",
+            incumbent=self.incumbent,
+            guards=self.guards,
+        )
+
+    def judged(self, table: ScoreTable) -> ScoreGate:
+        gate = self.gate(are_bounded=table.are_bounded)
+        for run in table.runs:
+            try:
+                gate.add(run.version, run.score, task=run.task, guards=run.guards)
+            except UsageError as error:
+                raise UsageError(f"line {run.line}: {error}") from None
+        return gate
+
+
+def _read(file: Path) -> str:
+    try:
+        return sys.stdin.buffer.read().decode() if file == _STDIN else file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {file}: name the table of scores, or - for standard input") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read as text: {error}") from None
+
+
+def _guards(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, bool]:
+    found = {}
+    for each in given:
+        name, colon, way = each.rpartition(":")
+        if colon and way in ("lower", "higher"):
+            found[name] = way == "lower"
+        else:
+            found[each] = False
+    return found
+
+
+def _table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of all three commands; they arrive as one `ScoreOptions`."""
+    options = [
+        click.option("--by", default="version", show_default=True, metavar="COLUMN", help="What names the version."),
+        click.option("--score", default="score", show_default=True, metavar="COLUMN", help="What was measured."),
+        click.option("--task", metavar="COLUMN", help="What was run, where a run is of one task; `task`, if there."),
+        click.option("--lower", is_flag=True, help="Lower scores are better."),
+        click.option(
+            "--guard",
+            "guards",
+            multiple=True,
+            metavar="COLUMN[:lower]",
+            callback=_guards,
+            help="Must not get worse; with :lower, lower is better.",
+        ),
+        click.option("--incumbent", metavar="VERSION", help="What stands at first; the first row's, unless given."),
+        click.option(
+            "--fdr", default=0.05, show_default=True, type=Finite(0, 1, min_open=True, max_open=True),
+            help="Share of false keeps over the whole run, at most.",
+        ),
+        click.option("--proposals", type=click.IntRange(1), help="How many there will be; any number, unless given."),
+        click.option(
+            "--least", type=Finite(0, min_open=True),
+            help="The smallest gain worth finding; the noise of one run, unless given (.05 where bounded).",
+        ),
+        click.option(
+            "--noise", default="auto", show_default=True, type=click.Choice(["auto", "normal", "bounded"]),
+            help="What is assumed: normal noise, or only that scores lie in [0, 1].",
+        ),
+    ]  # fmt: skip
+
+    @wraps(command)
+    def asked(**given: object) -> None:
+        names = ScoreOptions.__slots__
+        command(asked=ScoreOptions(**{name: given.pop(name) for name in names}), **given)  # type: ignore[arg-type]
+
+    for option in reversed(options):
+        asked = option(asked)
+    return asked
+
+
+@click.group()
+def gate() -> None:
+    """Decide for your own loop: is this version better, or was it luck?
+
+    FILE has a row for each run, in the order in which they were made: the version and its score, with a header, as TSV,
+    CSV or JSON Lines; - is standard input. The first version is the incumbent. All decisions of a file share one error
+    budget: of what is kept, at most 5 % is expected to be no better than what it replaced.
+    """
+
+
+@gate.command()
+@click.argument("file", type=PATH)
+@click.argument("version", required=False)
+@_table_options
+@json_option
+def keep(file: Path, version: str | None, asked: ScoreOptions, as_json: bool) -> None:
+    """Keep this version, discard it, or run again? The newest, unless VERSION is named.
+
+    \b
+    Exit code   0 keep   10 discard   11 run again (the answer says which version)
+    """
+    table = asked.table(file)
+    judged = asked.judged(table)
+    answer = judged.answer(version)
+    if as_json:
+        show.as_json(shapes.scores.ScoreAnswerShape.built(answer))
+    else:
+        show_gate.answer(answer)
+        show_gate.unmeasured(table)
+    raise SystemExit(EXIT[answer.decision])
+
+
+@gate.command()
+@click.argument("file", type=PATH)
+@_table_options
+@json_option
+def status(file: Path, asked: ScoreOptions, as_json: bool) -> None:
+    """Show every version: what was decided, on how many runs, by what evidence."""
+    table = asked.table(file)
+    judged = asked.judged(table)
+    if as_json:
+        show.as_json([shapes.scores.ScoreAnswerShape.built(each) for each in judged.answers()])
+    else:
+        show_gate.status(judged, asked.fdr)
+        show_gate.unmeasured(table)
+
+
+@gate.command()
+@click.argument("file", type=PATH, required=False)
+@click.option(
+    "--gain", required=True, type=Finite(0, min_open=True), help="The gain to be found, in the score's units."
+)
+@click.option(
+    "--sd", type=Finite(0, min_open=True), help="Noise of one run (standard deviation); FILE's, unless given."
+)
+@_table_options
+@json_option
+def plan(file: Path | None, gain: float, sd: float | None, asked: ScoreOptions, as_json: bool) -> None:
+    """Tell how many runs a decision will take, before they are paid.
+
+    Runs the gate on simulated proposals: such as gain that much, and such as gain nothing.
+    """
+    from ratchet.evolving.score_plan import noise_of, score_plan
+
+    noise, tasks = noise_of(asked.table(file)) if file is not None else (None, 0)
+    noise = sd if sd is not None else noise
+    if noise is None:
+        raise UsageError(
+            "the noise of one run is not known: give --sd, or a FILE in which a version ran twice on the same"
+        )
+    made = score_plan(lambda: asked.gate(are_bounded=tasks > 0), gain=gain, noise=noise, tasks=tasks)
+    if as_json:
+        show.as_json(shapes.scores.ScorePlanShape.built(made))
+    else:
+        show_gate.plan(made, asked.fdr, tasks)

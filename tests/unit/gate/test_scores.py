@@ -1,0 +1,194 @@
+"""The gate for any loop: valid whenever one looks, one answer for the same runs, honest about what lacks."""
+
+from __future__ import annotations
+
+from math import exp, inf
+from random import Random
+from statistics import mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratchet.errors import UsageError
+from ratchet.gate import ScoreGate
+from ratchet.gate.normal import Spread, contrast, log_evidence, log_ratio
+
+scores = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
+
+
+def looped(gate: ScoreGate, chance: Random, gains: list[float]) -> list[str]:
+    """Propose versions that gain as much over what stands, run what the gate asks for; the versions that it kept."""
+    truth = {"v0": 0.0}
+    gate.add("v0", chance.gauss(0.0, 1.0))
+    kept = []
+    for n, gain in enumerate(gains, 1):
+        name, standing = f"v{n}", gate.incumbent
+        truth[name] = truth[standing] + gain
+        wanted = name
+        while wanted:
+            gate.add(wanted, chance.gauss(truth[wanted], 1.0))
+            wanted = gate.answer(name).next
+        if gate.answer(name).decision == "keep":
+            kept.append(name)
+    return kept
+
+
+def test_the_expected_evidence_of_no_gain_is_at_most_one_at_a_time_chosen_by_looking() -> None:
+    """The mean of an e-value stopped at its highest early point is the strictest look; a bound of 1 holds for any."""
+    chance, stopped = Random(7), []
+    for _ in range(1500):
+        new, old = [chance.gauss(0, 1)], [chance.gauss(0, 1), chance.gauss(0, 1)]
+        log_e = 0.0
+        for _ in range(12):
+            (new if chance.random() < 0.5 else old).append(chance.gauss(0, 1))
+            log_e = log_evidence(contrast(new, old, Spread()))
+            if log_e > 1.0:
+                break
+        stopped.append(exp(log_e))
+    assert mean(stopped) < 1.1
+
+
+@given(scores, scores, st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))
+def test_the_unit_and_the_zero_of_a_score_change_nothing(
+    new: list[float], old: list[float], unit: float, zero: float
+) -> None:
+    before = contrast(new, old, Spread())
+    if before.squares < 1e-6:
+        return
+    after = contrast([unit * v + zero for v in new], [unit * v + zero for v in old], Spread())
+    assert log_evidence(after) == pytest.approx(log_evidence(before), rel=1e-3, abs=1e-3)
+
+
+@given(scores, scores)
+def test_a_version_that_scores_less_is_no_evidence_of_a_gain(new: list[float], old: list[float]) -> None:
+    found = contrast(new, old, Spread())
+    if found.gain <= 0:
+        assert all(log_ratio(found, effect) <= 1e-9 for effect in (0.5, 1.0, 4.0))
+
+
+def test_in_fifty_idle_proposals_nothing_is_kept() -> None:
+    kept = [looped(ScoreGate(), Random(seed), [0.0] * 50) for seed in range(6)]
+    assert sum(map(bool, kept)) <= 1  # each with a chance of at most 5 %
+
+
+def test_gains_are_kept_and_harm_is_discarded_soon() -> None:
+    gate = ScoreGate()
+    assert looped(gate, Random(3), [0.0, 3.0, -2.0, 0.0, 4.0, -1.0]) == ["v2", "v5"]
+    assert gate.incumbent == "v5"
+    assert (gate.kept, gate.proposed) == (2, 6)
+    harm = gate.answer("v3")
+    assert harm.decision == "discard"
+    assert harm.runs <= 4
+
+
+def test_the_same_runs_give_the_same_answers() -> None:
+    chance = Random(1)
+    runs = [(f"v{chance.randrange(4)}", chance.gauss(0, 1)) for _ in range(60)]
+    first, second = ScoreGate(), ScoreGate()
+    for version, score in runs:
+        first.add(version, score)
+        second.add(version, score)
+        if len(first.answers()):
+            first.answer()  # reading changes nothing
+    assert first.answers() == second.answers()
+
+
+def test_one_run_of_each_proves_nothing_and_says_what_to_run() -> None:
+    gate = ScoreGate()
+    gate.add("old", 1.0)
+    gate.add("new", 900.0)
+    answer = gate.answer()
+    assert (answer.decision, answer.next, answer.noise) == ("again", "old", None)
+    assert "nothing was run twice" in answer.reason
+
+
+def test_scores_that_never_differ_are_no_gain() -> None:
+    gate = ScoreGate()
+    for version in ("old", "new", "old", "new"):
+        gate.add(version, 0.25)
+    assert gate.answer("new").decision == "discard"
+
+
+def test_lower_may_be_better() -> None:
+    gate = ScoreGate(lower=True)
+    chance = Random(2)
+    for _ in range(14):
+        gate.add("old", 1.0 + chance.gauss(0, 0.01))
+        gate.add("new", 0.9 + chance.gauss(0, 0.01))
+    answer = gate.answer("new")
+    assert answer.decision == "keep"
+    assert answer.gain == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_guard_that_gets_worse_ends_a_version_that_scores_better() -> None:
+    gate = ScoreGate(guards={"seconds": True})
+    chance = Random(4)
+    for _ in range(6):
+        gate.add("old", chance.gauss(0, 1), guards={"seconds": chance.gauss(10, 0.5)})
+        gate.add("new", chance.gauss(2, 1), guards={"seconds": chance.gauss(20, 0.5)})
+    answer = gate.answer("new")
+    assert answer.decision == "discard"
+    assert "seconds" in answer.reason
+
+
+def test_by_task_only_whole_rounds_count() -> None:
+    gate = ScoreGate(noise="bounded")
+    for task in ("a", "b"):
+        gate.add("old", 0.0, task=task)
+    gate.add("new", 1.0, task="a")
+    assert gate.answer("new").runs == 0
+    assert gate.answer("new").next == "new"
+    gate.add("new", 0.0, task="b")
+    assert gate.answer("new").runs == 1
+    assert gate.answer("new").gain == 0.5
+
+
+def test_by_task_a_version_that_is_good_at_the_first_tasks_alone_is_no_gain() -> None:
+    """In any order of tasks: better on the first half, worse on the second."""
+    gate = ScoreGate(noise="bounded")
+    for n in range(12):
+        for task in range(40):
+            gate.add("old", 0.5, task=str(task))
+            gate.add("new", 1.0 if task < 20 else 0.0, task=str(task))
+        assert gate.answer("new").decision != "keep", n
+
+
+def test_versions_that_are_open_when_another_is_kept_are_compared_with_it() -> None:
+    gate, chance = ScoreGate(), Random(5)
+    gate.add("old", chance.gauss(0, 1))
+    gate.add("later", chance.gauss(3, 1))
+    while not gate.kept:
+        gate.add("best", chance.gauss(9, 1))
+        gate.add("old", chance.gauss(0, 1))
+    assert gate.answer("later").incumbent == "best"
+    assert gate.proposed == 3
+
+
+def test_an_open_end_never_spends_more_than_the_budget_and_a_planned_one_ends() -> None:
+    open_end = ScoreGate(fdr=0.05)
+    assert sum(open_end._share(t) for t in range(1, 200_000)) <= 1
+    assert open_end._share(1) == open_end._share(100) > open_end._share(101)
+    planned = ScoreGate(planned=1)
+    planned.add("old", 1.0)
+    planned.add("a", 1.0)
+    planned.add("b", 5.0)
+    assert planned.answer("b").decision == "discard"
+    assert "planned for 1" in planned.answer("b").reason
+
+
+@pytest.mark.parametrize("score", [float("nan"), inf, True])
+def test_a_score_that_is_no_number_is_refused(score: float) -> None:
+    with pytest.raises(UsageError, match="score"):
+        ScoreGate().add("old", score)
+
+
+def test_bounded_scores_outside_of_0_to_1_and_unknown_versions_are_refused() -> None:
+    with pytest.raises(UsageError, match="bounded"):
+        ScoreGate(noise="bounded").add("old", 1.5)
+    gate = ScoreGate()
+    gate.add("old", 1.0)
+    with pytest.raises(UsageError, match="run the new version"):
+        gate.answer()
+    with pytest.raises(UsageError, match="no run of lost"):
+        gate.answer("lost")
