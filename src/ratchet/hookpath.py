@@ -194,12 +194,11 @@ def _finished(home: str, client: Client, role: Role) -> Said:
     rows = [_failed_row(client, event, call, session) for call in event.calls]
     if not any(rows) and not looked_at:
         return "", None
-    from ratchet.lessons import reply, told
+    from ratchet.lessons import reply
 
     append = _appending(home)
-    kept = [
-        row for row in rows if row and told.claimed(home, session, str(row["id"])) and append({"r": "outcome", **row})
-    ]
+    failed = [(call, row) for call, row in zip(event.calls, rows, strict=True) if row]
+    kept = [row for call, row in failed if _claimed(home, session, call, row) and append({"r": "outcome", **row})]
     _end_in_time_in_c()
     said = reply.to_failures(home, kept, append)
     before = client.recent(event) if kept or not any(rows) else ()
@@ -209,6 +208,23 @@ def _finished(home: str, client: Client, role: Role) -> Said:
         circle = circling.told_of(home, event, before, session, [*map(bool, rows)])
         said = "\n".join(filter(None, (said, circle)))
     return said, None
+
+
+def _claimed(home: str, session: str, call: ClientCall, row: Row) -> bool:
+    """Take a failed call to answer; False where another hook has it already. One that its client does not name gets
+    its name here."""
+    from ratchet.lessons import told
+
+    if call.id or not session:
+        return told.claimed(home, session, str(row["id"]))
+    from ratchet import ids
+    from ratchet.recording import live
+
+    def key(before: int) -> str:
+        return ids.outcome_id(str(row["agent"]), session, live.unnamed(call.tool, call.input, before))
+
+    row["id"] = told.numbered(home, session, key)
+    return True
 
 
 def _is_eighth(home: str, data: bytes) -> bool:
@@ -274,7 +290,7 @@ def _failed_row(client: Client, event: ClientEvent, call: ClientCall, session: s
     from ratchet.recording.live import failed_row
 
     return failed_row(
-        client.name,
+        client.agent or client.name,
         call.tool,
         call.input,
         call.said,

@@ -30,7 +30,11 @@ _BUILT_IN: Mapping[str, Mapping[str, str]] = {
     CLIENTS: {
         "claude-code": "ratchet.integrations.clients.claude_code:ClaudeCodeClient",
         "codex": "ratchet.integrations.clients.codex:CodexClient",
+        "copilot": "ratchet.integrations.clients.copilot:CopilotClient",
         "cursor": "ratchet.integrations.clients.cursor:CursorClient",
+        "gemini": "ratchet.integrations.clients.gemini:GeminiClient",
+        "opencode": "ratchet.integrations.clients.opencode:OpencodeClient",
+        "qwen": "ratchet.integrations.clients.qwen:QwenClient",
     },
     JUDGES: {
         "command": "ratchet.healing.judges.command:CommandJudge",
@@ -168,10 +172,10 @@ def client(name: str) -> Client:
 
 
 def history_homes(environ: Mapping[str, str]) -> list[str]:
-    """List where the clients that are known keep their histories, as far as such a folder exists."""
+    """List where the clients that are known keep their histories, as far as it exists."""
     user = environ.get("HOME") or str(Path("~").expanduser())
     places = [place for name in names(CLIENTS) for place in client(name).homes(user, environ)]
-    return [place for place in dict.fromkeys(places) if Path(place).is_dir()]
+    return [place for place in dict.fromkeys(places) if Path(place).exists()]
 
 
 def judge(name: str) -> Judge:

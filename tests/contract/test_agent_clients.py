@@ -35,6 +35,30 @@ def bash(name: str, key: str, **told: object) -> Sample:
     return event(name, tool_name="Bash", tool_input={"command": "git push"}, tool_use_id=key, fails=fails, **told)
 
 
+ENDS = "\nError: (none)\nExit Code: 128\nSignal: (none)\nProcess Group PGID: (none)"
+"""How Qwen Code reports the end of a command."""
+
+
+def gemini(result: dict[str, object], *, fails: bool = False) -> Sample:
+    return event(
+        "AfterTool",
+        tool_name="run_shell_command",
+        tool_input={"command": "git push"},
+        tool_response=result,
+        fails=fails,
+    )
+
+
+def copilot(name: str, *, fails: bool = False, **told: object) -> Sample:
+    about = {"sessionId": SESSION, "cwd": "/p/shop", "toolName": "bash", "toolArgs": {"command": "git push"}}
+    return Sample(name, json.dumps({**about, **told}, separators=(",", ":")).encode(), fails=fails)
+
+
+def bridged(call: dict[str, object], *, fails: bool = False) -> Sample:
+    about = {"session_id": SESSION, "cwd": "/p/shop", "tool_calls": [call]}
+    return Sample("PostToolBatch", json.dumps(about, separators=(",", ":")).encode(), fails=fails)
+
+
 SAMPLES = {
     "claude-code": [
         bash("PostToolUseFailure", "toolu_1", error=f"Exit code 128\n{FATAL}", is_interrupt=False, fails=True),
@@ -49,6 +73,83 @@ SAMPLES = {
         bash("PostToolUse", "call_2", tool_response="done\n"),
     ],
     "cursor": [],
+    "gemini": [
+        gemini(
+            {
+                "llmContent": f"<untrusted_context>\nOutput: {FATAL}\nExit Code: 128\n</untrusted_context>",
+                "returnDisplay": FATAL,
+            },
+            fails=True,
+        ),
+        gemini(
+            {"llmContent": "Could not read.", "error": {"message": "File not found: /p/a.txt", "type": "x"}}, fails=True
+        ),
+        gemini({"llmContent": "<untrusted_context>\nOutput: fine\nProcess Group PGID: 2\n</untrusted_context>"}),
+    ],
+    "qwen": [
+        bash(
+            "PostToolUseFailure",
+            "toolu_1",
+            tool_call_id="call_1",
+            error=f"Command: git push\nDirectory: (root)\nOutput: {FATAL}{ENDS}",
+            fails=True,
+        ),
+        bash(
+            "PostToolUse",
+            "toolu_2",
+            tool_call_id="call_2",
+            tool_response={
+                "llmContent": f"Command: git push | cat\nDirectory: (root)\nOutput: {FATAL}{ENDS.replace('128', '0')}"
+            },
+            fails=True,
+        ),
+        bash(
+            "PostToolUse",
+            "toolu_3",
+            tool_call_id="call_3",
+            tool_response={"llmContent": f"Command: ls\nDirectory: (root)\nOutput: a.txt{ENDS.replace('128', '0')}"},
+        ),
+    ],
+    "copilot": [
+        copilot(
+            "postToolUse",
+            toolResult={
+                "resultType": "success",
+                "textResultForLlm": f"{FATAL}\n<shellId: 0 completed with exit code 128>",
+            },
+            fails=True,
+        ),
+        copilot("postToolUseFailure", error="Path does not exist", fails=True),
+        copilot(
+            "postToolUse",
+            toolResult={"resultType": "success", "textResultForLlm": "fine\n<shellId: 1 completed with exit code 0>"},
+        ),
+    ],
+    "opencode": [
+        bridged(
+            {
+                "tool_name": "bash",
+                "tool_use_id": "call_1",
+                "tool_input": {"command": "git push"},
+                "exit_code": 128,
+                "tool_response": FATAL,
+            },
+            fails=True,
+        ),
+        bridged(
+            {
+                "tool_name": "read",
+                "tool_use_id": "call_2",
+                "tool_input": {"filePath": "/p/a"},
+                "is_error": True,
+                "tool_response": "File not found: /p/a",
+            },
+            fails=True,
+        ),
+        bridged(
+            {"tool_name": "bash", "tool_use_id": "call_3", "tool_input": {"command": "ls"}, "tool_response": "a.txt"}
+        ),
+    ],
 }
 
 

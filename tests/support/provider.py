@@ -1,8 +1,9 @@
 """A provider of models on loopback that says what a script tells it, and keeps every request: what a real client handed
 to its model stands in there, and nowhere else.
 
-It speaks Anthropic's messages and OpenAI's responses, whole or as a stream. The step of a script is chosen by how many
-tool results the conversation holds, so retries and side requests of the client do no harm.
+It speaks Anthropic's messages, OpenAI's responses and chat completions, and Gemini's contents, whole or as a stream.
+The step of a script is chosen by how many tool results the conversation holds, so retries and side requests of the
+client do no harm.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -111,6 +112,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif path.endswith("/responses"):
             self.owner.requests.append(body)
             self._responses(body)
+        elif path.endswith("/chat/completions"):
+            self.owner.requests.append(body)
+            self._chat(body)
+        elif path.endswith(("enerateContent", "GenerateContent")):
+            self.owner.requests.append(body)
+            self._contents(body, streamed="stream" in path)
         else:
             self._json({})
 
@@ -133,13 +140,15 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(data)
 
-    def _stream(self, events: Iterator[dict[str, Any]]) -> None:
+    def _stream(self, events: Iterable[dict[str, Any]], *, end: str = "") -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
         for event in events:
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            named = f"event: {event['type']}\n" if "type" in event else ""
+            self.wfile.write(f"{named}data: {json.dumps(event)}\n\n".encode())
+        self.wfile.write(end.encode())
         self.close_connection = True
 
     # --- Anthropic's messages
@@ -190,6 +199,70 @@ class _Handler(BaseHTTPRequestHandler):
                       "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}},
         }  # fmt: skip
         self._stream(_response_events(response)) if body.get("stream") else self._json(response)
+
+    # --- OpenAI's chat completions
+
+    def _chat(self, body: dict[str, Any]) -> None:
+        messages = body.get("messages", [])
+        results = sum(each.get("role") == "tool" for each in messages)
+        offered = [tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool]
+        step = self.owner.step(_asked(messages), results, offered) if offered else "ok"
+        if isinstance(step, Fault):
+            self._json({"error": {"message": step.message, "type": "invalid_request_error"}}, step.status)
+            return
+        called = [
+            {"index": at, "id": f"call_{uuid.uuid4().hex[:24]}", "type": "function",
+             "function": {"name": call.tool, "arguments": json.dumps(call.input)}}
+            for at, call in enumerate(_calls(step))
+        ]  # fmt: skip
+        said = {"role": "assistant", "content": step if isinstance(step, str) else None}
+        ends = "tool_calls" if called else "stop"
+        about = {"id": f"c_{uuid.uuid4().hex[:12]}", "created": 1, "model": body.get("model")}
+        usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+        message = {**said, "tool_calls": called} if called else said
+        if not body.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": ends}
+            self._json({**about, "object": "chat.completion", "choices": [choice], "usage": usage})
+            return
+        chunk = {**about, "object": "chat.completion.chunk"}
+        choices = (
+            [{"index": 0, "delta": message, "finish_reason": None}],
+            [{"index": 0, "delta": {}, "finish_reason": ends}],
+        )
+        events = [*({**chunk, "choices": choice} for choice in choices), {**chunk, "choices": [], "usage": usage}]
+        self._stream(events, end="data: [DONE]\n\n")
+
+    # --- Gemini's contents
+
+    def _contents(self, body: dict[str, Any], *, streamed: bool) -> None:
+        contents = body.get("contents") or []
+        results = sum("functionResponse" in part for each in contents for part in each.get("parts") or ())
+        offered = [one["name"] for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ()]
+        first = " ".join(str(part.get("text", "")) for each in contents[:1] for part in each.get("parts") or ())
+        step = self.owner.step(first, results, offered) if offered else "ok"
+        if isinstance(step, Fault):
+            self._json({"error": {"code": step.status, "message": step.message, "status": "INVALID"}}, step.status)
+            return
+        parts: list[dict[str, Any]] = [
+            {
+                "functionCall": {"name": call.tool, "args": call.input, "id": uuid.uuid4().hex[:8]},
+                "thoughtSignature": "c2c=",
+            }
+            for call in _calls(step)
+        ] or [{"text": step}]
+        if "responseMimeType" in (body.get("generationConfig") or {}):  # its router asks which model is to answer
+            parts = [{"text": json.dumps({"model_choice": "flash", "reasoning": "", "next_speaker": "user"})}]
+        answer = {
+            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2, "totalTokenCount": 12},
+        }  # fmt: skip
+        self._stream([answer]) if streamed else self._json(answer)
+
+
+def _asked(messages: list[dict[str, Any]]) -> str:
+    """What a person said first."""
+    said = next((each.get("content") for each in messages if each.get("role") == "user"), "")
+    return " ".join(str(block.get("text", "")) for block in _blocks(said))
 
 
 def _calls(step: Step) -> tuple[Call, ...]:

@@ -14,9 +14,10 @@ import pytest
 from ratchet import registry
 from ratchet.errors import Refused
 from ratchet.improving.targets import json_text
+from ratchet.integrations import entries, plugin
 from ratchet.integrations import install as installing
-from ratchet.integrations import plugin
 from ratchet.integrations.clients.client import InstallPlace
+from ratchet.integrations.script_entries import SCRIPT
 from support.triggers import a_trigger, trigger_file
 
 HOOKS = [
@@ -38,9 +39,21 @@ SERVERS = {
         '{\n  "mcpServers": {"db": {"command": "db"}}\n}\n',
         "",
     ],
+    "gemini": ['{\n  "mcpServers": {"db": {"command": "db"}},\n  "hooks": {"AfterTool": []}\n}\n', "{}", *HOOKS[:4]],
+    "copilot": ['{"mcpServers": {}}', ""],
+    "opencode": ['// mine\n{"mcp": {"db": {"type": "local", "command": ["db"]}}, "model": "m"}\n', "{}", ""],
     "codex": ['model = "gpt-5"\n', "", "[mcp_servers.db]\ncommand = 'db'\n\n[tui]\n# mine\nx = 1", "# only a comment"],
 }
-CASES = [(agent, at) for agent in ("claude-code", "codex") for at in range(len(HOOKS))]
+CASES = [(agent, at) for agent in ("claude-code", "codex", "copilot", "gemini", "opencode") for at in range(len(HOOKS))]
+
+
+def test_an_executable_of_somebody_elses_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "PostToolUse"
+    path.write_text("#!/bin/sh\necho mine\n")
+    wanted = entries.WantedEntry(form=SCRIPT, entry="#!/bin/sh\n# ratchet: begin\ntrue\n# ratchet: end\n")
+    with pytest.raises(Refused, match="somebody else's"):
+        entries.install(path, [wanted], home=tmp_path / "home")
+    assert path.read_text() == "#!/bin/sh\necho mine\n"
 
 
 class Person:
@@ -53,7 +66,11 @@ class Person:
         trigger_file(self.home, "/p/shop", [a_trigger()])
         servers = SERVERS[agent]
         self.texts = {
-            Path(entry.path): HOOKS[at] if entry.part == "hooks" else servers[at % len(servers)]
+            Path(entry.path): ""
+            if entry.form == "script"
+            else HOOKS[at]
+            if entry.part == "hooks"
+            else servers[at % len(servers)]
             for entry in self.entries
         }
         for path, text in self.texts.items():
@@ -88,7 +105,7 @@ def test_an_edit_made_meanwhile_stays_and_nothing_else_does(agent: str, at: int,
     for path, text in person.held().items():
         edited = (
             f"{text}\n# later\n"
-            if path.suffix == ".toml"
+            if path.suffix in (".toml", ".js")
             else json_text.with_item(text, json_text.root(text), ["later"], key="mine")
         )
         path.write_bytes(edited.encode())
@@ -96,7 +113,7 @@ def test_an_edit_made_meanwhile_stays_and_nothing_else_does(agent: str, at: int,
     person.uninstall()
     for path, text in person.held().items():
         assert "ratchet" not in text
-        if path.suffix == ".toml":
+        if path.suffix in (".toml", ".js"):
             assert "# later" in text
             continue
         now = json_text.parsed(text)

@@ -90,8 +90,8 @@ def install(
 ) -> None:
     """Hand a coding agent the fix in the failing turn.
 
-    Adds hooks to the settings of AGENT (claude-code, codex) and names the MCP server there (also cursor; needs the
-    extra `mcp`); nothing else in them is touched, and a backup is kept.
+    Adds hooks to the settings of AGENT (claude-code, codex, copilot, gemini, opencode, qwen) and names the MCP server
+    there (also cursor; needs the extra `mcp`); nothing else in them is touched, and a backup is kept.
     """
     parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(command_home)
 

@@ -1,4 +1,4 @@
-"""Our hooks in a coding agent's settings, in Claude Code's shape, which most take.
+"""Our hooks in a coding agent's settings, in Claude Code's shape, which most take, or as a plain list for each event.
 
 The hook's command must be harmless when Python, its environment or this package is gone: a shell answers 127 for a
 missing program, Python 2 for a missing script, and 2 blocks every tool. Hence `-c` (a missing package exits with 1),
@@ -27,12 +27,14 @@ from ratchet.records import Json, Row
 
 _MARK = "ratchet.hookpath"  # what every command of ours, of any version, holds
 _CODE = "import sys;sys.path[:0]={source};from ratchet.hookpath import run;run()"
-_TIMEOUT_S = 5  # the host's limit; the hook's own is 2 s
 
 
 @dataclass(frozen=True, slots=True)
 class HookForm:
-    """Groups of hooks under "hooks", by event. The entry is a list of [event, group]."""
+    """Groups of hooks under "hooks", by event; a group may be a plain handler. The entry is a list of [event, group].
+    A file that is not there begins as `fresh`."""
+
+    fresh: str = "{\n}\n"
 
     def held(self, path: Path, text: str) -> Json:
         """Our groups in order of their events."""
@@ -42,21 +44,48 @@ class HookForm:
     def with_ours(self, path: Path, text: str, wanted: Json) -> str:
         """The text with one more group for each event, each at the end of its list."""
         groups = {str(event): group for event, group in cast("list[tuple[str, Row]]", wanted)}
-        return _with_hooks(path, "{\n}\n" if _is_blank(text) else text, groups)
+        return _with_hooks(path, self.fresh if _is_blank(text) else text, groups)
 
     def without_ours(self, path: Path, text: str, original: str | None) -> str:
-        """The text without our handlers."""
-        return text if _is_blank(text) else _without_ours(path, text, _own_events(path, original))
+        """The text without our handlers, and without what it began with where it was ours to begin."""
+        if _is_blank(text) or not _ours(_parsed(path, text)):
+            return text
+        left = _without_ours(path, text, _own_events(path, original))
+        if _is_blank(original or "") and "hooks" not in _parsed(path, left):
+            for key in _parsed(path, self.fresh).keys() & _parsed(path, left).keys():
+                start = json_text.root(left)
+                left = json_text.without_item(left, start, _position(left, start, key))
+        return left
 
 
-def entry(client: Client, *, home: Path, prevent: bool = False, environ: Mapping[str, str] | None = None) -> Json:
+HANDLERS = HookForm('{\n  "version": 1\n}\n')
+"""The form of a client whose hooks are a list of handlers for each event."""
+
+
+def entry(
+    client: Client,
+    *,
+    home: Path,
+    prevent: bool = False,
+    environ: Mapping[str, str] | None = None,
+    grouped: bool = True,
+) -> Json:
     """The hooks of a client as a `HookForm` keeps them. With `prevent` the one before a step, too, of the tools of
     which a proven lesson is known; where none is, it would have nothing to say."""
     tools = "|".join(making.tools(making.everywhere(home), client.shell)) if prevent else ""
     events = [event for event in client.events if tools or event not in client.prevents]
-    return _as_entry(
-        [(event, _group(client, event, home, environ, tools if event in client.prevents else "*")) for event in events]
-    )
+    found: list[tuple[str, Row]] = []
+    for event in events:
+        handler = client.handler(command(event, home=home, environ=environ, client=client))
+        matched = {"matcher": tools if event in client.prevents else client.matches_all}
+        about: Row = {**matched} if event in client.matched else {}
+        found.append((event, {**about, "hooks": [handler]} if grouped else {**handler, **about}))
+    return _as_entry(found)
+
+
+def commands(client: Client, *, home: Path, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The shell commands of all events, for a script that calls them."""
+    return {event: command(event, home=home, environ=environ, client=client) for event in client.events}
 
 
 def events_in(held: Json) -> list[str]:
@@ -90,12 +119,6 @@ def _sources(client: Client) -> str:
     if own not in folders:
         folders.append(own)
     return json.dumps(folders, ensure_ascii=False, separators=(",", ":"))
-
-
-def _group(client: Client, event: str, home: Path, environ: Mapping[str, str] | None, tools: str) -> Row:
-    said = command(event, home=home, environ=environ, client=client)
-    hook: Row = {"type": "command", "command": said, "timeout": _TIMEOUT_S}
-    return {"matcher": tools, "hooks": [hook]} if event in client.matched else {"hooks": [hook]}
 
 
 def _as_entry(found: list[tuple[str, Row]]) -> Json:
@@ -143,7 +166,7 @@ def _ours(settings: Row) -> list[tuple[str, Row]]:
         for event, several in groups
         if isinstance(several, list)
         for group in several
-        if isinstance(group, dict) and _commands(group)
+        if isinstance(group, dict) and (_is_ours(group) or _has_ours(group))
     ]
 
 
@@ -151,15 +174,13 @@ def _event(found: tuple[str, Row]) -> str:
     return found[0]
 
 
-def _commands(group: Row) -> list[str]:
-    """The commands of ours in a group."""
+def _has_ours(group: Row) -> bool:
     handlers = group.get("hooks")
-    several = handlers if isinstance(handlers, list) else []
-    return [str(handler["command"]) for handler in several if isinstance(handler, dict) and _is_ours(handler)]
+    return isinstance(handlers, list) and any(map(_is_ours, handlers))
 
 
 def _is_ours(handler: Json) -> bool:
-    return isinstance(handler, dict) and _MARK in str(handler.get("command"))
+    return isinstance(handler, dict) and any(_MARK in str(handler.get(name)) for name in ("command", "bash"))
 
 
 def _with_hooks(path: Path, text: str, wanted: Mapping[str, Row]) -> str:
@@ -201,9 +222,9 @@ def _without_one(text: str, own: Collection[str] | None) -> str:
             handlers = json_text.member(text, group.value_start, "hooks")
             several = list(json_text.items(text, handlers.value_start)) if handlers else []
             ours = [i for i, handler in enumerate(several) if _is_ours(handler.value)]
-            if not ours or handlers is None:
+            if not ours and not _is_ours(group.value):
                 continue
-            if len(several) > 1:
+            if handlers is not None and len(several) > 1:
                 return json_text.without_item(text, handlers.value_start, ours[0])
             if _count(text, event.value_start) > 1 or event.key in (own or ()):
                 return json_text.without_item(text, event.value_start, position)

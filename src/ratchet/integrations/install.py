@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from ratchet import files, registry
 from ratchet.errors import Refused, UsageError
 from ratchet.improving.targets import json_text
-from ratchet.integrations import entries, hook_entries, server_entries
+from ratchet.integrations import entries, hook_entries, script_entries, server_entries
 from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
 from ratchet.integrations.settings_file import Installed, InstallScope, read
 from ratchet.lessons.ahead.making import everywhere
@@ -69,9 +69,12 @@ def changed(
     """Bring these entries of a client into their files; return each file's change."""
 
     def content(entry: SettingsEntry) -> Json:
+        if entry.form == "script":
+            return client.script(entry.key, hook_entries.commands(client, home=home, environ=environ))
         if entry.part == "hooks":
-            return hook_entries.entry(client, home=home, prevent=prevent, environ=environ)
-        return server_entries.entry(home=home, extra=entry.extra, environ=environ)
+            grouped = entry.form == "hooks"
+            return hook_entries.entry(client, home=home, prevent=prevent, environ=environ, grouped=grouped)
+        return server_entries.entry(client, home=home, extra=entry.extra, environ=environ)
 
     return [
         entries.install(
@@ -179,6 +182,10 @@ def _by_file(entries_: Sequence[SettingsEntry]) -> dict[Path, list[SettingsEntry
 def _form(entry: SettingsEntry) -> entries.Form:
     if entry.form == "hooks":
         return hook_entries.HookForm()
+    if entry.form == "handlers":
+        return hook_entries.HANDLERS
     if entry.form == "server":
         return server_entries.ServerForm(entry.key)
-    raise UsageError(f"no form {entry.form!r} of an entry; known: hooks, server")
+    if entry.form == "script":
+        return script_entries.SCRIPT
+    raise UsageError(f"no form {entry.form!r} of an entry; known: hooks, handlers, server, script")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ratchet.errors import Refused
 from ratchet.improving.targets import json_text
+from ratchet.integrations.clients.client import Client
 from ratchet.records import Json, Row
 
 NAME = "ratchet"
@@ -36,8 +37,8 @@ class ServerForm:
         found = servers.get(NAME)
         if found is None:
             return None
-        args = found.get("args") if isinstance(found, dict) else None
-        if not isinstance(found, dict) or not isinstance(args, list) or _MODULE[1] not in args or args[-1:] != ["mcp"]:
+        words = _words(found)
+        if _MODULE[1] not in words or words[-1:] != ["mcp"]:
             raise Refused(
                 f"{path} names another server {NAME!r}; it is left as it is: rename that one, then install again"
             )
@@ -95,13 +96,19 @@ class ServerForm:
         return "".join(lines[:start] + lines[end:])
 
 
-def entry(*, home: Path, extra: Row, environ: Mapping[str, str] | None = None) -> Json:
+def _words(entry: Json) -> list[Json]:
+    """The command line of a server: a command with its arguments, or one list."""
+    parts = [entry.get(name, []) for name in ("command", "args")] if isinstance(entry, dict) else []
+    return [word for part in parts for word in (part if isinstance(part, list) else [part])]
+
+
+def entry(client: Client, *, home: Path, extra: Row, environ: Mapping[str, str] | None = None) -> Json:
     """Entry that starts the server. `-I`: a project's own `ratchet.py` must not be run in its place."""
     environ = os.environ if environ is None else environ
-    args: list[Json] = ["-I", *_MODULE]
+    command = [sys.executable, "-I", *_MODULE]
     if home.absolute() != Path(environ.get("HOME") or Path.home()).absolute() / ".ratchet":
-        args += ["--home", str(home.absolute())]
-    return {**extra, "command": sys.executable, "args": [*args, "mcp"]}
+        command += ["--home", str(home.absolute())]
+    return {**extra, **client.server([*command, "mcp"])}
 
 
 def _parsed(path: Path, text: str) -> Row:

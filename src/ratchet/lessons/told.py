@@ -13,7 +13,7 @@ from ratchet.lessons import exposure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 IN_VAIN = 2
 """How often a session is shown one lesson: a third time would tell it nothing new."""
@@ -30,6 +30,15 @@ def claimed(home: str, session: str, key: str) -> bool:
     text = _appended(home, session, f"{mine}{token}\n")
     first = text.partition(mine)[2][: len(token)]
     return first == token
+
+
+def numbered(home: str, session: str, key: Callable[[int], str]) -> str:
+    """Take the next call of a session among those that nothing but a number tells apart; return its key. Raises
+    OSError."""
+    number = 0
+    while not claimed(home, session, key(number)):
+        number += 1
+    return key(number)
 
 
 def note(home: str, session: str, thread: str, call: str, lesson_ids: Iterable[str]) -> None:

@@ -61,6 +61,14 @@ def failed_row(
     return {name: value for name, value in row.items() if value != ""}
 
 
+def unnamed(tool: str, given: Json, before: int) -> str:
+    """Key of a failed call that its client's events do not name: what was asked, and how often that failed before in
+    the same session."""
+    from ratchet.recording import wire
+
+    return f"{tool}-{ids.hex_of(wire.written([tool, given]))[:24]}-{before}"
+
+
 def _text(row: Row, name: str) -> str:
     value = row.get(name)
     return value if isinstance(value, str) else ""

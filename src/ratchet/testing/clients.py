@@ -122,7 +122,8 @@ def delivers_a_lesson(client: Client, samples: Sequence[Sample], home: Path) -> 
         assert (ADVICE in said) == sample.fails, f"{sample.event} is answered with {said[:300]!r}"
         if sample.fails:
             json.loads(said)
-            assert hook(client, sample, home) == "", f"{sample.event} is answered once"
+            again = hook(client, sample, home)
+            assert again == "" or not _is_named(client, sample), f"{sample.event} is answered once"
 
 
 def failures(client: Client, sample: Sample) -> list[Row]:
@@ -133,12 +134,17 @@ def failures(client: Client, sample: Sample) -> list[Row]:
     event = client.event(role, json.loads(sample.data))
     rows = [
         failed_row(
-            client.name, call.tool, call.input, call.said, session=event.session, key=call.id, flag=call.flag,
-            exit_code=call.exit_code, kind=call.kind, thread=event.thread, project=event.project,
+            client.agent or client.name, call.tool, call.input, call.said, session=event.session, key=call.id,
+            flag=call.flag, exit_code=call.exit_code, kind=call.kind, thread=event.thread, project=event.project,
         )
         for call in event.calls
     ]  # fmt: skip
     return [row for row in rows if row is not None]
+
+
+def _is_named(client: Client, sample: Sample) -> bool:
+    """Tell whether the client names its calls: of one that does not, two alike are two."""
+    return all(call.id for call in client.calls(client.events[sample.event], json.loads(sample.data)))
 
 
 def hook(client: Client, sample: Sample, home: Path) -> str:

@@ -93,16 +93,14 @@ class ClaudeCodeClient(Client):
         """The calls of a batch, too, and those that failed in the background."""
         if role == "prompt":
             return tuple(_ended_in_background(data))
-        if role == "finished":
-            listed = data.get("tool_calls")
-            held = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-            return tuple(_flagged(call) for each in held for call in super(ClaudeCodeClient, self).calls(role, each))
-        calls = super().calls(role, data)
-        for call in calls:
-            if role == "failed":
-                call.kind = "cancelled" if data.get("is_interrupt") is True else ""
-                _flagged(call)
-        return calls
+        return super().calls(role, data)
+
+    def call(self, role: Role, data: Row) -> ClientCall:
+        """A call with what the client says of it."""
+        call = super().call(role, data)
+        if role == "failed" and data.get("is_interrupt") is True:
+            call.kind = "cancelled"
+        return _flagged(call) if role != "before" else call
 
 
 def _flagged(call: ClientCall) -> ClientCall:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Role = Literal["start", "subagent", "prompt", "before", "failed", "finished", "turn", "compacting", "end"]
 
-MARK = b'"tool_response":'
-_NAMED = b'"tool_name"'
 _PLAIN_BYTES = 320  # a result that is only shown is judged whole up to here, by its beginning beyond
 _START_BYTES = 48
 # Tools whose result is somebody else's text: only how it begins can be the tool's own error.
@@ -41,8 +39,9 @@ _TELLING_CHARS = 400
 
 
 class ClientCall:
-    """A tool call that its client tells of. `said` is its result as text; `flag` whether the client says that it failed
-    (None: it does not say); `kind` the kind of failure where the client itself names it."""
+    """A tool call that its client tells of, named by `id` where the client does. `said` is its result as text; `flag`
+    whether the client says that it failed (None: it does not say); `kind` the kind of failure where the client itself
+    names it."""
 
     __slots__ = ("exit_code", "flag", "id", "input", "kind", "said", "tool")
 
@@ -97,8 +96,10 @@ class InstallPlace:
 class SettingsEntry:
     """Addition of ours to one of a client's files. `part` is "hooks" or "mcp"; `form` how it is written:
 
-    - "hooks": JSON, `{"hooks": {EVENT: [{"matcher": "*", "hooks": [{"type": "command", ...}]}]}}`
+    - "hooks": JSON, `{"hooks": {EVENT: [{"matcher": "*", "hooks": [HANDLER]}]}}`
+    - "handlers": JSON, `{"version": 1, "hooks": {EVENT: [HANDLER]}}`
     - "server": an MCP server under `key`, in JSON or (a file `.toml`) in TOML; `extra` goes into it
+    - "script": a file of its own that the client runs, with what `Client.script` writes for `key`
     """
 
     __slots__ = ("extra", "form", "key", "part", "path")
@@ -111,7 +112,9 @@ class Client:
     """A coding agent; see the module. Subclasses are created without arguments."""
 
     name = ""
-    """As `ratchet install` and the outcomes of its calls name it."""
+    """As `ratchet install` names it."""
+    agent = ""
+    """As the reader of its histories names it, where that is another name: both write the same outcomes."""
     title = ""
     """As people call it."""
     events: Mapping[str, Role] = {}
@@ -122,8 +125,34 @@ class Client:
     """Its shell, as the hooks' matcher names it."""
     matched: frozenset[str] = frozenset()
     """Events whose hooks take a matcher of tools."""
+    matches_all = "*"
+    """The matcher that fits every tool."""
+    timeout = 5
+    """The client's limit for a hook, in its own unit; the hook's own is 2 s."""
+    session, project, tool_name, tool_input, tool_result = (
+        "session_id",
+        "cwd",
+        "tool_name",
+        "tool_input",
+        "tool_response",
+    )
+    """The fields in which its events name these."""
+    fillers: tuple[bytes, ...] = ()
+    """What its results say of a success in words that a failure might have."""
     notes: tuple[str, ...] = ()
     """What a person has to know, or do, after the installation: a sentence each."""
+
+    def handler(self, command: str) -> Row:
+        """One hook, as the client's settings write it down."""
+        return {"type": "command", "command": command, "timeout": self.timeout}
+
+    def server(self, command: Sequence[str]) -> Row:
+        """An MCP server, as the client's settings write it down."""
+        return {"command": command[0], "args": [*command[1:]]}
+
+    def script(self, key: str, commands: Mapping[str, str]) -> str:
+        """The script of an entry; `commands` are the hook's, by event."""
+        raise NotImplementedError
 
     def untrusted(self, path: str, settings: Row, place: InstallPlace) -> tuple[str, ...]:
         """The events in a settings file whose hook of ours the client does not run until the person trusts it."""
@@ -154,13 +183,17 @@ class Client:
         no to one that does."""
         if role == "prompt":
             return False
-        return role != "finished" or alarming(data)
+        if role != "finished":
+            return True
+        for filler in self.fillers:
+            data = data.replace(filler, b"")
+        return alarming(data, f'"{self.tool_result}":'.lower().encode(), f'"{self.tool_name}"'.lower().encode())
 
     def event(self, role: Role, data: Row) -> ClientEvent:
         """The event in our words."""
         return ClientEvent(
-            session=text(data, "session_id"),
-            project=text(data, "cwd"),
+            session=text(data, self.session),
+            project=text(data, self.project),
             thread=text(data, "agent_id"),
             transcript=text(data, "transcript_path"),
             begun=text(data, "source"),
@@ -171,15 +204,21 @@ class Client:
         """The tool calls that an event tells of."""
         if role not in ("before", "failed", "finished"):
             return ()
+        listed = data.get("tool_calls") if role == "finished" else None
+        held = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else [data]
+        return tuple(self.call(role, each) for each in held)
+
+    def call(self, role: Role, data: Row) -> ClientCall:
+        """One tool call, from its part of an event."""
         call = ClientCall(
-            text(data, "tool_name"),
-            data.get("tool_input"),
-            said(data.get("tool_response")),
+            text(data, self.tool_name),
+            data.get(self.tool_input),
+            said(data.get(self.tool_result)),
             id=text(data, "tool_use_id"),
         )
         if role == "failed":
             call.flag, call.said = True, text(data, "error") or call.said
-        return (call,)
+        return call
 
     def recent(self, event: ClientEvent) -> Sequence[RecentCall | None]:
         """The last calls of the thread that an event is about, in order, as far as the end of its transcript tells, the
@@ -197,14 +236,15 @@ class Client:
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
 
 
-def alarming(data: bytes) -> bool:
-    """Tell whether a result in the bytes of an event may be a failure that no flag tells of."""
-    pieces = data.lower().split(MARK)
+def alarming(data: bytes, mark: bytes = b'"tool_response":', named: bytes = b'"tool_name"') -> bool:
+    """Tell whether a result in the bytes of an event may be a failure that no flag tells of. `mark` is ahead of each
+    result, `named` ahead of its tool's name; both lower case."""
+    pieces = data.lower().split(mark)
     if len(pieces) == 1:
         return True  # written in another way than is known here
     for at in range(1, len(pieces)):
         before, result = pieces[at - 1], pieces[at]
-        name = before[before.rfind(_NAMED) + len(_NAMED) :][:40].lstrip(b' \t\r\n:"')
+        name = before[before.rfind(named) + len(named) :][:40].lstrip(b' \t\r\n:"')
         shows = name.startswith(_SHOWS)
         if shows and len(result) > _PLAIN_BYTES:
             result = result[:_START_BYTES]

@@ -106,14 +106,13 @@ class CodexClient(Client):
         """The calls at the end of the rollout: a subagent has one of its own."""
         return _made(repeating(event.transcript, event.calls), {call.id for call in event.calls})
 
-    def calls(self, role: Role, data: Row) -> tuple[ClientCall, ...]:
+    def call(self, role: Role, data: Row) -> ClientCall:
         """A call under its name in the histories, with its exit code."""
-        calls = super().calls(role, data)
-        for call in calls:
-            call.tool = _TOOLS.get(call.tool, call.tool)
-            if role == "finished":
-                call.exit_code = _exit_code(text(data, "transcript_path"), call.id)
-        return calls
+        call = super().call(role, data)
+        call.tool = _TOOLS.get(call.tool, call.tool)
+        if role == "finished":
+            call.exit_code = _exit_code(text(data, "transcript_path"), call.id)
+        return call
 
 
 def _made(tail: bytes, known: set[str]) -> list[RecentCall | None]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ratchet.failures.unwrapped import unwrapped
 from ratchet.recording.sources import calls, fields
 from ratchet.records import Json, Row
 
@@ -22,7 +23,6 @@ _RETURN_CODE = re.compile(r"<returncode>(-?\d{1,6})</returncode>")
 _ENDED = re.compile(
     r"\[?(?:[\w ]{0,40}\bexit(?:ed with)? (?:code|status)|return ?code)[:=]? {0,2}(-?\d{1,3})\.?\]?\s*\Z", re.IGNORECASE
 )
-_REPORT_ENDS = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
 _WORDED = re.compile(r"\A\[(\w{1,60})(?: for '(.{0,4000}?)')?\] Result:", re.DOTALL)
 _WORDED_ERROR = re.compile(r"The tool execution failed with|<error>|Error:")
 _FENCE = re.compile(r"```[a-z-]{0,20}\n(.*?)\n?```", re.DOTALL)
@@ -184,9 +184,11 @@ def _result(record: Row, at: float | None) -> calls.Result:
         said = fields.blocks_text(error) or fields.text(fields.row(error).get("message")) or said
     if error or record.get("status") in ("error", "failed"):
         failed = True
+    said, told = unwrapped(said)
     code = _RETURN_CODE.search(said[:200]) or _ENDED.search(said[-120:].rpartition("\n")[2])
     details = fields.row(record.get("details")) or fields.row(record.get("result"))
     exit_code = int(code[1]) if code else fields.whole(fields.first(details, ("exitCode", "exit_code")))
+    exit_code = told if told is not None else exit_code
     return calls.Result(
         text=said,
         failed=True if failed else None,
@@ -224,7 +226,7 @@ def _gemini(record: Row) -> list[Event] | None:
         if status and status not in ("success", "error", "cancelled"):
             continue  # still waits for approval or runs
         said, failed = _gemini_answer(call)
-        said, exit_code = _reported(said)
+        said, exit_code = unwrapped(said)
         result = calls.Result(
             text=said,
             failed=True if status == "error" or failed else None,
@@ -274,27 +276,6 @@ def _cursor_stream(record: Row) -> list[Event] | None:
     return [Closes(_key(record), result)]
 
 
-def _reported(said: str) -> tuple[str, int | None]:
-    """(what a command printed, its exit code) out of the report in which Gemini CLI hands them over."""
-    if not said.startswith(("Command: ", "Output: ", "Stdout: ")):
-        return said, None
-    lines = said.split("\n")
-    ends: dict[str, str] = {}
-    while lines and lines[-1].startswith(_REPORT_ENDS):
-        name, _, value = lines.pop().partition(": ")
-        ends[name] = "" if value in ("(none)", "(empty)") else value
-    if not ends:
-        return said, None
-    printed = "\n".join(lines)
-    if printed.startswith("Command: "):
-        printed = printed.partition("\nDirectory: ")[2].partition("\n")[2]
-    printed, _, complained = printed.partition("\nStderr: ")
-    printed = printed.removeprefix("Output: ").removeprefix("Stdout: ")
-    parts = [part for part in (printed, complained, ends.get("Error")) if part and part not in ("(empty)", "(none)")]
-    code = ends.get("Exit Code", "")
-    return "\n".join(parts), int(code) if len(code) <= 12 and code.removeprefix("-").isdecimal() else None
-
-
 def _gemini_answer(call: Row) -> tuple[str, bool]:
     """(what came back, whether it came back as an error)."""
     answers = call.get("result")
@@ -337,9 +318,11 @@ def _copilot(record: Row) -> list[Event] | None:
     if kind == "tool.execution_complete":
         error = fields.row(data.get("error"))
         said = fields.blocks_text(fields.first(fields.row(data.get("result")), ("content", "detailedContent")))
-        said = fields.text(error.get("message")) or said or fields.text(data.get("error"))
+        said, exit_code = unwrapped(fields.text(error.get("message")) or said or fields.text(data.get("error")))
+        ran = fields.row(data.get("shellExecution"))
+        exit_code = fields.whole(ran.get("exitCode")) if exit_code is None else exit_code
         failed = True if data.get("success") is False or data.get("error") else None
-        return [Closes(_key(data), calls.Result(text=said, failed=failed, at=at))]
+        return [Closes(_key(data), calls.Result(text=said, failed=failed, at=at, exit_code=exit_code))]
     asked = fields.rows(data.get("toolRequests")) if kind == "assistant.message" else []
     return [Opens(_key(call), fields.text(call.get("name")), _decoded(call.get("arguments")), at) for call in asked]
 

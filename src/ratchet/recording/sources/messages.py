@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ratchet import ids
 from ratchet.ports import Read
+from ratchet.recording import live
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.document import is_document, read_document, whole_document
 from ratchet.recording.sources.lines import objects_in, peek
@@ -132,6 +134,7 @@ class Conversations:
             self._carry["session"] = fields.text(fields.first(record, ("sessionId", "id")))
             self._carry["project"] = fields.text(record.get("cwd"))
             self._carry["agent"] = "pi" if record.get("type") == "session" else "gemini-cli"
+            self._carry["told"] = {} if "kind" in record else None  # Gemini CLI with hooks
             return []
         if record.get("type") == "system" and "apiKeySource" in record:  # Cursor's stream begins with it
             self._carry.update({"agent": "cursor", "project": fields.text(record.get("cwd"))})
@@ -187,6 +190,8 @@ class Conversations:
             return None
         if not self._carry.get("agent"):
             self._carry["agent"] = _agent_of(record, "")
+            if self._carry["agent"] == "copilot-cli":
+                self._carry["told"] = {}
         for name, value in (("session", _session_of(record)), ("project", record.get("cwd"))):
             if value and isinstance(value, str) and not self._carry.get(name):
                 self._carry[name] = value
@@ -263,6 +268,8 @@ class Conversations:
             turn=tally(self._carry, "turn"),
         )
         call["key"] = f"{key}:{self._carry['calls']}" if len(key) < 12 else key  # short keys begin anew in each turn
+        if isinstance(self._carry.get("told"), dict):
+            call["asked"] = live.unnamed(event.tool, event.input, 0)[:-1]
         table(self._carry, "open")[key] = call
         return call
 
@@ -286,7 +293,16 @@ class Conversations:
         name = self._name(fields.text(call.get("key")) or key, call, result)
         if agent == "tau-bench":
             name += ":"  # its runs share a cache of answers, ids included: only the session tells them apart
-        return [self._voices.ended(calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting))]
+        outcome = calls.closed(call, result, agent=agent, session=session, key=name, tokens=waiting)
+        if not outcome.ok and "asked" in call:
+            outcome = replace(outcome, id=ids.outcome_id(agent, session, self._as_hooks_name(call, name)))
+        return [self._voices.ended(outcome)]
+
+    def _as_hooks_name(self, call: Row, name: str) -> str:
+        """The key of a failed call that hooks met, too, without knowing its name. It may stand here more than once."""
+        asked = fields.text(call.get("asked"))
+        numbers = table(table(self._carry, "told"), asked)
+        return f"{asked}{numbers.setdefault(name, len(numbers))}"
 
     def _never_returned(self, at: float) -> list[Item]:
         """The calls that a person went on without."""
