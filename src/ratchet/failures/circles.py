@@ -1,11 +1,11 @@
 """Tells from an agent's last calls whether it goes round in a circle, while it does.
 
 The last call closes a circle when it brought what it had brought before, `SAME` times in all, with nothing new in
-between: the same failure (of the same command, or of one that only words it anew: a drift), or a success that says the
-same. In turns (A, B, A, B) each is counted by itself. What is no circle: a person said something in between, or a call
-waits; the same command worked in between; something was changed before a success. A failure that stays the same after
-an edit counts on, one time more: the edit did not touch it. `patterns.loops` finds the same in whole histories, with
-more patience.
+between: the same failure (of the same command, of one that only words it anew, or of any other: a drift), or a success
+that says the same, times and identifiers aside. In turns (A, B, A, B) each is counted by itself. What is no circle: a
+person said something in between, or a call waits; the same command worked in between; something was changed before a
+success. A failure that stays the same after an edit counts on, one time more: the edit did not touch it.
+`patterns.loops` finds the same in whole histories, with more patience.
 
 Lean: hook processes import this.
 """
@@ -31,7 +31,7 @@ retries are right, hammering is not."""
 PATIENT_S = 45.0
 """Seconds between two successes from which on the second one is asked anew: it waited for something."""
 _SAID_CHARS = 20_000
-_TELLING_CHARS = 12  # a shorter text ("done", "0", "") says too little to be called the same
+_TELLING_CHARS = 12  # a shorter text ("done", "0", "") is the same only of the very same call
 
 
 class RecentCall:
@@ -39,14 +39,15 @@ class RecentCall:
     seconds, 0: unknown), `turn` the number of the model's turn that made it (calls of one turn did not know of each
     other). All else is worked out when it is asked for: of a hundred calls, few are looked at."""
 
-    __slots__ = ("_head", "_input", "_mark", "at", "failed", "given", "said", "tool", "turn")
+    __slots__ = ("_input", "_intent", "_mark", "at", "failed", "given", "said", "tool", "turn")
 
     def __init__(
         self, tool: str, given: Json, said: str, *, failed: bool = False, at: float = 0.0, turn: int = 0
     ) -> None:
         self.given, self.said, self.failed, self.at, self.turn = given, said, failed, at, turn
         self.tool = steps.plain(tool)
-        self._head = self._input = self._mark = ""
+        self._input = self._mark = ""
+        self._intent: tuple[str, str] | None = None
 
     @property
     def input(self) -> str:
@@ -62,20 +63,45 @@ class RecentCall:
 
     @property
     def head(self) -> str:
-        if not self._head:
+        return self._tries()[0]
+
+    @property
+    def target(self) -> str:
+        return self._tries()[1]
+
+    def _tries(self) -> tuple[str, str]:
+        if self._intent is None:
             from ratchet.failures.intent import intent
 
-            self._head = intent(self.tool, self.given)[0]
-        return self._head
+            self._intent = intent(self.tool, self.given)
+        return self._intent
 
     @property
     def mark(self) -> str:
-        """The same for two results that differ only in durations, times and blanks."""
+        """The same for two results that differ only in durations, times, identifiers and blanks."""
         if not self._mark:
-            text = tool_call.ends(self.said, _SAID_CHARS)
-            text = compiled(r"\d+(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)").sub("", text)
+            text = compiled(_PASSING).sub("", tool_call.ends(self.said, _SAID_CHARS))
             self._mark = hex_of("".join(text.split()))[:16]
         return self._mark
+
+    def fails_as(self, other: RecentCall, *, changed: bool) -> bool:
+        """Tell whether it failed as another call of its tool did: with the same words; where nothing was `changed` and
+        the same was asked, in all words without a digit; where a tool says itself why it refuses a file, in its first
+        line (what follows quotes the call)."""
+        if not self.failed or self.tool != other.tool:
+            return False
+        if self.brought_as(other):
+            return self.tells or self.asks_as(other)
+        if not changed and self.asks_as(other):
+            return _without_digits(self.said) == _without_digits(other.said)
+        if self.tool in SHELL_TOOLS or not self.target or self.target != other.target:
+            return False
+        return self.said[:_LINE_CHARS].partition("\n")[0] == other.said[:_LINE_CHARS].partition("\n")[0]
+
+    @property
+    def tells(self) -> bool:
+        """Tell whether the result says enough to be called the same as another call's."""
+        return len("".join(self.said[:200].split())) >= _TELLING_CHARS
 
     @property
     def waits(self) -> bool:
@@ -103,6 +129,15 @@ class RecentCall:
         return self.tool == other.tool and alike and self.mark == other.mark
 
 
+def _without_digits(said: str) -> list[str]:
+    return [word for word in tool_call.ends(said, _SAID_CHARS).split() if not compiled(r"\d").search(word)]
+
+
+_LINE_CHARS = 200
+_PASSING = (  # times and durations; identifiers, long numbers and processes
+    r"\d+(?::\d\d(?::\d\d(?:[.,]\d+)?)?Z?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)"
+    r"|\b(?=[A-Za-z_-]{0,40}\d)[\w-]{16,80}\b|\b\d{10,}\b|\bpid:?\s\d+"
+)
 _TIMES_CHARS = 200  # by which two results may differ that say the same in other times
 _REMARKS = frozenset(("description", "timeout", "explanation", "justification"))
 
@@ -126,7 +161,7 @@ def circle(calls: Sequence[RecentCall | None]) -> Circle | None:
     """The circle that the last of these calls closes, in the order in which they were made; None stands for a word of a
     person. None where it closes none."""
     last = calls[-1] if calls else None
-    if last is None or len("".join(last.said[:200].split())) < _TELLING_CHARS or last.is_aside:
+    if last is None or last.is_aside:
         return None
     return _failing(last, calls[:-1]) if last.failed else _idle(last, calls[:-1])
 
@@ -137,7 +172,7 @@ def _failing(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | 
     for each in reversed(before):
         if each is None:
             break
-        if each.brought_as(last) and each.head == last.head:
+        if each.fails_as(last, changed=edited):
             turns.add(each.turn)
             wordings.add(each.input)
         elif not each.failed:
@@ -169,7 +204,7 @@ def _idle(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | Non
             at = each.at
         elif each.changes() and not _in_turn(each, before[:place]):
             break
-    enough = DRIFTING if last.changes() else SAME
+    enough = DRIFTING if last.changes() or not last.tells else SAME
     return Circle(last, len(turns), 1) if len(turns) >= enough else None
 
 

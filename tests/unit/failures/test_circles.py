@@ -98,6 +98,76 @@ def test_a_round_of_four_reads_that_bring_nothing_new() -> None:
     assert found[0] == 9  # the third round begins
 
 
+def test_a_failure_whose_words_hold_another_time_or_number_each_time() -> None:
+    """openclaw 93917: one command that fails, with a time and a counter in what it prints."""
+    calls: list[RecentCall | None] = [
+        bash("sh -c 'sync --since now'", f"Exit code 1\n17848{n}9312 sync: request {n} was refused", failed=True)
+        for n in range(6)
+    ]
+    found = told_at(calls)
+    assert found is not None
+    assert found[0] == 3
+
+
+def test_a_message_that_is_sent_again_and_again_gets_an_identifier_each_time() -> None:
+    """openclaw 89090: each answer holds a messageId of its own."""
+    given: Json = {"to": "team", "text": "done"}
+    calls: list[RecentCall | None] = [
+        RecentCall("message", given, f'{{"ok":true,"messageId":"om_x100b{n}9f3e2d1c0a8b7e6d"}}') for n in range(8)
+    ]
+    found = told_at(calls)
+    assert found is not None
+    assert found[0] == 4
+
+
+def test_a_call_without_any_output_that_is_made_again_and_again() -> None:
+    """openclaw 71369: a tool that prints nothing; 34574: one that prints the same 121 times."""
+    found = told_at([bash("graf export --id 7", "") for _ in range(8)])
+    assert found is not None
+    assert found[0] == 4
+    again = told_at([RecentCall("exec", {"command": "graf list"}, "panel 1\npanel 2, nothing else") for _ in range(8)])
+    assert again is not None
+    assert again[0] <= 4
+
+
+def test_a_file_that_is_written_again_and_again_in_the_same_words() -> None:
+    """openclaw 81706: one rule was written six times into one file."""
+    given: Json = {"path": "SOUL.md", "content": "Never repeat yourself."}
+    found = told_at([RecentCall("write", given, "Successfully wrote 22 bytes to SOUL.md") for _ in range(8)])
+    assert found is not None
+    assert found[0] == 4
+
+
+def test_a_command_that_is_started_again_while_it_still_runs() -> None:
+    """openclaw 128855: each start gets a process of its own, and nobody looks at the first."""
+    said = "Command still running (pid {}). Use process for follow-up."
+    found = told_at([bash("bash run_scan.sh", said.format(179249 + n)) for n in range(8)])
+    assert found is not None
+    assert found[0] == 4
+
+
+def test_one_file_that_refuses_every_wording_of_an_edit() -> None:
+    """The old text is not there, nor is any other one: what follows the first line quotes the call."""
+
+    def refused(path: str, old: str) -> RecentCall:
+        given: Json = {"file_path": path, "old_string": old, "new_string": "x"}
+        return RecentCall("Edit", given, f"String to replace not found in file.\nString: {old}", failed=True)
+
+    found = told_at([refused("/p/a.ts", f"attempt {name}") for name in "abcdef"])
+    assert found is not None
+    assert (found[0], found[1].wordings) == (4, 4)
+    assert told_at([refused(f"/p/{name}.ts", f"attempt {name}") for name in "abcdef"]) is None
+
+
+def test_one_cause_that_stops_every_command() -> None:
+    """openclaw 75923: a run that turns from one failing command to the next."""
+    said = "Exit code 1\nbash: cannot create temp file for here-document: No space left on device"
+    commands = ("make build", "npm test", "git commit -am x", "python3 run.py", "ls > out")
+    found = told_at([bash(command, said, failed=True) for command in commands])
+    assert found is not None
+    assert found[0] == 4
+
+
 # --- what is no circle ----------------------------------------------------------------------------------------------
 
 
@@ -163,6 +233,14 @@ def test_what_was_not_carried_out_is_no_failure_of_the_call(said: str) -> None:
     assert told_at([bash("go test ./...", said, failed=True) for _ in range(6)]) is None
 
 
-def test_short_answers_say_too_little() -> None:
-    assert told_at([bash("git diff --stat", "") for _ in range(6)]) is None
-    assert told_at([bash("wc -l a", "12 a") for _ in range(6)]) is None
+def test_short_answers_say_too_little_of_different_calls() -> None:
+    found_nothing = [bash(f"grep -rn name{n} src", "Exit code 1", failed=True) for n in range(6)]
+    assert told_at([*found_nothing]) is None
+    assert told_at([bash(f"wc -l a{n}", "12") for n in range(6)]) is None
+
+
+def test_a_failing_check_whose_counts_change_after_each_edit_is_left_alone() -> None:
+    calls: list[RecentCall | None] = []
+    for n in range(8):
+        calls += [edit(number=n), bash("npm run lint", f"Exit code 1\n{20 - n} problems, {n} fixed", failed=True)]
+    assert told_at(calls) is None
