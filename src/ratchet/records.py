@@ -227,7 +227,7 @@ class Lesson:
             return "not tried yet"
         met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
         if not self.worked:
-            return f"met in {met}, nothing worked"
+            return f"seen to fail in {met}"
         if self.worked < self.tried:
             return f"worked in {self.worked} of {met}"
         return f"worked in {'both sessions' if self.tried == 2 else met if self.tried == 1 else f'all {met}'}"

@@ -58,6 +58,7 @@ _AFTER_NOUN = (
 )
 _NUMBERS = r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])"
 _UNDEFINED = r"^undefined: ([a-z]\w*)$"
+_WANTED = r"^cannot use .{1,200} as ([\w.*\[\]{}]+) value\b"  # of a wrong type it is what says how to mend it
 
 
 class Diagnostic:
@@ -320,6 +321,9 @@ def masked(message: str) -> str:
     undefined = compiled(_UNDEFINED).match(message)
     if undefined is not None:
         return f"undefined: {undefined[1]}"
+    wanted = compiled(_WANTED).match(message) if message.startswith("cannot use ") else None
+    if wanted is not None:
+        return f"cannot use as {wanted[1]}"[:_KEY_CHARS]
     text = compiled(_AFTER_NOUN).sub(_unnamed, compiled(_QUOTED).sub("<>", message[:_MESSAGE_CHARS]))
     text = compiled(_NUMBERS).sub("#", compiled(_NAMED).sub("<>", text))
     return " ".join(text.split())[:_KEY_CHARS].rstrip(" .:")

@@ -7,7 +7,8 @@ Counts of what really ran, kept with the evidence of each session (`mined.keep_e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ratchet.failures.intent import is_shell
@@ -21,6 +22,8 @@ SESSIONS = 3
 _NEVER_SESSIONS, _NEVER_CALLS = 2, 3
 _AGAIN_SESSIONS = 2
 _REFUSED_SHARE = 0.25
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*", re.ASCII)
+_USUAL_SHARE, _USUAL_OPTIONS = 0.6, 2  # of a command's runs that have an option of its usual form
 _SHARE_CALLS = 5  # runs below which a share says nothing
 _NAME_CHARS = 70  # of a finding in a sentence
 _LISTED = 12  # of a kind
@@ -64,6 +67,8 @@ class Way:
 
     check: str
     usual: CallCounts
+    written: str
+    """The usual one with the options that most of its runs have."""
     others: tuple[CallCounts, ...]
 
 
@@ -77,6 +82,15 @@ class ShownFinding:
     sessions: int
     files: int
     last_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedStep:
+    """A command that is no check itself and fails of what checks find (a hook runs them): those, by what runs them."""
+
+    step: CallCounts
+    by: tuple[str, ...]
+    sessions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +119,7 @@ class ProjectFacts:
     never: tuple[CallCounts, ...]
     findings: tuple[ShownFinding, ...]
     left: tuple[LeftFinding, ...]
+    checked: tuple[CheckedStep, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -127,17 +142,21 @@ def facts_of(store: Store, project: str) -> ProjectFacts:
     whole = store.sum_by("facts", (), ("calls", "failures", "distinct:session"), where)[0]
     shown: Where = {"project": project, "finding": ("!=", "")}
     found = store.sum_by("facts", ("finding", "file", "session", "head"), ("calls", "edited", "max:max_at"), shown)
+    findings = _findings(found)
+    ways, checked = _ways(ran), _checked(ran, findings)
+    forms = _written(store, project, {*(each.usual.head for each in ways), *(by for each in checked for by in each.by)})
     return ProjectFacts(
         project=project,
         calls=whole_in(whole, "calls"),
         failures=whole_in(whole, "failures"),
         sessions=whole_in(whole, "distinct:session"),
         ran=tuple(ran),
-        ways=tuple(_ways(ran)),
+        ways=tuple(replace(each, written=forms[each.usual.head]) for each in ways),
         refused=tuple(_refused(ran)[:_LISTED]),
         never=tuple(_never(ran)[:_LISTED]),
-        findings=tuple(_findings(found)[:_LISTED]),
+        findings=tuple(findings[:_LISTED]),
         left=tuple(_left(found)[:_LISTED]),
+        checked=tuple(replace(each, by=tuple(forms[by] for by in each.by)) for each in checked[:_LISTED]),
     )
 
 
@@ -156,16 +175,31 @@ def _ran_of(row: Row) -> CallCounts:
     )
 
 
-def _ways(ran: Iterable[CallCounts]) -> Iterator[Way]:
+def _ways(ran: Iterable[CallCounts]) -> list[Way]:
     by_check: dict[str, list[CallCounts]] = {}
     for each in ran:
         check = check_of(each.head.split()) if is_shell(each.tool) and each.ok else ""
         if check:
             by_check.setdefault(check, []).append(each)
+    ways = []
     for check, found in sorted(by_check.items()):
         found.sort(key=lambda each: (-each.sessions, -each.calls, each.name))
         if found[0].sessions >= SESSIONS:
-            yield Way(check=check, usual=found[0], others=tuple(found[1:4]))
+            ways.append(Way(check=check, usual=found[0], written=found[0].head, others=tuple(found[1:4])))
+    return ways
+
+
+def _written(store: Store, project: str, heads: Iterable[str]) -> dict[str, str]:
+    """Commands with the options that most of their runs have."""
+    found = {}
+    for head in heads:
+        runs: Counter[str] = Counter()
+        for row in store.find("habits", {"project": project, "head": head}).rows:
+            options = {word for word in text_in(row, "form").split() if _OPTION.fullmatch(word)}
+            runs.update(dict.fromkeys(("", *options), whole_in(row, "ok") + whole_in(row, "failed")))
+        usual = sorted(word for word, count in runs.items() if word and count > _USUAL_SHARE * runs[""])
+        found[head] = " ".join((head, *usual[:_USUAL_OPTIONS]))
+    return found
 
 
 def _refused(ran: Iterable[CallCounts]) -> list[CallCounts]:
@@ -204,6 +238,21 @@ def _findings(rows: Iterable[Row]) -> list[ShownFinding]:
     return sorted(found, key=lambda each: (-each.sessions, -each.runs, each.finding, each.head))
 
 
+def _checked(ran: Sequence[CallCounts], findings: Sequence[ShownFinding]) -> list[CheckedStep]:
+    """Commands that failed in two sessions of findings whose check runs by itself, too."""
+    counted = {each.head: each for each in ran if is_shell(each.tool)}
+    tools = {each: each.finding.partition(":")[0] for each in findings if each.finding[1:2] != ":"}
+    runs = {each.head: tool for each, tool in tools.items() if tool in each.head.split()}
+    found = []
+    for head in sorted({each.head for each in tools} & counted.keys() - runs.keys()):
+        mine = {tools[each]: each for each in reversed(findings) if each.head == head and each in tools}
+        by = sorted(other for other, tool in runs.items() if tool in mine)
+        sessions = max((each.sessions for tool, each in mine.items() if tool in runs.values()), default=0)
+        if by and sessions >= _AGAIN_SESSIONS and not check_of(head.split()):
+            found.append(CheckedStep(step=counted[head], by=tuple(by), sessions=sessions))
+    return sorted(found, key=lambda each: (-each.step.failures, each.step.head))
+
+
 def _left(rows: Iterable[Row]) -> list[LeftFinding]:
     """Findings in a file that the last sessions that met them did not edit."""
     held: dict[tuple[str, str], dict[str, Row]] = {}
@@ -236,14 +285,20 @@ def for_agents(found: ProjectFacts) -> ProjectFacts:
     return replace(
         found,
         ran=tuple(each for each in found.ran if _is_name(each.name)),
-        ways=tuple(replace(way, others=tuple(each for each in way.others if _is_name(each.name))) for way in usable),
+        ways=tuple(_named_way(way) for way in usable),
         refused=tuple(each for each in found.refused if _is_name(each.name)),
         never=tuple(each for each in found.never if _is_name(each.name)),
         findings=tuple(each for each in found.findings if _is_name(each.head) and _is_rule(each.finding)),
+        checked=tuple(each for each in found.checked if all(map(_is_name, (each.step.name, *each.by)))),
         left=tuple(
             each for each in found.left if _is_name(each.head) and _is_rule(each.finding) and _is_file(each.file)
         ),
     )
+
+
+def _named_way(way: Way) -> Way:
+    written = way.written if _is_name(way.written) else way.usual.name
+    return replace(way, written=written, others=tuple(each for each in way.others if _is_name(each.name)))
 
 
 _WORD = r"[\w./:@+-]{1,60}"
@@ -281,6 +336,7 @@ def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
     """The facts that an agent or a person should know, in words, at most `limit` lines."""
     said = (
         _most_lines(found),
+        _checked_lines(found),
         _way_lines(found),
         _finding_lines(found),
         _never_lines(found),
@@ -303,10 +359,17 @@ def _again(each: CallCounts, found: ProjectFacts) -> bool:
     return each.sessions >= min(_AGAIN_SESSIONS, found.sessions)
 
 
+def _checked_lines(found: ProjectFacts) -> Iterator[str]:
+    for each in found.checked[:2]:
+        by = ", ".join(map(_quoted_text, each.by[:4]))
+        counts = f"{each.step.failures:,} of {each.step.calls:,} calls failed"
+        yield f"{_quoted(each.step)} runs checks ({counts}): run {by} before it"
+
+
 def _way_lines(found: ProjectFacts) -> Iterator[str]:
     for way in found.ways:
         others = [each for each in way.others if each.calls >= SESSIONS and _program(each) != _program(way.usual)]
-        usual = f"{way.check}: {_quoted(way.usual)}, {way.usual.calls} runs{_ended(way.usual)}"
+        usual = f"{way.check}: {_quoted_text(way.written)}, {way.usual.calls} runs{_ended(way.usual)}"
         yield "; ".join([usual, *(f"{_quoted(each)} {each.calls} times{_ended(each)}" for each in others[:2])])
 
 

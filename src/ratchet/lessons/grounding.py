@@ -22,6 +22,7 @@ _PATH_IN = compiled(r"(?<![\w@.<~…-])((?:[~…]?\.{0,2}/|[\w@.-]+/)[\w@./+-]*[
 _DOUBLED = compiled(r"((?:/[^/]+){2,})\1(?=/|$)")  # a relative path behind the folder below which it begins
 _ABSOLUTE = ("/", "~", "…", "$")
 _USAGE = r"(?im)^\s*usage\b"
+_VALUE = r"[\w./:@-]*[\w/]"
 _MARKS = ".,:;()'\"`<>[]"
 
 
@@ -104,6 +105,9 @@ def restates(lesson: Row, message: str) -> bool:
         return False
     if lesson.get("rule") == "edit":  # a rule's message is always the same: it was asked of all sightings
         return bool(lesson.get("says_itself"))
+    value = str(lesson.get("example") or "")
+    if lesson.get("rule") == "fields" and value in compiled(_VALUE).findall(message):
+        return True  # the message lists the value that works
     return says(str(lesson.get("text") or ""), message)
 
 

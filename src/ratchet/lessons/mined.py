@@ -272,7 +272,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "source": "session",
         "text": verdict.text,
         "example": "" if edit else latest.do,
-        "failed": "" if edit or latest.rule in ("place", "wait", "never") else latest.failed_input,
+        "failed": "" if edit or latest.rule in ("place", "form", "wait", "never") else latest.failed_input,
         "told": [[*sorted(forms)] for forms in verdict.forms],
         **made.asks,
         "tried": verdict.tried,

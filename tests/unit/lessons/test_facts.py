@@ -212,3 +212,20 @@ def test_what_one_session_alone_saw_fail_comes_last_and_is_no_fact_of_the_projec
     assert [each.name for each in found.ran] == ["go vet", "cart checkout"]
     assert not any("cart" in line for line in found.lines)
     store.close()
+
+
+def test_a_command_that_fails_of_what_checks_find_is_told_with_them_as_they_are_run(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    complex_ = "┃ [F] → Function is too complex.\n┃       lib/cart.ex:7:7 #(Cart.add)"
+    stopped = [shell('git commit -m "cart"', f"Pre-commit validation failed:\n{complex_}"), shell("mix credo --strict")]
+    for number in range(2):
+        ingest(store, session(stopped, f"s{number}", start=1_700_000_000.0 + 86_400 * number))
+        mine_session(store, f"s{number}")
+    assert not facts.facts_of(store, SHOP).checked  # nobody saw yet that `mix credo` finds such things
+    found_too = [shell("mix credo --strict", complex_)]
+    ingest(store, session(found_too, "s2", start=1_700_400_000.0))
+    mine_session(store, "s2")
+    found = facts.for_agents(facts.facts_of(store, SHOP))
+    assert "`git commit` runs checks (2 of 2 calls failed): run `mix credo --strict` before it" in found.lines
+    assert "lint: `mix credo --strict`, 3 runs" in found.lines
+    store.close()

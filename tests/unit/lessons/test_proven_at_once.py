@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons.grounding import answers
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.recall import recall
@@ -30,6 +31,7 @@ def learnt(store: Store, *sessions: list[Row]) -> list[Lesson]:
     [
         ("shopctl ls --quick", "Error: unknown flag: --quick", "shopctl ls"),
         ("./run.sh", "./run.sh: line 3: /tmp/shop-bin: No such file or directory", ""),
+        ("tree lib/cart -L 2", "(eval):1: command not found: tree", "find lib/cart -type d"),
     ],
 )
 def test_a_cause_that_the_error_names_is_enough(tmp_path: Path, failed: str, error: str, worked: str) -> None:
@@ -37,6 +39,41 @@ def test_a_cause_that_the_error_names_is_enough(tmp_path: Path, failed: str, err
     between = [] if worked else [shell("go build -o /tmp/shop-bin ./cmd/shop")]
     (lesson,) = learnt(store, [shell(failed, error), *between, shell(worked or failed)])
     assert lesson.state == "active"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "advice"),
+    [
+        ("make && \\\nmake check", "Exit code 126\n(eval):1: permission denied:", "one line"),
+        ("AT=$(go env GOPATH) && ls $AT", "Exit code 1\n(eval):1: parse error near `('", "in quotes"),
+        ("jq '.[] | select(.n != 1)' a.json", "jq: error: syntax error, unexpected INVALID_CHARACTER", "| not)"),
+    ],
+)
+def test_what_the_shell_takes_otherwise_is_told_where_the_command_holds_it(
+    tmp_path: Path, command: str, error: str, advice: str
+) -> None:
+    store = open_store(tmp_path)
+    (lesson,) = learnt(store, [shell(command, error), shell("git status")])
+    assert advice in lesson.text
+    assert recall(store, error, project="/w/shop", states=("active",)).lessons
+    held = store.get("lessons", lesson.id) or {}
+    assert answers(held, message=error, tool="Bash", asked=command)
+    assert not answers(held, message=error, tool="Bash", asked="make check")
+    store.close()
+
+
+def test_a_value_that_the_message_lists_is_no_news_at_the_failure(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    unknown = "Agent type 'tidy' not found. Available agents: "
+    tried = [
+        call("Task", {"subagent_type": "tidy", "prompt": "tidy up"}, unknown + "Bash"),
+        call("Task", {"subagent_type": "tidy:tidy", "prompt": "tidy up"}),
+    ]
+    (lesson,) = learnt(store, tried)
+    assert "`tidy:tidy`" in lesson.text
+    assert recall(store, unknown + "Bash", project="/w/shop", states=("active",)).lessons
+    assert not recall(store, unknown + "Bash, tidy:tidy, Plan", project="/w/shop", states=("active",)).lessons
     store.close()
 
 

@@ -36,6 +36,34 @@ def test_what_an_example_leaves_out_is_marked() -> None:
     ]
 
 
+def test_a_long_line_is_cut_where_it_differs_from_the_one_beside_it() -> None:
+    kept = "func archive(" + "path string, " * 20
+    text = told(*[("change the signature", [f"{kept}old bool) error {{"], [f"{kept}old bool) {{"])] * 2, key="unparam")
+    _, gone, new = text.splitlines()
+    assert (gone[:21], new[:21]) == ("- func archive(path s", "+ func archive(path s")
+    assert "…" in gone
+    assert gone.endswith("old bool) error {")
+    assert new.endswith("old bool) {")
+
+
+def test_keywords_that_were_only_added_are_told_as_missing() -> None:
+    assert told(*[("use case", [], ["case Blue:"])] * 2, key="exhaustive").startswith("Add `case` (")
+    assert told(*[("use switch", ["if a {"], ["switch a {"])] * 2, key="c").startswith("Write it with `switch` (")
+
+
+def test_an_import_is_news_at_once_only_where_its_name_does_not_tell_it() -> None:
+    def state(name: str, path: str, sessions: int) -> str:
+        seen = [
+            Seen(session=f"s{at}", at=at, fixed=True, forms=frozenset([f"import {path}"])) for at in range(sessions)
+        ]
+        verdict = judged(f"c:undefined: {name}", seen)
+        return verdict.state if verdict is not None else ""
+
+    assert state("cart", "shop.io/cart", 1) == "active"
+    assert state("strings", "strings", 1) == "candidate"
+    assert state("strings", "strings", 2) == "active"
+
+
 def fixed(check: str, finding: str, *edits: Row) -> Resolution:
     made = resolutions(session([shell(check, finding), *edits, shell(check)]))
     (found,) = [each for each in made if each.way == "edit"]

@@ -20,7 +20,7 @@ from ratchet.lessons.mining.triggers import lesson_id_of
 
 OFFERED = 3  # lessons that a failing turn is handed at most: more do not fit into its text
 _RIVALS = 400  # newest failures of one finding that are looked at for what else ended them
-_SHOWN_BY_FAILURE = frozenset(("flag", "never"))  # remedies that the failure alone proves right
+_SHOWN_BY_FAILURE = frozenset(("flag", "form", "never"))  # remedies that the failure alone proves right
 
 OfferVerdict = Literal["right", "wrong", "unknown"]
 

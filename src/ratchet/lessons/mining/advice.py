@@ -39,7 +39,10 @@ _BUILDS = re.compile(
 _INSTALLS = re.compile(
     r"(?:npm|pnpm|yarn|bun|pip|uv pip|gem|poetry|uv|pdm|cargo|go|brew|apt-get|apt|mix) (?:install|i|add|get)$"
 )
-_LOOKS = re.compile(r"(?:cat|ls|head|tail|pwd|git (?:status|log|diff|show|branch))$")
+_LOOKS = re.compile(r"(?:cat|ls|head|tail|pwd|find|grep|rg|git (?:status|log|diff|show|branch))$")
+_ACTS = re.compile(
+    r"-(?:exec(?:dir)?|ok(?:dir)?|delete|fprint\w*|fls)|--pre(?:=.*)?"
+)  # options by which a look does more
 _UPSTREAM = frozenset(("--set-upstream", "-u"))
 _ALLOWED_OPTIONS = {("git push", "-u"), ("git push", "--set-upstream"), ("git pull", "--rebase")}
 _PLACEHOLDER = re.compile(r"^<[a-z]+\d?>$")
@@ -142,7 +145,7 @@ def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, 
 
 def _option(word: str, after: Sequence[str], piece: Piece, said: str, known: Vouched) -> str:
     name, _, value = word.partition("=")
-    if (piece.head, name) in _ALLOWED_OPTIONS or (_LOOKS.match(piece.head) and not value):
+    if (piece.head, name) in _ALLOWED_OPTIONS or (_LOOKS.match(piece.head) and not (value or _ACTS.fullmatch(name))):
         return ""
     if _REMOTE.search(word) or _REACHES.search(name):
         return f"reaches elsewhere by `{name}`"
@@ -164,6 +167,8 @@ def _operand(word: str, piece: Piece, said: str, known: Vouched, root: str) -> s
         return ""
     if "$" in word or "`" in word:
         return f"adds `{word[:60]}`"
+    if _LOOKS.match(piece.head) and word.isalnum():
+        return ""
     if _BUILDS.match(piece.head) and (word[:2] == "./" or word[:1].isalnum()):
         return ""
     if root and word.startswith(root.rstrip("/") + "/"):

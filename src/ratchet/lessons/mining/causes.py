@@ -32,6 +32,27 @@ _PASSES_WITH_TIME = re.compile(
     r"|\b50[234]\b|lock|busy|not ready|still (?:starting|running)|in progress|connection refused",
     re.IGNORECASE,
 )
+# What the shell that a client hands a command to makes of some ways to write it: what the command holds, what is said
+# then, and the advice. The words are zsh's and jq's; each was met in histories of three machines.
+_MANGLED = (
+    (
+        "\\\n",
+        re.compile(
+            r"^(?:\(eval\)|(?:z|ba)?sh):(?: line )?\d+: (?:permission denied|command not found): *$", re.MULTILINE
+        ),
+        "This shell does not take a `\\` at a line's end: write the command on one line, or run its parts one by one.",
+    ),
+    (
+        "=$(",
+        re.compile(r"^\(eval\):\d+: parse error near `\('", re.MULTILINE),
+        "This shell does not take `NAME=$(...)` at a command's start: put the `$(...)`, in quotes, where it is used.",
+    ),
+    (
+        "!=",
+        re.compile(r"\bjq: .{0,80}INVALID_CHARACTER|^\(eval\):\d+: event not found", re.MULTILINE),
+        "This shell puts a `\\` before each `!`: write a filter of jq without `!=`, as `select(.x == 1 | not)`.",
+    ),
+)
 _LEAST_WAIT_S = 5.0
 _REPLACED_WORDS = 3
 _MISSING_LAST = re.compile(r"command not found: (\S+)")
@@ -45,7 +66,8 @@ def named_cause(
     """The remedy that a cause named by the error makes; None where none is. `root` is the folder in which the session
     began."""
     return (
-        _place(failed, worked, piece, root=root)
+        _mangled(failed)
+        or _place(failed, worked, piece, root=root)
         or _made(failed, worked, between, piece)
         or _blamed(failed, piece)
         or _through(failed, piece)
@@ -64,6 +86,8 @@ def unresolved(failed: ToolCall) -> Remedy | None:
     """Keep what a failure that nothing followed may yet teach, if it comes again: a flag that the error blames, a tool
     of another server that never works."""
     if failed.shell:
+        if mangled := _mangled(failed):
+            return mangled
         was = failed.piece
         flags = blamed_flags(failed) or (_only_flag(was) if was is not None and _printed_usage(failed) else [])
         if was is None or not flags:
@@ -78,6 +102,14 @@ def unresolved(failed: ToolCall) -> Remedy | None:
     ):
         text = f"Do not call `{failed.tool}`: it has not worked here once. Reach the goal another way."
         return Remedy(rule="never", text=text, do=failed.tool, reusable=True, form=f"never {failed.tool}")
+    return None
+
+
+def _mangled(failed: ToolCall) -> Remedy | None:
+    """The shell took a part of the command for something else than its writer."""
+    for held, said, text in _MANGLED:
+        if held in failed.input and said.search(failed.message):
+            return Remedy(rule="form", text=text, do=text, reusable=True, form=f"form {held}")
     return None
 
 

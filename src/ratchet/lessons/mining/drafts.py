@@ -17,7 +17,7 @@ from ratchet.lessons.mining.triggers import tells
 from ratchet.records import Row
 
 _KEYS = 12  # failures that one remedy answers; more is a remedy for everything
-_FIXED_WORDS = frozenset(("place", "flag", "made", "through", "program", "wait", "fields", "never"))
+_FIXED_WORDS = frozenset(("place", "flag", "form", "made", "through", "program", "wait", "fields", "never"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def draft(
         when=_when(seen),
         verdict=verdict,
         seen=tuple(seen),
-        needs=group.rpartition(" ")[2] if group.startswith(("step flag ", "step value ")) else "",
+        needs=group.rpartition(" ")[2] if group.startswith(("step flag ", "step form ", "step value ")) else "",
         grounds=Grounds() if group.startswith("edit ") else grounds_of(group, verdict.text, seen),
     )
 
@@ -143,7 +143,7 @@ def _plain(seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep:
 def _held_back(seen: Sequence[Resolution], vouched: Vouched) -> str:
     """Why the remedy may not become advice by itself: the reason of the newest sighting that has one."""
     for each in reversed(seen):
-        if each.worked and each.rule not in ("place", "wait", "fields", "never"):
+        if each.worked and each.rule not in ("place", "form", "wait", "fields", "never"):
             reason = held_back(each.do, failed=each.failed_input, said=each.said, vouched=vouched, root=each.project)
             if reason:
                 return reason

@@ -15,11 +15,12 @@ from ratchet.records import LessonState
 
 PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three loses a tenth of what is right
 _SHARE, _WEAK_SHARE, _LOOSE_SHARE, _LOOSE_SESSIONS = 0.25, 0.5, 0.6, 3
+_NAMING = ("c:undefined: ", "c:cannot use as ")  # keys of compilers that hold the name that matters
 _SECOND_SHARE = 0.25
 _WAY_SESSIONS = 3  # sessions in which a project switched one linter off at a place before that is its way
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
-_REMOVED_LINES, _ADDED_LINES, _LINE_CHARS = 3, 4, 140
+_REMOVED_LINES, _ADDED_LINES, _LINE_CHARS, _LEAD_CHARS = 3, 4, 120, 40
 SESSIONS_LOOKED_AT = 60  # the newest ones: a project's way of last year is no news
 
 
@@ -185,14 +186,17 @@ def _best(key: str, fixes: Sequence[Seen], total: int, *, proven: bool) -> froze
 
 def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -> bool:
     if form.startswith("import "):
-        return key.startswith("c:undefined") or (sessions >= PROVEN_SESSIONS and share >= _SHARE)
+        # Where a name comes from is news at once; that `strings` is imported as "strings" is none.
+        told = key.startswith("c:undefined") and not key.endswith(f" {form.removeprefix('import ')}")
+        return told or (share >= _SHARE and (sessions >= PROVEN_SESSIONS or not proven))
     loose = key[:2] in ("c:", "t:", "e:", "w:") or key.startswith("py:")
     least = _LOOSE_SHARE if loose else _SHARE if strong(form) else _WEAK_SHARE
     if not proven:
         return share >= least
     if form.startswith(("suppress ", "silence ")):
         return share >= least and sessions >= _WAY_SESSIONS
-    return share >= least and sessions >= (_LOOSE_SESSIONS if loose else PROVEN_SESSIONS)
+    loosely = loose and not key.startswith(_NAMING)
+    return share >= least and sessions >= (_LOOSE_SESSIONS if loosely else PROVEN_SESSIONS)
 
 
 def _suppresses(forms: frozenset[str]) -> bool:
@@ -284,6 +288,8 @@ def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
         return f"Add {named(forms)}"
     if all(form.startswith("import ") for form in forms):
         return "Import " + named(forms).replace("importing ", "")
+    if all(form.startswith("use ") for form in forms):
+        return ("Write it with " if shown is None or shown.removed else "Add ") + named(forms)
     written = _call(forms, shown.added) if shown is not None else ""
     return f"Use `{written}`" if written else f"Use {named(forms)}"
 
@@ -328,11 +334,24 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
     """A hunk as lines of a diff; what is left out of a long one is marked."""
     if best is None or all(form.startswith("import ") for form in forms):  # its sentence says the line
         return "."
-    lines = [f"- {line.strip()[:_LINE_CHARS]}" for line in best.removed[:_REMOVED_LINES]]
+    gone, new = best.removed[:_REMOVED_LINES], _told_lines(forms, best.added)
+    lines = [f"- {_cut(line, new[at] if at < len(new) else '')}" for at, line in enumerate(gone)]
     lines += ["- ..."] if len(best.removed) > _REMOVED_LINES else []
-    lines += [f"+ {line.strip()[:_LINE_CHARS]}" for line in _told_lines(forms, best.added)]
+    lines += [f"+ {_cut(line, gone[at] if at < len(gone) else '')}" for at, line in enumerate(new)]
     lines += ["+ ..."] if len(best.added) > _ADDED_LINES else []
     return ", for example:\n" + "\n".join(line for line in lines if len(line) > 2)
+
+
+def _cut(line: str, other: str) -> str:
+    """A line of at most `_LINE_CHARS`; of a longer one its start, and where it differs from the line beside it."""
+    line, other = line.strip(), other.strip()
+    if len(line) <= _LINE_CHARS:
+        return line
+    same = next((at for at, (one, two) in enumerate(zip(line, other, strict=False)) if one != two), 0)
+    room = _LINE_CHARS - _LEAD_CHARS
+    start = max(_LEAD_CHARS, min(same - _LEAD_CHARS, len(line) - room))
+    left_out = "…" if start > _LEAD_CHARS else ""
+    return line[:_LEAD_CHARS] + left_out + line[start : start + room] + ("…" if start + room < len(line) else "")
 
 
 def _named_in(each: Seen) -> bool:

@@ -24,7 +24,7 @@ WINDOW_CALLS = 40  # later is another matter: in the real histories the farthest
 NEAR_CALLS = 6  # another program or place is tried at once, or it was not for this
 KEYS = 3  # of a failed step's findings that its lesson answers
 _SAID_CHARS = 2_000
-_HUNK_LINES, _HUNK_CHARS = 12, 200
+_HUNK_LINES, _HUNK_CHARS = 12, 400
 
 Way = Literal["edit", "step"]
 

@@ -10,6 +10,7 @@ Rule = Literal[
     "place",
     "made",
     "flag",
+    "form",
     "through",
     "program",
     "wait",

@@ -245,12 +245,14 @@ def _instead(failed: ToolCall, was: Piece, piece: Piece, rule: Rule = "instead")
         # Only what the placeholders stand for differs: the advice is the value that worked.
         new, old = without_prose(piece.raw), without_prose(was.raw)
     text = f"Run `{new}` instead of `{old}`."
+    form = new
     if rule == "stand_in" and missing_program(failed):
         text = f"`{was.words[0]}` is not available here: run `{new}` instead of `{old}`."
+        form = f"absent {was.words[0]}"
     if len(text) > ADVICE_CHARS:
         text = f"Run `{new}`."
     reusable = not is_code(new) and new != old
-    return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable, form=new)
+    return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable, form=form)
 
 
 def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:

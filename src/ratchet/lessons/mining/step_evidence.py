@@ -13,9 +13,18 @@ from ratchet.records import LessonState
 _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where the error does not name it
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
 _STALE_SESSIONS = 4  # sessions in which the plain step works again before they can speak against a lesson
-_NAMED = frozenset(("place", "flag", "made", "through", "never", "wait"))
+_NAMED = frozenset(("place", "flag", "form", "made", "through", "never", "wait"))
 # The error says what was wrong, and without that the very step worked: a second sighting would say nothing more.
-_PROVEN_AT_ONCE = ("place", "flag ", "make ", "through ", "without ", "value ")  # beginnings of a form
+_PROVEN_AT_ONCE = (
+    "place",
+    "form ",
+    "flag ",
+    "make ",
+    "through ",
+    "without ",
+    "absent ",
+    "value ",
+)  # beginnings of a form
 _ONE_SLOT = frozenset(("fields", "through", "program"))  # of several values the newest one is the right one
 _WORKS_PLAINLY = frozenset(("first", "instead", "made", "program", "through", "flag", "stand_in"))
 
@@ -146,13 +155,14 @@ def _state(
 def _proven(fits: Sequence[StepSeen]) -> bool:
     """Tell whether what fitted so far is enough to trust a remedy."""
     return len({each.session for each in fits}) >= PROVEN_SESSIONS or any(
-        each.worked and each.form.startswith(_PROVEN_AT_ONCE) for each in fits
+        (each.worked or each.rule == "form") and each.form.startswith(_PROVEN_AT_ONCE) for each in fits
     )
 
 
 def _shown(each: StepSeen) -> bool:
-    """Tell whether the failure alone shows the lesson: a flag that is not known, a tool that never works."""
-    return not each.worked and each.rule in ("never", "flag")
+    """Tell whether the failure alone shows the lesson: a flag that is not known, a command written so that the shell
+    does not take it, a tool that never works."""
+    return not each.worked and each.rule in ("never", "flag", "form")
 
 
 def _says_itself(worked: Sequence[StepSeen]) -> bool:

@@ -224,6 +224,7 @@ class WayShape(Shape):
 
     check: str = said("lint, test or build.")
     usual: CallCountsShape = said("The command that most sessions use.")
+    written: str = said("That command with its usual options.", foreign="words")
     others: list[CallCountsShape] = said("Other commands for it.")
 
 
@@ -235,6 +236,14 @@ class ShownFindingShape(Shape):
     runs: int = said("Failing runs that showed it.")
     sessions: int = said("Sessions that met it.")
     files: int = said("Files in which it stood.")
+
+
+class CheckedStepShape(Shape):
+    """A command that is no check itself and fails of what checks find."""
+
+    step: CallCountsShape = said("The command.")
+    by: list[str] = said("The checks that it runs, as they are run by themselves.", foreign="words")
+    sessions: int = said("Sessions in which it failed so.")
 
 
 class LeftFindingShape(Shape):
@@ -260,6 +269,7 @@ class ProjectFactsShape(Shape):
     never: list[CallCountsShape] = said("What never works.")
     findings: list[ShownFindingShape] = said("What failing checks show, what most sessions met first.")
     left: list[LeftFindingShape] = said("Findings that nobody edits.")
+    checked: list[CheckedStepShape] = said("Commands that fail of what checks find.")
 
 
 class ProjectsFactsShape(Shape):
