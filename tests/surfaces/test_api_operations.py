@@ -408,3 +408,14 @@ def test_methods_that_were_made_up_are_counted_as_one(held: TestClient) -> None:
     told = held.get("/metrics").text
     assert 'method="other"' in told
     assert "MADE" not in told
+
+
+def test_lessons_are_those_that_count_in_a_folder(held: TestClient) -> None:
+    for folder in ("/w/shop", "/w/bar"):
+        asked = {"when": f"{ERROR} in {folder[3:]}", "do": f"git fetch --depth 1 {folder[3:]}", "project": folder}
+        assert held.post("/v1/lessons", json=asked).status_code == 201
+    (lesson,) = held.get("/v1/lessons", params={"project": "/w/shop"}).json()["items"]
+    assert lesson["text"].endswith("shop")
+    assert len(held.get("/v1/lessons").json()["items"]) == 2
+    assert held.get("/v1/lessons/words", params={"project": "/w/shop"}).json()["items"] == []
+    assert held.get("/v1/lessons", params={"project": "a\0b"}).status_code == 422

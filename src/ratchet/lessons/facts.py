@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ratchet.failures.intent import is_shell
+from ratchet.lessons.fact_lines import AGAIN_SESSIONS, SESSIONS, lines
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.mining.findings import check_of
 from ratchet.ports import Store, Where
 from ratchet.records import Row, number_in, text_in, whole_in
 
-SESSIONS = 3
-"""Sessions that make a fact of something seen in them: fewer may be one person's mood."""
 _NEVER_SESSIONS, _NEVER_CALLS = 2, 3
-_AGAIN_SESSIONS = 2
 _REFUSED_SHARE = 0.25
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*", re.ASCII)
 _USUAL_SHARE, _USUAL_OPTIONS = 0.6, 2  # of a command's runs that have an option of its usual form
-_SHARE_CALLS = 5  # runs below which a share says nothing
-_NAME_CHARS = 70  # of a finding in a sentence
 _LISTED = 12  # of a kind
 _SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
 
@@ -138,7 +134,7 @@ def facts_of(store: Store, project: str) -> ProjectFacts:
     """Sum up the facts of one project, by its name (`exposure.project_name`)."""
     where: Where = {"project": project, "finding": ""}
     ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where)]
-    ran.sort(key=lambda each: (each.sessions < _AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
+    ran.sort(key=lambda each: (each.sessions < AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
     whole = store.sum_by("facts", (), ("calls", "failures", "distinct:session"), where)[0]
     shown: Where = {"project": project, "finding": ("!=", "")}
     found = store.sum_by("facts", ("finding", "file", "session", "head"), ("calls", "edited", "max:max_at"), shown)
@@ -248,7 +244,7 @@ def _checked(ran: Sequence[CallCounts], findings: Sequence[ShownFinding]) -> lis
         mine = {tools[each]: each for each in reversed(findings) if each.head == head and each in tools}
         by = sorted(other for other, tool in runs.items() if tool in mine)
         sessions = max((each.sessions for tool, each in mine.items() if tool in runs.values()), default=0)
-        if by and sessions >= _AGAIN_SESSIONS and not check_of(head.split()):
+        if by and sessions >= AGAIN_SESSIONS and not check_of(head.split()):
             found.append(CheckedStep(step=counted[head], by=tuple(by), sessions=sessions))
     return sorted(found, key=lambda each: (-each.step.failures, each.step.head))
 
@@ -327,104 +323,3 @@ def _says_nothing(text: str) -> bool:
     words = _JOINTS.sub(" ", text)
     longest = max((len(_JOINTS.sub(" ", part).split()) for part in re.split("[ /]", text)), default=0)
     return longest <= _JOINED_WORDS and harmless(words, len(words)) == " ".join(words.split())
-
-
-# -- in words -------------------------------------------------------------------------------------------------------
-
-
-def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
-    """The facts that an agent or a person should know, in words, at most `limit` lines."""
-    said = (
-        _most_lines(found),
-        _checked_lines(found),
-        _way_lines(found),
-        _finding_lines(found),
-        _never_lines(found),
-        _refused_lines(found),
-        _left_lines(found),
-    )
-    return [line for each in said for line in each][:limit]
-
-
-def _most_lines(found: ProjectFacts) -> Iterator[str]:
-    most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found)][:5]
-    if most:
-        named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.calls:,} calls" for each in most)
-        yield f"fails most: {named}"
-
-
-def _again(each: CallCounts, found: ProjectFacts) -> bool:
-    """Tell whether more than one session ran it, where there are more: what one alone ran and saw fail may be the
-    program that it built, tried for its messages."""
-    return each.sessions >= min(_AGAIN_SESSIONS, found.sessions)
-
-
-def _checked_lines(found: ProjectFacts) -> Iterator[str]:
-    for each in found.checked[:2]:
-        by = ", ".join(map(_quoted_text, each.by[:4]))
-        counts = f"{each.step.failures:,} of {each.step.calls:,} calls failed"
-        yield f"{_quoted(each.step)} runs checks ({counts}): run {by} before it"
-
-
-def _way_lines(found: ProjectFacts) -> Iterator[str]:
-    for way in found.ways:
-        others = [each for each in way.others if each.calls >= SESSIONS and _program(each) != _program(way.usual)]
-        usual = f"{way.check}: {_quoted_text(way.written)}, {way.usual.calls} runs{_ended(way.usual)}"
-        yield "; ".join([usual, *(f"{_quoted(each)} {each.calls} times{_ended(each)}" for each in others[:2])])
-
-
-def _finding_lines(found: ProjectFacts) -> Iterator[str]:
-    """Say what a check fails of: rules and compilers' messages that two sessions met."""
-    by_head = {head: named for head in {each.head for each in found.findings} if (named := fails_of(found, head))}
-    for head, named in sorted(by_head.items(), key=lambda each: (-len(each[1]), each[0]))[:2]:
-        yield f"{_quoted_text(head)} fails most of (sessions): {', '.join(named[:6])}"
-
-
-def fails_of(found: ProjectFacts, head: str) -> list[str]:
-    """Findings that a check shows again and again, each with the sessions that met it."""
-    named = ((_finding_name(each.finding), each) for each in found.findings if each.head == head)
-    return [f"{name} ({each.sessions})" for name, each in named if name and each.sessions >= _AGAIN_SESSIONS]
-
-
-def _finding_name(key: str) -> str:
-    """A rule by its name, a compiler's or git's message by its words; "" of other errors: those are patterns."""
-    if key[:2] in ("e:", "t:", "w:") or key[:3] == "py:":
-        return ""
-    name = (key.partition(":")[2] if " " in key else key).replace("<>", "…")
-    return name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
-
-
-def _ended(each: CallCounts) -> str:
-    return f", {100 * each.share:.0f} % ok" if each.calls - each.excused >= _SHARE_CALLS else ""
-
-
-def _program(each: CallCounts) -> str:
-    return each.head.partition(" ")[0]
-
-
-def _quoted(each: CallCounts) -> str:
-    return f"`{each.name}`"
-
-
-def _never_lines(found: ProjectFacts) -> Iterator[str]:
-    for each in found.never[:3]:
-        yield f"never worked here: {_quoted(each)}, 0 of {each.calls - each.excused} calls in {each.sessions} sessions"
-
-
-def _refused_lines(found: ProjectFacts) -> Iterator[str]:
-    for each in found.refused[:3]:
-        yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} calls"
-
-
-def _left_lines(found: ProjectFacts) -> Iterator[str]:
-    if found.left:
-        first = found.left[0]
-        more = f", and {len(found.left) - 1} more of this kind" if len(found.left) > 1 else ""
-        yield (
-            f"not yours: {_quoted_text(first.head)} shows `{first.finding}` in {first.file}; "
-            f"nobody touched it in {first.sessions} sessions{more}"
-        )
-
-
-def _quoted_text(text: str) -> str:
-    return f"`{text}`"

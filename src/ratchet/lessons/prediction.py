@@ -19,7 +19,8 @@ from ratchet.failures.tool_call import step_row
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.making import triggers
 from ratchet.lessons.exposure import project_name
-from ratchet.lessons.facts import ProjectFacts, facts_of, fails_of, for_agents
+from ratchet.lessons.fact_lines import fails_of
+from ratchet.lessons.facts import ProjectFacts, facts_of, for_agents
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
 from ratchet.lessons.mining.circumstances import NEW, UNKNOWN, Trail
 from ratchet.lessons.mining.facts import file_of

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from ratchet.records import LessonState
@@ -16,6 +18,9 @@ from ratchet.serving.shapes.lessons import CorrectionShape, LessonShape
 from ratchet.serving.shapes.served import PageShape
 
 router = APIRouter(prefix="/v1/lessons", tags=["lessons"])
+Folder = Annotated[
+    str | None, Query(min_length=1, max_length=1_000, pattern=r"^[^\x00]+$", description="A project's folder.")
+]
 
 
 @router.get("", response_model=PageShape[LessonShape], dependencies=[READS])
@@ -23,11 +28,12 @@ def lessons(
     request: Request,
     runtime: Operations,
     state: LessonState | None = None,
+    project: Folder = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """Lessons, active ones first, then by what they save."""
-    found = runtime.lessons.list(state=state)
+    """Lessons, active ones first, then by what they save; with `project` those that count in that folder."""
+    found = runtime.lessons.list(state=state, project=project)
     return tagged(request, paged(found, lambda each: each.id, LessonShape.built, limit=limit, cursor=cursor))
 
 
@@ -44,10 +50,15 @@ def add(asked: inputs.NewLesson, runtime: Operations) -> Response:
 
 @router.get("/words", response_model=PageShape[CorrectionShape], dependencies=[READS])
 def words(
-    request: Request, runtime: Operations, every: bool = False, limit: Limit = 50, cursor: Cursor = None
+    request: Request,
+    runtime: Operations,
+    every: bool = False,
+    project: Folder = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> Response:
     """Quotes of what people said to agents; `every` gives also those in which little speaks for a rule."""
-    found = runtime.lessons.words(every=every)
+    found = runtime.lessons.words(project=project, every=every)
     named = CorrectionShape.built
     return tagged(
         request, paged(found, lambda each: f"{each.step} {each.quote[:40]}", named, limit=limit, cursor=cursor)

@@ -1,0 +1,118 @@
+"""Puts the facts of a project into words: what an agent or a person should know before a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ratchet.lessons.facts import CallCounts, ProjectFacts
+
+SESSIONS = 3
+"""Sessions that make a fact of something seen in them: fewer may be one person's mood."""
+AGAIN_SESSIONS = 2
+_SHARE_CALLS = 5  # runs below which a share says nothing
+_LEAST_SHARE = 0.05  # of calls that fail: a tool that nearly always works is not what fails
+_NAME_CHARS = 70  # of a finding in a sentence
+
+
+def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
+    """The facts that an agent or a person should know, in words, at most `limit` lines."""
+    said = (
+        _most_lines(found),
+        _checked_lines(found),
+        _way_lines(found),
+        _finding_lines(found),
+        _never_lines(found),
+        _refused_lines(found),
+        _left_lines(found),
+    )
+    return [line for each in said for line in each][:limit]
+
+
+def _most_lines(found: ProjectFacts) -> Iterator[str]:
+    most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found) and _often(each)][:5]
+    if most:
+        named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.calls:,} calls" for each in most)
+        yield f"fails most: {named}"
+
+
+def _often(each: CallCounts) -> bool:
+    return each.failures >= _LEAST_SHARE * (each.calls - each.excused)
+
+
+def _again(each: CallCounts, found: ProjectFacts) -> bool:
+    """Tell whether more than one session ran it, where there are more: what one alone ran and saw fail may be the
+    program that it built, tried for its messages."""
+    return each.sessions >= min(AGAIN_SESSIONS, found.sessions)
+
+
+def _checked_lines(found: ProjectFacts) -> Iterator[str]:
+    for each in found.checked[:2]:
+        by = ", ".join(map(_quoted_text, each.by[:4]))
+        counts = f"{each.step.failures:,} of {each.step.calls:,} calls failed"
+        yield f"{_quoted(each.step)} runs checks ({counts}): run {by} before it"
+
+
+def _way_lines(found: ProjectFacts) -> Iterator[str]:
+    for way in found.ways:
+        others = [each for each in way.others if each.calls >= SESSIONS and _program(each) != _program(way.usual)]
+        usual = f"{way.check}: {_quoted_text(way.written)}, {way.usual.calls} runs{_ended(way.usual)}"
+        yield "; ".join([usual, *(f"{_quoted(each)} {each.calls} times{_ended(each)}" for each in others[:2])])
+
+
+def _finding_lines(found: ProjectFacts) -> Iterator[str]:
+    """Say what a check fails of: rules and compilers' messages that two sessions met."""
+    by_head = {head: named for head in {each.head for each in found.findings} if (named := fails_of(found, head))}
+    for head, named in sorted(by_head.items(), key=lambda each: (-len(each[1]), each[0]))[:2]:
+        yield f"{_quoted_text(head)} fails most of (sessions): {', '.join(named[:6])}"
+
+
+def fails_of(found: ProjectFacts, head: str) -> list[str]:
+    """Findings that a check shows again and again, each with the sessions that met it."""
+    named = ((_finding_name(each.finding), each) for each in found.findings if each.head == head)
+    return [f"{name} ({each.sessions})" for name, each in named if name and each.sessions >= AGAIN_SESSIONS]
+
+
+def _finding_name(key: str) -> str:
+    """A rule by its name, a compiler's or git's message by its words; "" of other errors: those are patterns."""
+    if key[:2] in ("e:", "t:", "w:") or key[:3] == "py:":
+        return ""
+    name = (key.partition(":")[2] if " " in key else key).replace("<>", "…")
+    return name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
+
+
+def _ended(each: CallCounts) -> str:
+    return f", {100 * each.share:.0f} % ok" if each.calls - each.excused >= _SHARE_CALLS else ""
+
+
+def _program(each: CallCounts) -> str:
+    return each.head.partition(" ")[0]
+
+
+def _quoted(each: CallCounts) -> str:
+    return f"`{each.name}`"
+
+
+def _never_lines(found: ProjectFacts) -> Iterator[str]:
+    for each in found.never[:3]:
+        yield f"never worked here: {_quoted(each)}, 0 of {each.calls - each.excused} calls in {each.sessions} sessions"
+
+
+def _refused_lines(found: ProjectFacts) -> Iterator[str]:
+    for each in found.refused[:3]:
+        yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} calls"
+
+
+def _left_lines(found: ProjectFacts) -> Iterator[str]:
+    if found.left:
+        first = found.left[0]
+        more = f", and {len(found.left) - 1} more of this kind" if len(found.left) > 1 else ""
+        yield (
+            f"not yours: {_quoted_text(first.head)} shows `{first.finding}` in {first.file}; "
+            f"nobody touched it in {first.sessions} sessions{more}"
+        )
+
+
+def _quoted_text(text: str) -> str:
+    return f"`{text}`"
