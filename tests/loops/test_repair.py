@@ -241,3 +241,65 @@ def test_a_mutant_that_exits_hoards_or_floods_is_only_wrong(sandbox: Sandbox, tm
     test = "from pick import pick\ndef test_pick(): assert pick(5) == 10\n"
     found = searched(sandbox, written(tmp_path / "p", {"pick.py": source, "test_pick.py": test}))
     assert files_of(found.patches[0])["pick.py"] == source.replace("n - 5", "n + 5").encode()
+
+
+TOTAL = "def total(prices):\n    result = 0\n    for price in prices:\n        result -= price\n    return result\n"
+TEST_TOTAL = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+
+
+def test_a_src_layout_is_searched_as_it_is_judged(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {"src/shop/__init__.py": TOTAL, "tests/test_shop.py": TEST_TOTAL}
+    found = searched(sandbox, written(tmp_path / "p", files))
+    assert b"result += price" in files_of(found.patches[0])["src/shop/__init__.py"]
+
+
+def test_a_healthy_test_that_looks_for_an_exception_being_handled_stays_healthy(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    files = {
+        "prog.py": "import sys\n\n\ndef current():\n    return sys.exc_info()[0]\n\n\n"
+        "def add(a, b):\n    return a - b\n",
+        "tests/conftest.py": "import prog\n",
+        "tests/test_prog.py": "import prog\n\n\ndef test_add():\n    assert prog.add(1, 2) == 3\n\n\n"
+        "def test_none():\n    assert prog.current() is None\n",
+    }
+    found = searched(sandbox, written(tmp_path / "p", files))
+    assert [mark["function"] for mark in found.patches[0]["marks"]] == ["add"]  # type: ignore[index, union-attr, call-overload]
+
+
+def test_one_failing_test_is_told_from_the_others_of_its_file(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The whole large file ran before the fault: only the tests that pass tell where it is."""
+    text = "".join(
+        f"def f{i}(alpha, beta):\n    total = alpha * {i} + beta\n    if total > alpha:\n        total = total - 1\n"
+        "    return total\n\n\n"
+        for i in range(60)
+    )
+    calls = "".join(f"    f{i}(n, n + 1)\n" for i in range(60))
+    files = {
+        "big.py": f"{text}def everything(n):\n{calls}    return n\n\n\n"
+        "def last(items):\n    return items[len(items)]\n",
+        "test_big.py": "from big import everything, last\n\n\ndef test_all():\n    assert everything(3) == 3\n\n\n"
+        "def test_last():\n    everything(3)\n    assert last([1, 2, 3]) == 3\n",
+    }
+    folder = written(tmp_path / "p", files)
+    found = searched(sandbox, folder, check=("python", "-m", "pytest", "-q", "test_big.py::test_last"))
+    assert [path for path, _, _ in found.places[:1]] == ["big.py"]
+    assert found.places[0][1] == len(files["big.py"].splitlines())
+    assert found.found_at < 100
+
+
+def test_candidates_in_functions_need_no_import(sandbox: Sandbox, tmp_path: Path) -> None:
+    found = searched(sandbox, tasks.task("walk_tree").lay_out(tmp_path / "p"))
+    assert found.patches
+    assert found.loaded_anew < found.tried / 4
+
+
+def test_a_test_that_fails_only_in_the_search_is_none_of_its_affair(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {
+        "calc.py": ADD,
+        "test_add.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\n"
+        "def test_other():\n    assert False\n",
+    }
+    found = searched(sandbox, written(tmp_path / "p", files), failing=("test_add.py::test_add",))
+    assert b"return a + b" in files_of(found.patches[0])["calc.py"]
+    assert not searched(sandbox, written(tmp_path / "q", files), candidates=200).patches

@@ -20,7 +20,6 @@ from ratchet.healing.episode import Attempt, Budget, Episode, Task
 from ratchet.healing.experience import Experience
 from ratchet.healing.job import Judge, Solver, SolverOptions
 from ratchet.healing.judges.model import SecondOpinion
-from ratchet.healing.judges.pytest import arguments_of
 from ratchet.healing.landing import beforehand, branch, files
 from ratchet.healing.loop import HealGround, HealLoop, HealMoment, Memory
 from ratchet.healing.models.choice import ModelChoice
@@ -28,6 +27,7 @@ from ratchet.healing.models.question import Model
 from ratchet.healing.patches import diff_text
 from ratchet.healing.project_check import OwnCheck, own_check
 from ratchet.healing.purse import EpisodePurse
+from ratchet.healing.testruns import reading, suite_run
 from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.sandbox import opening as workspaces
 from ratchet.sandbox.beneath import remove_tree
@@ -390,7 +390,8 @@ def _folder(folder: Path) -> Path:
 
 
 def _judge_name(task: Task) -> str:
-    return task.judge or ("command" if arguments_of(task.check) is None else "pytest")
+    run = suite_run(task.check, reading(Path(task.folder)))
+    return task.judge or ("pytest" if run.runner == "pytest" and run.exact else "command")
 
 
 def _attempt(held: Episode, n: int) -> Attempt:

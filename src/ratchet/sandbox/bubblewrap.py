@@ -88,7 +88,9 @@ def planned(command: Command, program: str) -> Plan:
     steps += _without_answers(steps, command.readable)
     steps.append(_files(view, folder))
     steps += [["ro", str(outside), at] for at, outside in overlaid.items()]
-    steps += [*_alias(folder, steps), ["lock", "/"]]
+    for name in dict.fromkeys((folder, *filter(None, (view.known_as,)))):
+        steps += _alias(name, steps)
+    steps.append(["lock", "/"])
     return Plan(
         means="bubblewrap",
         argv=list(command.argv),
@@ -184,9 +186,9 @@ def _files(view: View, folder: Path) -> Step:
 
 
 def _alias(folder: Path, steps: list[Step]) -> Iterator[Step]:
-    """The path outside leads to the files inside, too, where nothing else is shown there: scripts of a virtual
-    environment name it in their first line."""
-    taken = [Path(str(step[-1])) for step in steps if step[0] in ("ro", "rw", "overlay")]
+    """A path outside leads to the files inside, too, where nothing else is shown there: scripts of a virtual
+    environment name it in their first line, an editable install in its .pth file."""
+    taken = [Path(str(step[-1])) for step in steps if step[0] in ("ro", "rw", "overlay", "link")]
     if not any(folder.is_relative_to(each) or each.is_relative_to(folder) for each in (*taken, Path(PLACE))):
         yield ["link", PLACE, str(folder)]
 

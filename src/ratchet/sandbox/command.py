@@ -42,6 +42,8 @@ class View:
     scratch: Path | None = None
     overlaid: Mapping[str, Path] = field(default_factory=dict)
     """Folders shown read-only below the working directory: relative path -> folder outside (a virtual environment)."""
+    known_as: Path | None = None
+    """Absolute path that the files have outside, if it is another: an editable install and a script name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,7 +73,8 @@ class CopiedWorkspace:
         return self._place.name
 
     def view(self) -> View:
-        return View(folder=self._place / "files", overlaid=copyin.shown_beside(self._project))
+        beside = copyin.shown_beside(self._project)
+        return View(folder=self._place / "files", overlaid=beside, known_as=self._project)
 
     def checkpoint(self, name: str = "") -> str:
         token = name or secrets.token_hex(4)

@@ -78,6 +78,7 @@ class LayeredWorkspace:
             layers=(self._place / "base", *map(self._layer, below)),
             scratch=folder / "work",
             overlaid=self._beside,
+            known_as=self._project,
         )
 
     def checkpoint(self) -> str:

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -24,37 +23,14 @@ from ratchet.healing.judges.protection import is_test
 from ratchet.healing.judges.reaching import reaches
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.judges.verdicts import failed, text_of
+from ratchet.healing.testruns import counted_arguments, reading, suite_run
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, FileChange, Limits, Ran, View
 
 INSIDE = Path(__file__).parent / "inside"
-_PROGRAM = re.compile(r"(?:.*/)?(?:pytest|py\.test)")
-_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 _SETTINGS = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
 _MOST_MOUNTS = 400
-# They show, stop early, distribute or measure: outcomes are told apart from that. Those with a value of its own word.
-_DROPPED = re.compile(
-    r"-x|--exitfirst|--(?:lf|ff|nf|sw)\b.*|--(?:last|failed|new|stepwise)-.*|--stepwise.*|--pdb.*|--trace"
-)
-_DROPPED_WITH_VALUE = re.compile(
-    r"-n|--(?:numprocesses|dist|maxfail|junit-?xml|cov|cov-report|cov-config|cov-fail-under|html|durations|report-log)"
-)
 _PASSED = ("passed", "xfailed", "xpassed")
-
-
-def arguments_of(check: Sequence[str]) -> list[str] | None:
-    """Return the arguments that pytest is given by a command that runs it and nothing else; None for any other
-    command."""
-    words = list(check)
-    if words[:2] in (["uv", "run"], ["poetry", "run"], ["pdm", "run"], ["hatch", "run"]):
-        del words[:2]
-    if words and _PROGRAM.fullmatch(words[0]):
-        return words[1:]
-    while len(words) > 1 and _PYTHON.fullmatch(words[0]) and words[1] in ("-B", "-P", "-s", "-I", "-u", "-bb"):
-        del words[1]
-    if len(words) > 2 and _PYTHON.fullmatch(words[0]) and words[1] == "-m" and words[2] in ("pytest", "py.test"):
-        return words[3:]
-    return None
 
 
 class PytestJudge:
@@ -85,21 +61,22 @@ class PytestJudge:
         purse: Purse,
         first: Verdict | None = None,
     ) -> Verdict:
-        arguments = arguments_of(task.check)
-        assert arguments is not None, task.check
         changes = workspace.diff()
         token = "ratchet-" + secrets.token_hex(16)
         view = workspace.view()
         trusted = _trusted(view)
+        run = suite_run(task.check, reading(untouched(view)))
         spec = {
             "token": token,
-            "arguments": _kept(arguments),
+            "run": asdict(run),
+            "project": str(view.known_as or ""),
+            "arguments": counted_arguments(run),
             "apart": bool(changes) or self._apart_only,
             "together": not self._apart_only,
             "trusted": sorted(trusted),
             "held": self._held,
             "conftests": sorted(path for path in trusted if PurePosixPath(path).name == "conftest.py"),
-            "has_settings": any(map(_is_settings, trusted)),
+            "has_settings": any(_is_settings(path.removeprefix(f"{run.cwd}/")) for path in trusted),
             "new_names": sorted(_new_names(changes)),
         }
         command = Command(
@@ -279,22 +256,6 @@ class _Judged:
 
 def _refused(reason: str) -> Verdict:
     return Verdict(passed=False, score=0.0, reason=f"refused: {reason}", refused=True)
-
-
-def _kept(arguments: Iterable[str]) -> list[str]:
-    kept: list[str] = []
-    skip = False
-    for word in arguments:
-        name = word.partition("=")[0]
-        if skip:
-            skip = False
-        elif _DROPPED.fullmatch(word) or (_DROPPED_WITH_VALUE.fullmatch(name) and "=" in word):
-            continue
-        elif _DROPPED_WITH_VALUE.fullmatch(word):
-            skip = word != "--cov"
-        elif not re.fullmatch(r"-n\d+|-nauto", word):
-            kept.append(word)
-    return kept
 
 
 def _trusted(view: View) -> dict[str, Path]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
 from ratchet.healing.episode import Memo
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
+from ratchet.healing.judges.pytest import INSIDE
+from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.templates import FAMILIES
+from ratchet.healing.testruns import counted_arguments, reading, suite_run
 from ratchet.ports import Sandbox
 from ratchet.records import Json
 from ratchet.sandbox.command import Command, Limits, Ran, View
@@ -19,6 +22,7 @@ from ratchet.sandbox.command import Command, Limits, Ran, View
 Order = Literal["best", "coverage", "random"]
 
 _PACKAGE = Path(__file__).parent / "repairing"
+_PLACING = INSIDE / "placing.py"
 # Loaded by path under a name of its own: the interpreter inside may be a project's, without Ratchet, and the project
 # may well hold a package of any name.
 _START = (
@@ -48,6 +52,10 @@ class SearchResult:
     timed_out: bool = False
     grounds: PatchGrounds = field(default_factory=PatchGrounds)
     """What speaks for the first patch."""
+    places: tuple[tuple[str, int, float], ...] = ()
+    """Lines of the program by how suspect they are: (path, line, suspicion), the most suspect first."""
+    loaded_anew: int = 0
+    """Candidates for which all was imported again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +71,10 @@ class SearchRequest:
     order: Order = "best"
     protected: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    """Tests that fail for the judge, by its names; none where it only counts."""
+    plain: bool = False
+    """Load the tests anew for every candidate: the baseline of a benchmark."""
     memos: Sequence[Memo] = ()
     signature: str = ""
     donors: Mapping[str, str] = field(default_factory=dict)
@@ -101,6 +113,7 @@ class Repair:
                 order=self._order,
                 protected=job.task.protected,
                 skip=_skipped(job),
+                failing=job.failure.tests.failed_ids if job.failure.tests else (),
                 memos=job.memos,
                 signature=job.failure.signature,
                 donors=job.donors,
@@ -138,9 +151,12 @@ def search(
     note: Callable[[str], None] = lambda _text: None,
 ) -> SearchResult:
     """Search in a folder that is given up for it: one sandbox for all candidates. Raises SandboxError."""
+    run = suite_run(asked.check, reading(untouched(view)))
     request = {
-        "argv": list(asked.check), "seconds": asked.seconds, "candidates": asked.candidates, "choice": asked.choice,
-        "seed": asked.seed, "order": asked.order, "protected": list(asked.protected), "skip": list(asked.skip),
+        "run": asdict(replace(run, arguments=tuple(counted_arguments(run)))), "placing": str(_PLACING),
+        "project": str(view.known_as or ""), "seconds": asked.seconds, "candidates": asked.candidates,
+        "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
+        "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
         "donors": dict(asked.donors),
         **remembered(asked.memos, asked.signature),
     }  # fmt: skip
@@ -149,7 +165,7 @@ def search(
         argv=("python", "-c", _START.format(repr(str(_PACKAGE)))),
         view=view,
         limits=replace(limits or Limits(), wall_s=wall_s, cpu_s=cpu_s, idle_s=None),
-        readable=(_PACKAGE,),
+        readable=(_PACKAGE, _PLACING.parent),
         stdin=(json.dumps(request) + "\n").encode(),
     )
     return _read(sandbox.run(command, cancelled=cancelled, on_output=_Notes(note)))
@@ -245,6 +261,8 @@ def _read(ran: Ran) -> SearchResult:
         problem=str(said.get("problem") or ""),
         grounds=_grounds(said.get("grounds")),
         timed_out=said.get("timed_out") is True,
+        places=tuple(_places(said.get("places"))),
+        loaded_anew=_count(said.get("loaded_anew")),
     )
 
 
@@ -263,6 +281,13 @@ def doubts(found: SearchResult, patch: Mapping[str, Json]) -> str:
     if found.patches and patch is not found.patches[0]:
         said.append("the full check refused what seemed the better one")
     return "; ".join(said)
+
+
+def _places(said: Json) -> Iterator[tuple[str, int, float]]:
+    for each in _list(said):
+        match each:
+            case [str(path), int(line), float(much)]:
+                yield path, line, much
 
 
 def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:

@@ -26,6 +26,8 @@ def main() -> int:
     _keep_others_out()
     root = os.path.realpath(os.getcwd())
     here = os.path.dirname(os.path.abspath(__file__))
+    import placing  # type: ignore[import-not-found]  # noqa: F401  (while the folder of this file is on the path)
+
     sys.path[:] = [path for path in sys.path if path and os.path.realpath(path) not in (root, here)]
     spec["sources"] = {os.path.join(root, path): _content(path) for path in spec["trusted"] if path.endswith(".py")}
     held = spec.pop("held").items()
@@ -147,8 +149,9 @@ def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only
     _pin_tests(spec["sources"])
     sys.dont_write_bytecode = True
     sys.pycache_prefix = os.path.join(root, ".no-such-folder-" + os.urandom(8).hex())
-    paths = [path for path in (root, os.path.join(root, "src")) if os.path.isdir(path)]
-    sys.path[:0] = paths
+    import placing
+
+    sys.path[:0] = placing.place(spec["run"], root, spec["project"])
     candidate = None
     if not together:
         sys.path.append(here)
@@ -176,7 +179,7 @@ def _tell_reads(tell: Callable[[str, object], None], root: str, trusted: frozens
     def opened(event: str, arguments: tuple) -> None:
         if event != "open" or not isinstance(arguments[0], (str, os.PathLike)) or len(told) >= _MOST_READS:
             return
-        path = os.path.join(root, os.fspath(arguments[0]))
+        path = os.path.join(os.getcwd(), os.fspath(arguments[0]))
         if not path.startswith(inside) or path.endswith((".py", ".pyc")):
             return
         by = _nearest(inside)
@@ -202,7 +205,9 @@ def _nearest(inside: str) -> str:
 
 
 def _arguments(spec: dict, here: str, root: str, *, quiet: bool) -> list[str]:
-    fixed = ["-p", "no:cacheprovider", "--rootdir", root, "--confcutdir", root]
+    # Of a run in a folder of its own, that one: ids are told from there, as by the command itself.
+    at = os.getcwd()
+    fixed = ["-p", "no:cacheprovider", "--rootdir", at, "--confcutdir", root]
     if not spec["conftests"]:
         fixed.append("--noconftest")
     if not spec["has_settings"]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .ordering import Ranked
 from .program import Program, SourceEdit
 from .server import RunReport
+from .untried import Untried
 
 _PATIENCE = 60.0  # candidates after which a branch is worth half
 _DEEPER = 0.4  # every further edit makes a right patch so much rarer
@@ -25,9 +26,7 @@ class State:
     promise: float = 1.0
     likely: float = 1.0
     """How likely its last edit is, beside the mean of all."""
-    width: int = 0
-    """Edits that can be tried on top of it."""
-    untried: Iterator[Ranked] = field(default_factory=lambda: iter(()))
+    untried: Untried = field(default_factory=Untried.none)
     programs: dict[str, Program] = field(default_factory=dict)
     calls: list[Mapping[str, str]] = field(default_factory=list)
     tried: int = 0

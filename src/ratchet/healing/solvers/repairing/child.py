@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import resource
@@ -21,6 +22,8 @@ _FILE = 16 * 1_048_576
 _LOAD_S = 2.0  # for importing the tests, before the first of them starts
 # Where very many tests never end, the run that sees what there is has to: after so many, the others have less time.
 _LATE, _HURRIED = 8, 4.0
+_FRAMES = 40
+_real = functools.lru_cache(maxsize=1_000)(os.path.realpath)
 
 
 class InChild(BaseException):
@@ -41,6 +44,8 @@ class ForkedRun:
     `hopeless` says so, the others are not run at all."""
 
     out: int
+    root: str
+    """The project, whose files are those that count."""
     first: Sequence[str] = ()
     hopeless: bool = False
     cpu_s: float = 10.0
@@ -48,10 +53,16 @@ class ForkedRun:
     """Above 0: time for one test, which ends alone (the runs that see what there is)."""
     endless: frozenset[str] = frozenset()
     """Tests known to take longer than that: what they do again and again is seen soon."""
+    wider: bool = False
+    """Run all tests of the files that the check names tests of."""
+    writes: bool = False
+    """Keep what is compiled: the files are those of the project."""
     tracer: Tracer | None = None
     call: Callable[[], object] | None = None
     """Called in place of the tests; what it returns is told."""
-    sources: tuple[str, ...] = ()
+    holding: Callable[[], ForkedRun] | None = None
+    """Called when the tests are loaded: returns in further children, each with a run of its own."""
+    sources: frozenset[str] = frozenset()
     _done: int = 0
     _gained: bool = False
     _timed: bool = False
@@ -63,6 +74,9 @@ class ForkedRun:
         quiet = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(quiet, stream)
+        sys.dont_write_bytecode = not self.writes
+        if self.holding is not None:
+            return
         with contextlib.suppress(ValueError, OSError):
             with open("/proc/self/statm", encoding="ascii") as found:
                 held = int(found.read().split()[0]) * resource.getpagesize()
@@ -73,12 +87,18 @@ class ForkedRun:
         signal.signal(signal.SIGALRM, self._on_time if self.each_s else signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, _LOAD_S + self.cpu_s)
 
+    def loaded(self) -> ForkedRun:
+        """Go on with the tests, now that they are loaded: in this process, or in the children of one that is kept."""
+        return self if self.holding is None else self.holding()
+
     def ordered(self, ids: Sequence[str]) -> list[int]:
         """The order in which to run these tests, as positions."""
         place = {name: i for i, name in enumerate(self.first)}
         return sorted(range(len(ids)), key=lambda i: (place.get(ids[i], len(place)), i))
 
     def begin(self, name: str) -> None:
+        if self.tracer is not None:
+            self._tell_lines("")
         self.tell({"id": name, "ok": False, "error": "unfinished"})
         self._since = time.process_time()
         if self.each_s:
@@ -90,21 +110,21 @@ class ForkedRun:
             signal.setitimer(signal.ITIMER_PROF, self.cpu_s)
             self._timed = True
         if self.tracer is not None:
-            self.tracer.begin(name)
+            self.tracer.start()
 
     def end(self, name: str, passed: bool, error: BaseException | None = None) -> None:
         if self.each_s:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
         if self.tracer is not None:
-            self.tracer.end()
+            self._tell_lines(name)
         self._done += 1
         self._late += isinstance(error, TimeUp)
         self._gained = self._gained or (passed and name in self.first)
-        line, crash = _places(error.__traceback__ if error else None, self.sources)
+        line, frames = self._places(error.__traceback__ if error else None)
         used = time.process_time() - self._since
         what = type(error).__name__ if error else ""
-        self.tell({"id": name, "ok": passed, "line": line, "crash": crash, "error": what, "cpu_s": round(used, 4)})
+        self.tell({"id": name, "ok": passed, "line": line, "frames": frames, "error": what, "cpu_s": round(used, 4)})
 
     def enough(self) -> bool:
         """Tell whether to leave the other tests out."""
@@ -119,25 +139,37 @@ class ForkedRun:
         """End this process; nothing of the server's that is registered to happen at exit happens."""
         if self.tracer is not None:
             self.tracer.stop()
+            self._tell_lines("")
             self.tell({"trace": self.tracer.seen()})
         self.tell({"end": True})
         os._exit(0)
+
+    def _tell_lines(self, name: str) -> None:
+        """Tell at once what a test ran, so that a run which is cut short has told of those before."""
+        assert self.tracer is not None
+        lines = self.tracer.taken()
+        if lines:
+            self.tell({"ran": name, "lines": lines})
+
+    def _places(self, found: TracebackType | None) -> tuple[int, list[list[object]]]:
+        """The line of the test that failed, and the places in the program that it failed in, the innermost last."""
+        line, frames = 0, list[list[object]]()
+        for frame, number in traceback.walk_tb(found):
+            name = _real(frame.f_code.co_filename)
+            if name in self.sources:
+                frames.append([name, number])
+            elif name.startswith(self.root + os.sep) and not line and not _is_installed(name[len(self.root) :]):
+                line = number
+        return line, frames[-_FRAMES:]
 
     @staticmethod
     def _on_time(_signal: int, _frame: FrameType | None) -> None:
         raise TimeUp
 
 
-def _places(found: TracebackType | None, sources: Sequence[str]) -> tuple[int, list[object]]:
-    """The line of the test that failed, and the innermost place in the program under repair."""
-    line, crash = 0, list[object]()
-    for frame, number in traceback.walk_tb(found):
-        name = frame.f_code.co_filename
-        if name in sources:
-            crash = [name, number]
-        elif name.startswith(os.getcwd()) and not line:
-            line = number
-    return line, crash
+def _is_installed(path: str) -> bool:
+    """Tell whether a file below the project is an environment's, and none of the project's own."""
+    return "/site-packages/" in path or "/dist-packages/" in path or "/lib/python" in path
 
 
 def guarded(job: ForkedRun, name: str, run: Callable[[], object]) -> None:

@@ -7,14 +7,14 @@ child), and in the child runs the tests.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import itertools
 import os
 import runpy
-import shlex
 import subprocess
 import sys
 import unittest
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -23,7 +23,6 @@ from .child import ForkedRun, InChild, guarded
 Serve = Callable[[], None]
 _SETTINGS = {"pytest.ini": "", ".pytest.ini": "", "pytest.toml": "", ".pytest.toml": "", "tox.ini": "[pytest]",
              "pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]"}  # fmt: skip
-_SHELL = set("|&;<>$`\\\"'*?[]#~=%(){}\n")
 
 
 class Driver(Protocol):
@@ -39,21 +38,30 @@ class Forked:
     tests: Callable[[ForkedRun], None]
 
     def run(self, serve: Serve) -> None:
-        try:
-            serve()
-        except InChild as child:
-            _begin(child.job)
-            self.tests(child.job)
-            child.job.leave()
+        # Not within the handler: there, every test would find an exception that is being handled.
+        job = _child_of(serve)
+        if job is not None:
+            _begin(job)
+            self.tests(job)
+            job.leave()
+
+
+def _child_of(serve: Serve) -> ForkedRun | None:
+    try:
+        serve()
+    except InChild as child:
+        return child.job
+    return None
 
 
 class Pytest:
     """Pytest is set up once; children collect and run. Where a conftest imports the program itself, that would be
     stale in the children: then each of them sets pytest up."""
 
-    def __init__(self, arguments: Sequence[str], stale: Callable[[], bool]) -> None:
+    def __init__(self, arguments: Sequence[str], root: str, stale: Callable[[], bool]) -> None:
         quick = ["-q", "--assert=plain", "--tb=short", "-p", "no:cacheprovider", "--capture=sys"]
-        self._arguments = [*_here(arguments), *quick, *arguments]
+        self._arguments = [*_here(arguments, root), *quick, *arguments]
+        self._root = root
         self._stale = stale
         self._serve: Serve | None = None
         self._job: ForkedRun | None = None
@@ -70,7 +78,7 @@ class Pytest:
         if self._job is None:
             # Only reached when what conftest imported is stale, or pytest could not start: children start afresh.
             for name in set(sys.modules) - kept:
-                if _is_here(sys.modules[name]):
+                if _is_here(sys.modules[name], self._root):
                     del sys.modules[name]
             self._serve = None
             Forked(self._whole).run(serve)
@@ -84,16 +92,16 @@ class Pytest:
         pytest.main([*self._arguments], plugins=[self])
 
     def pytest_collection(self, session: Any) -> object:
-        del session
-        if self._serve is None:
-            return None
-        if self._stale():
-            return True
-        try:
-            self._serve()
-        except InChild as child:
-            self._job = child.job
-            _begin(child.job)
+        if self._serve is not None:
+            if self._stale():
+                return True
+            self._job = _child_of(self._serve)
+            assert self._job is not None
+            _begin(self._job)
+        assert self._job is not None
+        if self._job.wider:
+            session.config.args = list(dict.fromkeys(each.split("::")[0] for each in session.config.args))
+            session.config.option.keyword = ""
         return None
 
     # Tried last, so that what plugins leave out is left out.
@@ -101,6 +109,11 @@ class Pytest:
         assert self._job is not None
         items[:] = [items[i] for i in self._job.ordered([item.nodeid for item in items])]
         self._left = len(items)
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        assert self._job is not None
+        if not session.testsfailed:  # what could not be collected cannot be run
+            self._job = self._job.loaded()
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed and self._job is not None:
@@ -136,69 +149,22 @@ class Pytest:
             self._job.leave()
 
 
-def driver_for(argv: Sequence[str], stale: Callable[[], bool]) -> tuple[Driver, list[str]]:
-    """The driver of a check, and the files that are the check itself."""
-    words = _words(list(argv))
-    python = bool(words) and os.path.basename(words[0]).startswith("python")
-    rest = _after_options(words[1:]) if python else words
-    if rest[:2] == ["-m", "pytest"] or (rest and os.path.basename(rest[0]) in ("pytest", "py.test")):
-        if rest[0] == "-m":
-            sys.path.insert(0, os.getcwd())
-        arguments = _without_parallel(rest[2:] if rest[0] == "-m" else rest[1:])
-        return Pytest(arguments, stale), [
-            each.split("::")[0] for each in arguments if each.split("::")[0].endswith(".py")
-        ]
-    if rest[:2] == ["-m", "unittest"]:
-        sys.path.insert(0, os.getcwd())
-        return Forked(lambda job: _unittest(job, rest[2:])), [each for each in rest if each.endswith(".py")]
-    if python and rest and rest[0] == "-m" and len(rest) > 1:
-        sys.path.insert(0, os.getcwd())
-        return Forked(lambda job: _script(job, rest[1:], module=True)), []
-    if python and rest[:1] == ["-c"] and len(rest) > 1:
-        sys.path.insert(0, os.getcwd())
-        return Forked(lambda job: _code(job, rest[1:])), []
-    if python and rest and os.path.isfile(rest[0]):
-        sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
-        return Forked(lambda job: _script(job, rest, module=False)), [rest[0]]
-    return Forked(lambda job: _command(job, list(argv))), [each for each in words if each.endswith(".py")]
-
-
-def _words(argv: list[str]) -> list[str]:
-    """A plain command, also where it comes as the text of a shell; with variables set before it, those are set."""
-    if len(argv) == 3 and os.path.basename(argv[0]) in ("sh", "bash") and argv[1] in ("-c", "-lc"):
-        text = argv[2].strip()
-        plain = shlex.split(text) if not _SHELL & set(text.replace("=", "").replace("::", "")) else []
-        return _words(plain) if plain else argv
-    while argv and "=" in argv[0].split("/")[0] and not argv[0].startswith("-"):
-        name, _, value = argv[0].partition("=")
-        if name == "PYTHONPATH":
-            sys.path[:0] = [os.path.abspath(each) for each in value.split(":") if each]
-        os.environ[name] = value
-        argv = argv[1:]
-    return argv
-
-
-def _after_options(words: list[str]) -> list[str]:
-    """Without the interpreter's own switches."""
-    while words and words[0].startswith("-") and words[0] not in ("-m", "-c", "-"):
-        words = words[2:] if words[0] in ("-W", "-X") else words[1:]
-    return words
-
-
-def _without_parallel(arguments: list[str]) -> list[str]:
-    """Without what would stop early or start other processes."""
-    kept: list[str] = []
-    skip = False
-    for each in arguments:
-        if skip:
-            skip = False
-        elif each in ("-n", "--maxfail", "--junitxml", "--junit-xml", "--durations"):
-            skip = True
-        elif each in ("-x", "--exitfirst", "-s", "--lf", "--ff", "--last-failed", "--failed-first"):
-            continue
-        elif not each.startswith(("--maxfail=", "--junitxml=", "--numprocesses", "-n=", "--cov", "--durations=")):
-            kept.append(each)
-    return kept
+def driver_for(run: Mapping[str, Any], root: str, stale: Callable[[], bool]) -> tuple[Driver, list[str]]:
+    """The driver of a run (`testruns.SuiteRun`), and the files that are the check itself."""
+    runner, words = run["runner"], list(run["arguments"])
+    if runner == "pytest":
+        files = [each.split("::")[0] for each in words]
+        return Pytest(words, root, stale), [each for each in files if each.endswith(".py")]
+    if runner == "unittest":
+        return Forked(lambda job: _unittest(job, words)), [each for each in words if each.endswith(".py")]
+    if runner == "module":
+        return Forked(lambda job: _script(job, words, module=True)), []
+    if runner == "code":
+        return Forked(lambda job: _code(job, words)), []
+    if runner == "script" and os.path.isfile(words[0]):
+        sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))
+        return Forked(lambda job: _script(job, words, module=False)), [words[0]]
+    return Forked(lambda job: _command(job, words)), [each for each in words if each.endswith(".py")]
 
 
 def _begin(job: ForkedRun) -> None:
@@ -213,12 +179,15 @@ def _begin(job: ForkedRun) -> None:
 def _unittest(job: ForkedRun, arguments: list[str]) -> None:
     loader = unittest.TestLoader()
     named = [each for each in arguments if not each.startswith("-")]
+    if job.wider and named and named[0] != "discover":
+        named = list(dict.fromkeys(_module_of(_dotted(each)) for each in named))
     if not named or named[0] == "discover":
         folder, pattern, top = _discovery([each for each in arguments if each != "discover"])
         found = loader.discover(folder, pattern, top or None)
     else:
         found = loader.loadTestsFromNames([_dotted(each) for each in named])
     tests = list(_flat(found))
+    job = job.loaded()
     for i in job.ordered([each.id() for each in tests]):
         if job.enough():
             return
@@ -278,6 +247,16 @@ def _dotted(name: str) -> str:
     return name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else name
 
 
+def _module_of(name: str) -> str:
+    """The module in which a named test lies."""
+    parts = name.split(".")
+    for end in range(len(parts), 1, -1):
+        with contextlib.suppress(ImportError, ValueError):
+            if importlib.util.find_spec(".".join(parts[:end])) is not None:
+                return ".".join(parts[:end])
+    return parts[0]
+
+
 def _script(job: ForkedRun, words: list[str], *, module: bool) -> None:
     sys.argv = list(words)
     if module:
@@ -299,12 +278,12 @@ def _command(job: ForkedRun, argv: list[str]) -> None:
     guarded(job, "check", run)
 
 
-def _here(arguments: Sequence[str]) -> list[str]:
+def _here(arguments: Sequence[str], root: str) -> list[str]:
     """Options under which pytest looks into no folder above the project: it may see those, but not read them."""
-    root = os.getcwd()
+    at = os.getcwd()
     named = [os.path.dirname(each.split("::")[0]) for each in arguments if not each.startswith("-")]
-    own = any(_has_settings(folder) for folder in {root, *map(os.path.abspath, named)})
-    return ["--rootdir", root, "--confcutdir", root, *([] if own else ["-c", os.devnull])]
+    own = any(_has_settings(folder) for folder in {at, *map(os.path.abspath, named)})
+    return ["--rootdir", at, "--confcutdir", root, *([] if own else ["-c", os.devnull])]
 
 
 def _has_settings(folder: str) -> bool:
@@ -318,6 +297,6 @@ def _has_settings(folder: str) -> bool:
     return False
 
 
-def _is_here(module: object) -> bool:
+def _is_here(module: object, root: str) -> bool:
     file = getattr(module, "__file__", None)
-    return isinstance(file, str) and file.startswith(os.getcwd() + os.sep)
+    return isinstance(file, str) and file.startswith(root + os.sep)

@@ -6,6 +6,7 @@ import fnmatch
 import json
 import os
 import re
+import runpy
 import sys
 import time
 import traceback
@@ -18,7 +19,7 @@ from .differing import answers, asked
 from .drivers import driver_for
 from .recollection import Remembered
 from .search import RepairSearch, Wanted
-from .server import ForkServer, cpu_s
+from .server import ForkServer
 from .transplanting import in_place
 
 _FILES = 5_000
@@ -34,20 +35,20 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 
 def main() -> None:
-    """Serve one request: {"argv", "seconds", "candidates", "choice", "seed", "order", "memory", "exact", "skip",
-    "protected"}."""
+    """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
+    "exact", "skip", "protected", "failing"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
-    sys.dont_write_bytecode = True
-    sys.pycache_prefix = f"/tmp/no-bytecode-{os.getpid()}"  # noqa: S108  (never made: stale bytecode is not read)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    root = os.path.realpath(os.getcwd())
+    placing = runpy.run_path(request["placing"])
+    sys.path[:0] = placing["place"](request["run"], root, request["project"])
     sources: list[str] = []
-    driver, checked = driver_for(request["argv"], lambda: _stale(sources))
-    sources += _sources([*request["protected"], *checked])
-    server = ForkServer(time.monotonic() + request["seconds"])
-    server.sources = tuple(sources)
+    driver, checked = driver_for(request["run"], root, lambda: _stale(sources))
+    sources += _sources(root, [*request["protected"], *(os.path.relpath(each, root) for each in checked)])
+    server = ForkServer(time.monotonic() + request["seconds"], root)
+    server.sources = frozenset(sources)
 
     def serve() -> None:
         try:
@@ -70,10 +71,10 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
     inputs = asked(search.calls, wanted.seed)
-    until = cpu_s() + _COMPARING_CPU_S
+    until = server.cpu_s + _COMPARING_CPU_S
 
     def ask(files: Mapping[str, bytes]) -> object:
-        return None if not inputs or cpu_s() > until else server.call(files, answers(inputs), seconds=2.0)
+        return None if not inputs or server.cpu_s > until else server.call(files, answers(inputs), seconds=2.0)
 
     donors = [ask(files) for text in wanted.donors.values() if (files := in_place(search.programs, text))]
 
@@ -85,6 +86,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
         grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=len(search.first.passing))),
         timed_out=server.out_of_time(),
+        places=search.places, loaded_anew=server.loaded_anew,
     )  # fmt: skip
 
 
@@ -98,12 +100,13 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         exact=tuple(tuple(marks) for marks in request["exact"]),
         skip=frozenset(request["skip"]),
         donors=request.get("donors", {}),
+        failing=frozenset(request["failing"]),
+        plain=request["plain"],
     )
 
 
-def _sources(left_out: Sequence[str]) -> list[str]:
+def _sources(root: str, left_out: Sequence[str]) -> list[str]:
     """Absolute paths of the Python files that may be changed: neither tests nor harness nor what is protected."""
-    root = os.getcwd()
     found = []
     for path in _walk(root):
         name = os.path.relpath(path, root)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import time
-import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .branching import Partial, Partials, State, gained, promise
+from .compiling import SourceFile
 from .donating import donors_of
 from .grounds import DOUBTFUL
+from .localising import Localiser
 from .marks import alike, is_same, mark, size_of
 from .ordering import Ranked, ranked
-from .program import Program
+from .program import Program, SourceEdit
 from .recollection import Remembered, trust
-from .server import UNFINISHED, ForkServer, RunReport, cpu_s
-from .spectrum import Place, suspicion
+from .server import UNFINISHED, ForkServer, RunReport
+from .swapping import Swap, swaps_of
 from .templates import edits as edits_of
 from .transplanting import Transplants
+from .untried import Untried
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
 _BRANCH_EVERY = 3
@@ -38,6 +41,7 @@ _KNOWN = 10.0  # times as likely by a memory that has the say as without it
 _STATES = 24
 _ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
 _SLOWER, _SECOND_LOOKS = 10.0, 60
+_PLACES = 2_000  # suspect lines that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,10 @@ class Wanted:
     """Keys of patches that were tried and found wanting."""
     donors: Mapping[str, str] = field(default_factory=dict)
     """Texts of other implementations that are right, by a name."""
+    failing: frozenset[str] = frozenset()
+    """Tests that fail for the judge; none where it only counts."""
+    plain: bool = False
+    """Load the tests anew for every candidate: what a benchmark sets beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,12 @@ class RepairSearch:
 
     def __init__(self, server: ForkServer, wanted: Wanted, note: Callable[[str], None]) -> None:
         self._server, self._wanted, self._note = server, wanted, note
-        self._root = os.getcwd()
+        self._root = server.root
+        self._localiser = Localiser(server, self._tree)
+        self._files: dict[str, SourceFile | None] = {}
+        self._imported: Mapping[str, Collection[int]] = {}
+        self.places: list[tuple[str, int, float]] = []
+        """Lines by how suspect they are, the most suspect first."""
         self._seen: set[int] = set()
         self.patches: list[Patch] = []
         self.tried = 0
@@ -101,17 +114,20 @@ class RepairSearch:
         self.first = self._server.whole({})
         if not self.first.tests:
             return "no test could be run"
-        if not self.first.failing:
-            return "every test passes here"
+        problem = self._differs()
+        if problem:
+            return problem
         self._server.measured(self.first)
         root = State(files={}, marks=(), report=self.first)
         self._states = [root]
         if self._from_memory():
             return ""
         self._open(root)
-        if not root.programs:
+        if not self.places:
             return "the failing tests run no Python file that may be changed"
         self.calls, self.programs = root.calls, root.programs
+        if not self._wanted.plain:
+            self._server.keep_loaded()
         self._from_donors(root)
         while self.tried < self._until and not self._out_of_time():
             state = self._next_state()
@@ -124,6 +140,19 @@ class RepairSearch:
             self._try(state, one)
         self._look_again()
         return ""
+
+    def _differs(self) -> str:
+        """Why there is nothing to mend here, "" where there is. Only what fails for the judge, too, is to be mended:
+        a healthy test that the search cannot run is none of its affair."""
+        failing, judged = self.first.failing, self._wanted.failing
+        strays = failing - judged if failing & judged else frozenset()
+        if strays:
+            self._note(f"left out, since only the search fails them: {', '.join(sorted(strays)[:3])}")
+            self._server.left_out = strays
+            self.first = self._server.without(self.first)
+        if judged and not failing & judged and judged <= self.first.passing:
+            return f"{min(judged)} passes when the search runs it; the check may depend on the order or on the time"
+        return "" if failing else "every test passes here"
 
     # -- what comes next -----------------------------------------------------------------------------------------------
 
@@ -151,41 +180,40 @@ class RepairSearch:
     def _open(self, state: State) -> None:
         """See what its tests run, and put its edits into order."""
         state.opened = True
-        traced = self._server.whole(state.files, trace=True)
-        lines, calls = _lines(traced.trace), traced.trace.get("calls")
-        failing = state.report.failing
-        crashes = [test.crash for test in traced.tests.values() if test.crash and test.error != "TimeUp"]
-        suspect = suspicion(lines, failing, crashes)
+        located = self._localiser.located(state.files, state.report)
+        suspect = located.suspicion
         if not suspect:
             # Nothing was seen to run (other processes do): then every line may be it.
-            suspect = {(path, line): 1.0 for path in self._server.sources[:40] for line in range(1, 2_000)}
+            suspect = {(path, line): 1.0 for path in sorted(self._server.sources)[:40] for line in range(1, 2_000)}
+        calls = located.trace.get("calls")
         state.calls = [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
-        state.programs = self._programs(state.files, suspect)
-        _teach(state.programs, traced.trace, self._root)
-        found = [
-            edit for program in state.programs.values() for edit in edits_of(program, self._runs(program, suspect))
-        ]
-        wanted = self._wanted
-        order = ranked(
-            found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order,
-            endless=all(state.report.tests[name].error in _ENDLESS for name in failing),
-        )  # fmt: skip
-        state.untried, state.width = iter(order), len(order)
+        if not state.marks:
+            self._imported = located.imported
+            ranked_lines = sorted(suspect.items(), key=lambda each: (-each[1], each[0]))[:_PLACES]
+            self.places = [(os.path.relpath(path, self._root), line, much) for (path, line), much in ranked_lines]
 
-    def _runs(self, program: Program, suspect: Mapping[Place, float]) -> Callable[[tuple[int, int]], bool]:
-        path = os.path.join(self._root, program.path)
-        held = {line for file, line in suspect if file == path}
-        return lambda lines: any(line in held for line in range(lines[0], lines[1] + 1))
-
-    def _programs(self, files: Mapping[str, bytes], suspect: Mapping[Place, float]) -> dict[str, Program]:
-        found: dict[str, Program] = {}
-        for path in sorted({file for file, _ in suspect}):
+        def program_of(path: str) -> Program | None:
             name = os.path.relpath(path, self._root)
-            try:
-                found[name] = Program(name, files.get(name) or _content(path))
-            except (OSError, SyntaxError, ValueError, RecursionError):
-                continue  # what cannot be read as Python is not what templates can change
-        return found
+            if name not in state.programs:
+                try:
+                    state.programs[name] = Program(name, state.files.get(name) or _content(path))
+                except (OSError, SyntaxError, ValueError, RecursionError):
+                    return None  # what cannot be read as Python is not what templates can change
+                _teach({name: state.programs[name]}, located.trace, self._root)
+            return state.programs[name]
+
+        if self._wanted.donors:  # they may speak of any of the functions that were run
+            for path in dict.fromkeys(path for path, _ in suspect):
+                program_of(path)
+        endless = all(state.report.tests[name].error in _ENDLESS for name in state.report.failing)
+
+        def rank(found: Sequence[SourceEdit]) -> list[Ranked]:
+            wanted = self._wanted
+            return ranked(
+                found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order, endless=endless
+            )
+
+        state.untried = Untried(program_of, suspect, rank, self._server.deadline)
 
     # -- one candidate -------------------------------------------------------------------------------------------------
 
@@ -204,7 +232,7 @@ class RepairSearch:
         elif report.cut_short:
             self._cut_short.append(Patch(files, marks, self.tried, one.plain, one.foretold, size_of(marks)))
         elif len(marks) < _DEPTH and not self.patches:
-            likely = max(one.plain * state.width, 0.01) ** _LIKELY if one.plain else 1.0
+            likely = max(one.plain * state.untried.width, 0.01) ** _LIKELY if one.plain else 1.0
             self._keep_if_better(state, State(files=files, marks=marks, report=report, likely=likely))
             if not state.marks:
                 self._try_together(state, one, content, report)
@@ -215,22 +243,47 @@ class RepairSearch:
         if key in self._seen:
             return False
         self._seen.add(key)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", SyntaxWarning)
-                compile(content, path, "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, SyntaxWarning, RecursionError):
-            return False
-        return True
+        file = self._file(path)
+        return file is None or file.against(content) is not None
+
+    def _file(self, path: str) -> SourceFile | None:
+        """A file as it was loaded; None where that is no Python."""
+        if path not in self._files:
+            full = os.path.join(self._root, path)
+            try:
+                self._files[path] = SourceFile(full, _content(full))
+            except (OSError, SyntaxError, ValueError, RecursionError):
+                self._files[path] = None
+        return self._files[path]
+
+    def _tree(self, path: str) -> ast.Module | None:
+        file = self._file(os.path.relpath(path, self._root))
+        return file.tree if file is not None else None
 
     def _run(self, files: Mapping[str, bytes]) -> RunReport:
         self.tried += 1
         if self.tried % 100 == 0:
             self._note(f"{self.tried} candidates tried")
-        report = self._server.candidate(files)
+        swaps = self._swaps(files)
+        report = self._server.candidate(files, swaps=swaps)
+        if swaps is not None and self._passes(report):
+            report = self._server.candidate(files)  # as the judge will: loaded anew
         # Some of what failed passes already: it is slow rather than endless.
         slow = report.cut_short and bool(report.passing & self.first.failing)
         return self._server.candidate(files, times=_SLOWER) if slow else report
+
+    def _swaps(self, files: Mapping[str, bytes]) -> list[Swap] | None:
+        """The functions whose exchange in the loaded program makes it these files; None where that does not do."""
+        found: list[Swap] = []
+        for path, content in files.items():
+            file = self._file(path)
+            both = file.against(content) if file is not None else None
+            imported = self._imported.get(os.path.join(self._root, path), ())
+            swaps = swaps_of(*both, imported) if both is not None else None
+            if swaps is None:
+                return None
+            found += swaps
+        return found
 
     def _look_again(self) -> None:
         """Give those more time, where nothing passed, that were ended before anything was wrong. They were counted
@@ -249,7 +302,7 @@ class RepairSearch:
         if patch.key in self._wanted.skip:
             return
         if not self.patches:
-            self._first_cpu_s, self._first_at = cpu_s(), time.monotonic()
+            self._first_cpu_s, self._first_at = self._server.cpu_s, time.monotonic()
         if all(_is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
             self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
@@ -280,7 +333,7 @@ class RepairSearch:
         return special or _is_doubtful(patch) or len(self.first.failing) == 1
 
     def _out_of_time(self) -> bool:
-        late = time.monotonic() > self._ends_at or cpu_s() > self._cpu_ends_s
+        late = time.monotonic() > self._ends_at or self._server.cpu_s > self._cpu_ends_s
         return late or self._server.out_of_time()
 
     def _keep_if_better(self, state: State, new: State) -> None:
@@ -349,7 +402,7 @@ class RepairSearch:
         """The files after these edits; empty where one of them has no place here."""
         files: dict[str, bytes] = {}
         for each in marks:
-            for path in alike(self._server.sources, each["path"], self._root):
+            for path in alike(sorted(self._server.sources), each["path"], self._root):
                 try:
                     program = Program(path, files.get(path) or _content(os.path.join(self._root, path)))
                 except (OSError, SyntaxError, ValueError, RecursionError):
@@ -371,14 +424,6 @@ def _is_doubtful(patch: Patch) -> bool:
 def _content(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
-
-
-def _lines(trace: Mapping[str, object]) -> dict[str, set[Place]]:
-    held = trace.get("lines")
-    return {
-        str(name): {(str(place[0]), int(place[1])) for place in places}
-        for name, places in (held.items() if isinstance(held, dict) else ())
-    }
 
 
 def _teach(programs: Mapping[str, Program], trace: Mapping[str, object], root: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import pickle
 import sys
 import threading
@@ -10,7 +11,8 @@ from collections.abc import Callable, Collection
 from types import CodeType, FrameType
 from typing import Any
 
-_EVENTS = 3_000_000  # lines seen before one stops looking: an endless loop has shown itself by then
+# Lines seen before one stops looking: an endless loop has shown itself by then. Of one test, and of all.
+_EVENTS_OF_A_TEST, _EVENTS = 400_000, 6_000_000
 _RETURNS = 60
 _CALLS = 24
 _PICKLED = 20_000
@@ -18,18 +20,32 @@ _PICKLED = 20_000
 Trace = Callable[[FrameType, str, Any], Any]
 
 
+def naming(files: Collection[str]) -> Callable[[str], str]:
+    """A function that gives a file its name among `files`, "" for another: an editable install may know it by one of
+    its own."""
+    names = {each: each for each in files}
+
+    def name_of(path: str) -> str:
+        known = names.get(path)
+        if known is None:
+            real = os.path.realpath(path)
+            known = names[path] = real if names.get(real) else ""
+        return known
+
+    return name_of
+
+
 class Tracer:
     """Looks at the frames of some files, by `sys.settrace`."""
 
     def __init__(self, files: Collection[str]) -> None:
-        self._files = frozenset(files)
-        self._lines: dict[str, set[tuple[str, int]]] = {"": set()}
-        self._now = self._lines[""]
+        self._name = naming(files)
+        self._now: dict[str, dict[int, int]] = {}
         self._types: dict[tuple[str, str], dict[str, set[str]]] = {}
         self._returns: dict[CodeType, int] = {}
         self._calls: list[dict[str, str]] = []
         self._called: dict[str, int] = {}
-        self._events = 0
+        self._events, self._ends = 0, _EVENTS_OF_A_TEST
 
     def start(self) -> None:
         threading.settrace(self._on_call)
@@ -38,17 +54,15 @@ class Tracer:
     def stop(self) -> None:
         sys.settrace(None)
 
-    def begin(self, name: str) -> None:
-        self._now = self._lines.setdefault(name, set())
-        sys.settrace(self._on_call)
-
-    def end(self) -> None:
-        self._now = self._lines[""]
+    def taken(self) -> dict[str, list[int]]:
+        """The lines that were run since the last call, by file, in the order in which each was run last."""
+        held, self._now = self._now, {}
+        self._ends = min(_EVENTS, self._events + _EVENTS_OF_A_TEST)
+        return {file: sorted(lines, key=lines.__getitem__) for file, lines in held.items()}
 
     def seen(self) -> dict[str, object]:
-        """Plain JSON of it all: lines by test ("" at import), types by file and function, calls from tests."""
+        """Plain JSON: types by file and function, calls from tests."""
         return {
-            "lines": {name: sorted(map(list, found)) for name, found in self._lines.items()},
             "types": [
                 [file, function, {name: sorted(kinds) for name, kinds in found.items()}]
                 for (file, function), found in self._types.items()
@@ -57,21 +71,22 @@ class Tracer:
         }
 
     def _on_call(self, frame: FrameType, _event: str, _argument: object) -> Trace | None:
-        if frame.f_code.co_filename not in self._files or self._events > _EVENTS:
+        name = self._name(frame.f_code.co_filename)
+        if not name or self._events > self._ends:
             return None
-        self._now.add((frame.f_code.co_filename, frame.f_lineno))
+        self._now.setdefault(name, {})[frame.f_lineno] = self._events
         back = frame.f_back
-        if back is not None and back.f_code.co_filename not in self._files:
+        if back is not None and not self._name(back.f_code.co_filename):
             self._keep_call(frame)
         return self._on_event
 
     def _on_event(self, frame: FrameType, event: str, _argument: object) -> Trace | None:
         if event == "line":
             self._events += 1
-            self._now.add((frame.f_code.co_filename, frame.f_lineno))
+            self._now.setdefault(self._name(frame.f_code.co_filename), {})[frame.f_lineno] = self._events
         elif event == "return":
             self._keep_types(frame)
-        return self._on_event if self._events <= _EVENTS else None
+        return self._on_event if self._events <= self._ends else None
 
     def _keep_types(self, frame: FrameType) -> None:
         code = frame.f_code
@@ -80,7 +95,7 @@ class Tracer:
             return
         self._returns[code] = count + 1
         function = ".".join(part for part in code.co_qualname.split(".") if not part.startswith("<"))
-        found = self._types.setdefault((code.co_filename, function), {})
+        found = self._types.setdefault((self._name(code.co_filename), function), {})
         for name, value in frame.f_locals.items():
             if not name.startswith(("__", ".")):
                 found.setdefault(name, set()).add(type(value).__name__)

@@ -1,0 +1,54 @@
+"""See what the failing tests run beside what passing ones do, and say which lines are suspect."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from .server import ForkServer, RunReport
+from .spectrum import Place, suspicion, with_definitions
+
+_BESIDE_SHARE, _BESIDE_S = 0.15, 40.0  # of the time that is left, and at most, for tests beside those of the check
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What a trace told. `imported`: file -> lines that were run at import, so whatever was to be tested."""
+
+    suspicion: Mapping[Place, float]
+    imported: Mapping[str, Collection[int]] = field(default_factory=dict)
+    trace: Mapping[str, object] = field(default_factory=dict)
+
+
+class Localiser:
+    """Traces the tests; those beside the check's own once, for the passing ones to speak of what is healthy."""
+
+    def __init__(self, server: ForkServer, tree_of: Callable[[str], ast.Module | None]) -> None:
+        self._server = server
+        self._tree_of = tree_of
+        self._beside: Mapping[str, Mapping[str, list[int]]] | None = None
+
+    def located(self, files: Mapping[str, bytes], report: RunReport) -> Located:
+        """Trace the tests on files of which `report` told how they end."""
+        traced = self._server.whole(files, trace=True)
+        if self._beside is None:
+            self._beside = self._looked_beside(report)
+        ran = {**self._beside, **traced.lines}
+        places = {name: {(file, at) for file, lines in held.items() for at in lines} for name, held in ran.items()}
+        failed = [test for name, test in traced.tests.items() if name in report.failing and test.error != "TimeUp"]
+        found = suspicion(places, report.failing, [test.frames for test in failed])
+        trees = {path: self._tree_of(path) for path in {file for file, _ in found}}
+        return Located(
+            suspicion=with_definitions(found, {path: tree for path, tree in trees.items() if tree is not None}),
+            imported={file: frozenset(lines) for file, lines in traced.lines.get("", {}).items()},
+            trace=traced.trace,
+        )
+
+    def _looked_beside(self, report: RunReport) -> Mapping[str, Mapping[str, list[int]]]:
+        """Lines of the tests that lie in the files of the check's, and pass."""
+        left_s = self._server.deadline - time.monotonic()
+        found = self._server.whole({}, trace=True, wider_s=min(_BESIDE_S, _BESIDE_SHARE * left_s))
+        passing = found.passing - report.tests.keys()
+        return {name: lines for name, lines in found.lines.items() if name in passing}
