@@ -1,4 +1,4 @@
-"""The search for edits that make all tests pass: one edit first, then more on top of those that help."""
+"""Search for edits that make all tests pass; in one file, since every step reads what the others have found out."""
 
 from __future__ import annotations
 
