@@ -15,7 +15,7 @@ _BESIDE_SHARE, _BESIDE_S = 0.15, 40.0  # of the time that is left, and at most, 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """What a trace told. `imported`: file -> lines that were run at import, so whatever was to be tested."""
+    """Answer of a trace. `imported`: file -> lines that were run at import, so whatever was to be tested."""
 
     suspicion: Mapping[Place, float]
     imported: Mapping[str, Collection[int]] = field(default_factory=dict)
