@@ -42,4 +42,9 @@ case $chosen in all | rsi_loop) run rsi_loop rsi-loop==0.1.0 rsi_loop . || statu
 case $chosen in all | self_improving_loop)
   run self_improving_loop self-improving-loop==0.1.3 self_improving_loop test_smoke.py test_rollback_integration.py || status=1 ;;
 esac
+case $chosen in all | reloop)
+  # Those that need no service and test no mock of one: models, memory, retry engine, sync API, export and import, routes, SSE.
+  run reloop reloop-ai==0.4.0 src test_models.py test_memory.py test_retry_engine.py test_sync_api.py \
+    test_export_import.py test_api_routes.py test_sse.py || status=1 ;;
+esac
 exit $status

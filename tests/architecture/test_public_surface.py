@@ -27,6 +27,7 @@ PUBLIC = {
     """,
 }
 BESIDE = {
+    "ratchet.compat.reloop": {"FailureMemory", "SyncFailureMemory"},
     "ratchet.compat.self_improving_loop": {"AutoRollback", "SelfImprovingLoop"},
     "ratchet.compat.rsi_loop": {"Config", "Fixer", "RSILoop"},
     "ratchet.testing.clients": {"Sample", "check"},

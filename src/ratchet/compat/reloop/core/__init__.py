@@ -1,0 +1,1 @@
+"""Offers reloop's parts: memory, retry engine, timeline, agent."""

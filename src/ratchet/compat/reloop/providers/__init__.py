@@ -1,0 +1,1 @@
+"""Names what reloop's users implement: memory, sandbox, model."""

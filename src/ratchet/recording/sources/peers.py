@@ -1,0 +1,135 @@
+"""Reads what other packages remembered: reloop's SQLite file and export, healing-agent's saved exceptions."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from ratchet import ids
+from ratchet.errors import BackendError
+from ratchet.failures import tool_call as toolcall
+from ratchet.failures.redaction.text import redact_json
+from ratchet.ports import Read
+from ratchet.recording.sources import fields
+from ratchet.recording.sources.document import is_document, read_document
+from ratchet.recording.sources.jsonl import Runs
+from ratchet.recording.sources.lines import peek
+from ratchet.recording.sources.reading import Item, count, last_read
+from ratchet.records import Failure, Json, Outcome, Quarantined, Row, text_in
+
+NAME = "reloop"
+_SQLITE = b"SQLite format 3\0"
+_TABLES = (b"failures", b"successes", b"error_hash")
+_SAVED = (b'"capture_type"', b'"function_info"', b'"timestamp"')
+_KEYS = (b'"failures"', b'"signature"', b'"error_type"', b'"analysis"')
+
+
+class Reloop:
+    """The Source of reloop's memories."""
+
+    name = NAME
+
+    def claims(self, head: bytes) -> bool:
+        """Tell whether the head is a database with reloop's tables, or a document with failures of its form."""
+        if head.startswith(_SQLITE):
+            return all(name in head for name in _TABLES)
+        return is_document(head) and all(name in head for name in _KEYS)
+
+    def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
+        """See `ports.Source`. A database is read whole where it grew; ids are reloop's own."""
+        if not peek(path).startswith(_SQLITE):
+            yield from read_document(path, carry, lambda document: _failures(document, path), name=NAME)
+            return
+        size = Path(path).stat().st_size
+        if size == offset:
+            return
+        items = [*_rows(path)]
+        count(carry, "known")
+        count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
+        if items:
+            yield Read(items=tuple(items), offset=size)
+        yield last_read(path, size, carry, name=NAME)
+
+
+class HealingAgent:
+    """The Source of the exceptions that healing-agent saves, one a file, in `_healing_agent_exceptions`."""
+
+    name = "healing-agent"
+
+    def claims(self, head: bytes) -> bool:
+        """Tell whether the head begins such a file."""
+        return is_document(head) and all(name in head for name in _SAVED)
+
+    def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
+        """See `ports.Source`. The agent is the module whose function failed."""
+        del offset
+        yield from read_document(path, carry, lambda document: _saved(document, path, carry), name=self.name)
+
+
+def _saved(document: Json, path: str, carry: Row) -> list[Item] | None:
+    if not isinstance(document, dict):
+        return None
+    function = document.get("function_info")
+    named: Row = {"agent": text_in(function, "module"), "task": text_in(function, "qualname")}
+    known: Row = {name: document.get(name) for name in ("timestamp", "error")}
+    return Runs(path, carry).take({**known, **named}, 1)
+
+
+def _rows(path: str) -> Iterator[Item]:
+    try:
+        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as held:
+            for table, read in (("failures", _failed), ("successes", _succeeded)):
+                for number, (data,) in enumerate(held.execute(f"SELECT data FROM {table}"), 1):  # noqa: S608
+                    try:
+                        yield read(json.loads(data))
+                    except (ValueError, TypeError) as error:
+                        yield Quarantined(path=path, line=number, reason=f"a row of {table} is no record: {error}")
+    except sqlite3.Error as error:
+        raise BackendError(f"{path} cannot be read as reloop's memory: {error}") from error
+
+
+def _failures(document: Json, path: str) -> list[Item] | None:
+    held = document.get("failures") if isinstance(document, dict) else None
+    if not isinstance(held, list):
+        return None
+    items: list[Item] = []
+    for number, each in enumerate(held, 1):
+        if isinstance(each, dict) and isinstance(each.get("signature"), dict):
+            items.append(_failed(each))
+        else:
+            items.append(Quarantined(path=path, line=number, reason="no failure of reloop: it bears no signature"))
+    return items
+
+
+def _failed(record: Row) -> Outcome:
+    signature = record.get("signature")
+    kind, message = text_in(signature, "error_type"), text_in(signature, "error_message")
+    said = f"{kind}: {message}" if kind and not message.startswith(kind) else message
+    failure = Failure(message=toolcall.message_text(said), type=kind[:200])
+    return _outcome(record, ok=False, failure=failure, context={"failure": _plain(record)})
+
+
+def _succeeded(record: Row) -> Outcome:
+    return _outcome(record, ok=True, failure=None, context={"success": _plain(record)})
+
+
+def _outcome(record: Row, *, ok: bool, failure: Failure | None, context: Mapping[str, Json]) -> Outcome:
+    own = text_in(record, "id")
+    return Outcome(
+        id=ids.outcome_id(NAME, "", own or json.dumps(record, sort_keys=True)),
+        agent=NAME,
+        task=toolcall.safe(text_in(record, "task_id"), 300),
+        ok=ok,
+        started_at=fields.instant(record.get("timestamp")) or 0.0,
+        cost_usd=fields.number(record.get("cost_usd")),
+        source=NAME,
+        failure=failure,
+        context=context,
+    )
+
+
+def _plain(record: Row) -> Json:
+    return redact_json({name: value for name, value in record.items() if name != "embedding"})
