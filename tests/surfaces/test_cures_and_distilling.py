@@ -164,4 +164,6 @@ def test_what_would_be_sent_is_told_without_sending_and_a_run_takes_consent(
             assert server.asked == []
             done = held.post("/v1/lessons/distill", json={"agreed": True, "project": str(project)}).json()
             assert (done["answered"], done["verified"], done["plan"]) == (1, 1, planned)
+            (told,) = (event for event in runtime.timeline.since(0.0) if event["noun"] == "distill")
+            assert (told["verb"], told["done"], told["of"]) == ("answered", 1, 1)
             assert len(server.asked) == 1

@@ -49,7 +49,9 @@ def publish_facts(store: Store, home: Path, projects: Iterable[str]) -> None:
     A home that cannot be written costs a warning. Raises StoreError.
     """
     for project in sorted(set(projects)):
-        text = fence.facts(facts.for_agents(facts.facts_of(store, project)).lines, fence.FACTS_LIMIT)
+        text = fence.facts(
+            facts.for_agents(facts.facts_of(store, project)).lines, fence.FACTS_LIMIT, facts.remote(project)
+        )
         path = Path(exposure.facts_path(str(home), project))
         try:
             if text:

@@ -314,6 +314,11 @@ def _is_rule(text: str) -> bool:
     return _RULE.fullmatch(text) is not None and _says_nothing(text)
 
 
+def remote(project: str) -> str:
+    """The name of a project that is known by its remote, as an agent may read it; "" of a folder's."""
+    return project if not project.startswith("/") and ":" not in project and _is_file(project) else ""
+
+
 def _is_file(text: str) -> bool:
     return _FILE.fullmatch(text) is not None and all(_says_nothing(part) for part in text.split("/"))
 

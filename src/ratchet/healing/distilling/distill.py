@@ -31,6 +31,7 @@ from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.ports import Store
 from ratchet.records import Json, Row, text_in, whole_in
+from ratchet.store.timeline import note
 
 OUTPUT_TOKENS = 400
 """Of one answer at most."""
@@ -133,8 +134,9 @@ def distill(
     project: str | None = None,
     now: float | None = None,
 ) -> Distilled:
-    """Ask about each item that has no answer yet, and keep what replay bears out. Ends early, with the reason, where
-    the money or the time is gone or no model answers: what was answered is kept. Raises StoreError."""
+    """Ask about each item that has no answer yet, and keep what replay bears out; each answer is a line of the
+    timeline, by which others see how far it is. Ends early, with the reason, where the money or the time is gone or no
+    model answers: what was answered is kept. Raises StoreError."""
     at = time.time() if now is None else now
     answered = malformed = 0
     rejected: Counter[str] = Counter()
@@ -155,6 +157,7 @@ def distill(
         with store.transaction():
             kept: Row = {"name": _KEPT + item.mark, "fault": reason, "model": said.model, "at": at}
             store.swap("meta", _KEPT + item.mark, 0, kept)
+            note(store, "distill", item.mark, "answered", time.time(), reason=reason, done=answered, of=planned.asked)
             if said.value is not None and not reason:
                 lessons.append(_keep(store, item, said.value, said.model, at))
         if said.value is not None and reason:

@@ -34,8 +34,8 @@ def plan(
 
 @router.post("", response_model=DistilledShape, dependencies=[Depends(Needs("run"))], responses=said(409))
 def run(asked: inputs.Distilling, runtime: Operations) -> Response:
-    """Send the evidence, and keep what replay bears out as candidates. Answers when it has ended: minutes for a slow
-    model."""
+    """Send the evidence, and keep what replay bears out as candidates. Answers when it has ended, minutes for a slow
+    model; `GET /v1/events/sse?noun=distill` tells of each answer as it comes."""
     distillery, unpriced = runtime.distillery, asked.allow_unknown_price
     planned = distillery.plan(asked.model, places=asked.places, project=asked.project, unpriced=unpriced)
     found = distillery.run(
