@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ratchet.ports import Store
     from ratchet.recording.intake import Intake
     from ratchet.recording.recorder import Recorder
+    from ratchet.recording.sources.homes import HistoryHome
     from ratchet.sandbox.choice import Sandboxes
     from ratchet.store.retention import Retention
     from ratchet.store.timeline import Timeline
@@ -67,6 +68,12 @@ class Foundation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def histories(self) -> list[HistoryHome]:
+        """List the homes of agents' histories on this machine, with what is in them and what of that was read."""
+        from ratchet.recording.sources.homes import listed
+
+        return listed(self.store, os.environ)
 
     # -- what it stands on -----------------------------------------------------------------------------------------
 

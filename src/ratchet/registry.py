@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ratchet.errors import UsageError
@@ -169,13 +168,6 @@ def client(name: str) -> Client:
     if not callable(made):
         raise UsageError(f"client {name!r} cannot be called; name a class that is called without arguments")
     return cast("Client", made())
-
-
-def history_homes(environ: Mapping[str, str]) -> list[str]:
-    """List where the clients that are known keep their histories, as far as it exists."""
-    user = environ.get("HOME") or str(Path("~").expanduser())
-    places = [place for name in names(CLIENTS) for place in client(name).homes(user, environ)]
-    return [place for place in dict.fromkeys(places) if Path(place).exists()]
 
 
 def judge(name: str) -> Judge:

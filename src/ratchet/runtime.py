@@ -254,14 +254,14 @@ class Runtime(Foundation):
     def learn(self, paths: Iterable[str | PathLike[str]] = (), *, progress: Progress = unwatched) -> Learned:
         """Read histories: files and folders, or the homes of the clients that are known. Raises UsageError for a path
         that does not exist, NotFound when no history is anywhere."""
-        from ratchet import registry
+        from ratchet.recording.sources.homes import known_homes
 
-        wanted = [os.fspath(path) for path in paths] or registry.history_homes(os.environ)
+        wanted = [os.fspath(path) for path in paths] or [home.path for home in known_homes(os.environ)]
         if not wanted:
             raise NotFound("no history of an agent that is known is on this machine; name one: ratchet learn PATH")
-        return self._learn_files(wanted, progress)
+        return self._learn_files(wanted, progress, own=not paths)
 
-    def _learn_files(self, wanted: Sequence[str], progress: Progress, *, grown: float = 0.0) -> Learned:
+    def _learn_files(self, paths: Sequence[str], progress: Progress, *, grown: float = 0, own: bool = False) -> Learned:
         from dataclasses import replace
 
         from ratchet import registry
@@ -272,7 +272,7 @@ class Runtime(Foundation):
         from ratchet.recording.sources.find import find
 
         plugins = tuple(registry.plugin_sources())
-        found = find(wanted, plugins)
+        found = find(paths, plugins, own=own)
         self.drain(grown=grown)
         tally = learn_files(self.store, found.files, lambda path: source_for(path, plugins), settle_units, progress)
         gained = self._mine(progress, grown=grown) or Gained()

@@ -27,6 +27,7 @@ from ratchet.lessons import exposure
 from ratchet.lessons.ahead.making import everywhere
 from ratchet.lessons.calibration import LEAST, LEAST_TRACES, promise_of
 from ratchet.recording import journal
+from ratchet.recording.sources.homes import known_homes
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
 from ratchet.store import opening as stores
 from ratchet.store.sqlite import SqliteStore, remedy_of
@@ -251,7 +252,7 @@ def _hook_log(home: Path) -> Check:
 
 
 def _histories(environ: Mapping[str, str]) -> Check:
-    homes = registry.history_homes(environ)
+    homes = [home.path for home in known_homes(environ)]
     if homes:
         return Check(name="histories", ok=True, found=", ".join(homes))
     return Check(

@@ -12,6 +12,7 @@ from ratchet.records import Lesson, LessonState
 if TYPE_CHECKING:
     from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.learning import Learned
+    from ratchet.recording.sources.homes import HistoryHome
 
 
 PROJECTS, _FACTS, _NEWS = 2, 5, 4  # what fits on a screen
@@ -60,6 +61,24 @@ def learned(
     if following:
         out.print()
         _next(out, found, lessons, replayed=bool(prevented))
+
+
+def homes(found: Sequence[HistoryHome]) -> None:
+    """Show the homes of histories with what is in them and when it was read."""
+    out = show.console()
+    for each in found:
+        read = f"read {show.ago(each.read_at)}" if each.read_at else "never read"
+        size = f"{show.number(each.files, 'file')}, {each.size_bytes / 1e6:.1f} MB"
+        new = f", {each.unread} with something new" if each.unread and each.read_at else ""
+        show.row(out, f"{each.path}: {size}; {read}{new}", Styled(f"{each.agent}  ", "bold"))
+    if not found:
+        show.row(out, "No history of an agent that is known is on this machine; name one: ratchet learn PATH")
+
+
+def homes_read(found: Sequence[HistoryHome]) -> None:
+    """Say which homes are about to be read."""
+    for each in found:
+        show.row(show.console(), f"{each.path} ({show.number(each.files, 'file')})", Styled(f"{each.agent}  ", "bold"))
 
 
 def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:

@@ -38,16 +38,30 @@ def init(command_home: Path | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=PATH)
+@click.option(
+    "--list", "only_list", is_flag=True, help="List the homes of histories on this machine, and read nothing."
+)
 @home_option
 @json_option
-def learn(paths: tuple[Path, ...], command_home: Path | None, as_json: bool) -> None:
+def learn(paths: tuple[Path, ...], only_list: bool, command_home: Path | None, as_json: bool) -> None:
     """Read session histories and logs.
 
-    Finds what failed, how often, and what fixed it. PATHS are files or folders; without any, the usual homes of Claude
-    Code and Codex. Reading the same history again adds nothing; a grown file is continued. Understood: Claude Code and
-    Codex sessions, conversations with tool calls, JSON lines, OTLP traces, logs.
+    Finds what failed, how often, and what fixed it. PATHS are files or folders; without any, the homes of all coding
+    agents that are known (--list shows them). Reading the same history again adds nothing; a grown file is continued.
+    Understood: sessions of coding agents, conversations with tool calls, JSON lines, OTLP traces, logs.
     """
     runtime = opened(command_home)
+    if only_list:
+        if paths:
+            raise UsageError("--list shows the homes that are known: leave the paths out")
+        homes = runtime.histories()
+        if as_json:
+            show.as_json([shapes.machine.HistoryHomeShape.built(each) for each in homes])
+        else:
+            show_learned.homes(homes)
+        return
+    if not paths and not as_json:
+        show_learned.homes_read(runtime.histories())
     with show.progress(quiet=as_json) as progress:
         learned = runtime.learn(paths, progress=progress)
     if paths and not learned.files:

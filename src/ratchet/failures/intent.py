@@ -347,7 +347,7 @@ def _command_of(value: object) -> str:
                 value = value[key]
                 break
         else:
-            return ""
+            return programs.several_of(value)
     return _text_of(value)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -11,7 +15,7 @@ SHELLS = _names("bash sh zsh dash ksh")
 SHELL_TOOLS = _names(
     """
     bash shell localshell shellcommand execcommand runshellcommand runterminalcmd executebash executecommand terminal
-    containerexec exec runcommand runinterminal cmd localshellcall powershell
+    containerexec exec runcommand runcommands runinterminal cmd localshellcall powershell
     """
 )
 
@@ -20,6 +24,12 @@ def is_shell(tool: str) -> bool:
     """Tell whether a tool runs commands, however its name is written, under whatever server."""
     name = tool.rsplit("__", 1)[-1].lower()
     return "".join(c for c in name if c.isalnum()) in SHELL_TOOLS
+
+
+def several_of(given: Mapping[str, object] | dict[object, object]) -> str:
+    """The commands that a shell tool is given as a list, each on a line of its own; "" where it is given none."""
+    listed = given.get("commands")
+    return "\n".join(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ""
 
 
 # Programs that run another one -> their options that take a value.

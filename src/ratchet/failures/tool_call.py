@@ -112,7 +112,7 @@ def input_text(tool: str, tool_input: Json, *, text_chars: int = INPUT_CHARS) ->
         return tool_input
     plain = tool.lower().replace("_", "").replace("-", "").replace(".", "")
     if isinstance(tool_input, dict) and plain in programs.SHELL_TOOLS:
-        command = command_text(_first(tool_input, _COMMAND_KEYS))
+        command = command_text(_first(tool_input, _COMMAND_KEYS)) or programs.several_of(tool_input)
         if command:
             return command
     if not tool_input:

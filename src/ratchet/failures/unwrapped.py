@@ -16,9 +16,15 @@ _ADVICE = (
 )
 # Copilot CLI's last line of what a shell printed.
 _SHELL_ENDED = r"\n?<(?:shellId: \S{1,40}|command) (?:completed|exited) with exit code (-?\d{1,10})>\s*\Z"
+# Cline's first line of what a command printed, and what it puts ahead of what went to standard error.
+_COMMAND_ENDED, _STREAM = r"\A\[Command exited with code (-?\d{1,10})\]\n+", r"(?m)^\[std(?:out|err)\]\n"
 _REPORT_BEGINS = ("Command: ", "Output: ", "Stdout: ")
 _REPORT_ENDS = ("Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ")
 _NOTHING = ("", "(none)", "(empty)")
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ratchet.records import Json
 
 
 def unwrapped(said: str) -> tuple[str, int | None]:
@@ -35,7 +41,28 @@ def unwrapped(said: str) -> tuple[str, int | None]:
         ended = compiled(_SHELL_ENDED).search(said)
         if ended:
             return said[: ended.start()], int(ended[1])
+    if said.startswith("[Command exited with code "):
+        ended = compiled(_COMMAND_ENDED).match(said)
+        if ended:
+            return compiled(_STREAM).sub("", said[ended.end() :]).strip(), int(ended[1])
     return _reported(said) if said.startswith(_REPORT_BEGINS) else (said, None)
+
+
+def answers(brought: Json) -> tuple[str, bool] | None:
+    """(what a tool of Cline's brought back, whether any part of it failed); None for what is no such answer."""
+    if isinstance(brought, str) and brought.startswith('{"query":'):
+        import json
+
+        try:
+            brought = json.loads(brought)
+        except ValueError:
+            return None
+    listed = brought if isinstance(brought, list) else [brought]
+    parts = [part for part in listed if isinstance(part, dict) and "query" in part and "success" in part]
+    if not parts or len(parts) < len(listed):
+        return None
+    said = "\n".join(str(part.get("result") or part.get("error") or "") for part in parts)
+    return said, any(part["success"] is False for part in parts)
 
 
 def _reported(said: str) -> tuple[str, int | None]:

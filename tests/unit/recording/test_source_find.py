@@ -11,8 +11,8 @@ import pytest
 from ratchet.errors import BackendError, UsageError
 from ratchet.recording.sources import SOURCES, source_for
 from ratchet.recording.sources.find import find, grown
+from ratchet.recording.sources.homes import known_homes
 from ratchet.recording.sources.lines import peek
-from ratchet.registry import history_homes
 from ratchet.runtime import Runtime
 from support.histories import claude, codex, lines
 
@@ -94,7 +94,7 @@ def test_the_usual_homes_follow_the_settings_of_each_agent(tmp_path: Path) -> No
         "cx/sessions",
     ):
         (tmp_path / place).mkdir(parents=True)
-    assert history_homes({"HOME": str(tmp_path)}) == [
+    assert [home.path for home in known_homes({"HOME": str(tmp_path)})] == [
         str(tmp_path / place) for place in (".claude/projects", ".codex/sessions", ".codex/archived_sessions")
     ]
     moved = {
@@ -102,7 +102,7 @@ def test_the_usual_homes_follow_the_settings_of_each_agent(tmp_path: Path) -> No
         "CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere"),
         "CODEX_HOME": str(tmp_path / "cx"),
     }
-    assert history_homes(moved) == [
+    assert [home.path for home in known_homes(moved)] == [
         str(tmp_path / place) for place in ("elsewhere/projects", ".claude/projects", "cx/sessions")
     ]
 

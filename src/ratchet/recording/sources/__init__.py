@@ -9,6 +9,7 @@ from ratchet.errors import BackendError
 from ratchet.ports import Source
 from ratchet.recording.sources.claude_code import ClaudeCode
 from ratchet.recording.sources.codex import Codex
+from ratchet.recording.sources.databases import Databases
 from ratchet.recording.sources.document import decode_document
 from ratchet.recording.sources.event_folder import EventFolder
 from ratchet.recording.sources.jsonl import Jsonl
@@ -18,7 +19,9 @@ from ratchet.recording.sources.otlp import Otlp
 from ratchet.recording.sources.peers import HealingAgent, Reloop
 from ratchet.recording.sources.textlog import TextLog
 
-SOURCES: tuple[Source, ...] = (ClaudeCode(), Codex(), Otlp(), Reloop(), HealingAgent(), Messages(), Jsonl(), TextLog())
+SOURCES: tuple[Source, ...] = (
+    *(ClaudeCode(), Codex(), Otlp(), Reloop(), HealingAgent(), Databases(), Messages(), Jsonl(), TextLog()),
+)
 """In the order in which they are asked: the more particular a format, the earlier."""
 
 

@@ -13,9 +13,10 @@ from ratchet.ports import Read
 from ratchet.recording.sources import fields
 from ratchet.recording.sources.document import decode_document, whole_document
 from ratchet.recording.sources.lines import HEAD_BYTES
-from ratchet.recording.sources.messages import NAME, Conversations, is_event
+from ratchet.recording.sources.messages import NAME, Conversations
 from ratchet.recording.sources.reading import Item, count, last_read
 from ratchet.recording.sources.unpacked import open_plain
+from ratchet.recording.sources.whose import is_event
 from ratchet.records import Json, Outcome, Quarantined, Row
 
 _NUMBERED = re.compile(r"(?:[A-Za-z]{1,20}[-_])?(\d{1,12})(?:[-_][\w-]{1,80})?\.json")

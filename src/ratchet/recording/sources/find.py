@@ -11,7 +11,10 @@ from pathlib import Path
 from ratchet.errors import BackendError, UsageError
 from ratchet.ports import Source, Store
 from ratchet.recording.sources import claimed_by
+from ratchet.recording.sources.databases import NAME as DATABASE
+from ratchet.recording.sources.databases import holds_sessions
 from ratchet.recording.sources.event_folder import events_in, is_event_folder
+from ratchet.recording.sources.jsonl import NAME as LINES
 from ratchet.recording.sources.lines import peek
 from ratchet.recording.sources.textlog import NAME as LOG
 from ratchet.records import Quarantined, whole_in
@@ -51,13 +54,14 @@ def grown(store: Store, folder: str) -> list[str]:
             changed[str(path)] = about.st_mtime
     found = FoundFiles()
     for name in sorted(changed, key=lambda name: -changed[name]):
-        _sort_in(name, (), found)
+        _sort_in(name, (), found, own=True)
     return found.files
 
 
-def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> FoundFiles:
+def find(paths: Sequence[str], plugins: Iterable[Source] = (), *, own: bool = False) -> FoundFiles:
     """The histories below `paths`. A file that is named itself is always among them; below a folder, what is clearly
-    no history (empty, binary, prose, settings) is left aside.
+    no history (empty, binary, prose, settings) is left aside. With `own` they are homes of agents: what nobody but the
+    readers of any log and of any JSON would take is left aside, too.
 
     Raises UsageError for a path that does not exist.
     """
@@ -68,7 +72,7 @@ def find(paths: Sequence[str], plugins: Iterable[Source] = ()) -> FoundFiles:
         if not os.path.lexists(path):
             raise UsageError(f"no such file or folder: {path}")
         if Path(path).is_dir():
-            _below(path, asked, met, found)
+            _below(path, asked, met, found, own=own)
         elif _is_new(path, met, found):
             if Path(path).is_file():
                 found.files.append(path)
@@ -90,7 +94,7 @@ def _is_new(path: str, met: set[tuple[int, int]], found: FoundFiles) -> bool:
     return new
 
 
-def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], found: FoundFiles) -> None:
+def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], found: FoundFiles, *, own: bool) -> None:
     folders = [top]
     while folders:
         folder = folders.pop()
@@ -107,7 +111,7 @@ def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], fou
                 if entry.name not in _PASSED_BY:
                     inner.append(entry.path)
             elif not (one and entry.name in events) and _is_new(entry.path, met, found):
-                _sort_in(entry.path, plugins, found)
+                _sort_in(entry.path, plugins, found, own=own)
         folders += reversed(inner)
 
 
@@ -126,7 +130,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _sort_in(path: str, plugins: tuple[Source, ...], found: FoundFiles) -> None:
+def _sort_in(path: str, plugins: tuple[Source, ...], found: FoundFiles, *, own: bool) -> None:
     """Put a file met on the way among those to read, or aside."""
     if not Path(path).is_file():  # a socket, a pipe: opening one may wait for ever
         return
@@ -137,9 +141,11 @@ def _sort_in(path: str, plugins: tuple[Source, ...], found: FoundFiles) -> None:
         return
     source = claimed_by(head, plugins)
     name = path.lower()
-    if source is not None and not (source.name == LOG and name.endswith(_QUOTING)):
+    quoted = source is not None and source.name == LOG and name.endswith(_QUOTING)
+    foreign = own and source is not None and source.name in (LOG, LINES)
+    if source is not None and not quoted and not foreign and (source.name != DATABASE or holds_sessions(path)):
         found.files.append(path)
-    elif head.strip() and name.endswith(_MEANT):
+    elif head.strip() and name.endswith(_MEANT) and not foreign:
         found.files.append(path)  # reading it names what is wrong with it
     else:
         reason = "empty" if not head.strip() else "no history"

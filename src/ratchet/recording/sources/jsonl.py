@@ -36,11 +36,13 @@ class Jsonl:
 
     def claims(self, head: bytes) -> bool:
         """Tell whether any of the first objects says how a run went."""
-        if any(spellings.verdict(record) is not None for record in objects_in(head)):
+        if any(spellings.verdict(record) is not None and "messages_path" not in record for record in objects_in(head)):
             return True
         if not is_document(head) or _TELLING.search(head) is None:
             return False
         document = whole_document(head)
+        if isinstance(document, dict) and "messages_path" in document:
+            return False  # Cline's word about a session: what happened in it is in the file that is named
         return document is None or any(spellings.verdict(record) is not None for record in _runs_in(document) or ())
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:

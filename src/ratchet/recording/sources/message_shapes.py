@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ratchet.failures.unwrapped import unwrapped
+from ratchet.failures.unwrapped import answers, unwrapped
 from ratchet.recording.sources import calls, fields
 from ratchet.records import Json, Row
 
@@ -81,6 +81,7 @@ def events_of(record: Row, *, fenced: bool = False) -> list[Event] | None:
         if isinstance(inner, dict) and ("role" in inner or "content" in inner):
             message = {**inner, "type": inner.get("type") or record.get("type")}
             message.setdefault("timestamp", record.get("timestamp"))
+            message.setdefault("role", record.get("role"))  # Cursor's transcripts
             break
     role = _role(message)
     return list(_message(message, role, fenced=fenced)) if role else None
@@ -95,7 +96,7 @@ def _role(message: Row) -> str:
 
 
 def _message(message: Row, role: str, *, fenced: bool) -> Iterator[Event]:
-    at = fields.instant(message.get("timestamp"))
+    at = fields.instant(fields.first(message, ("timestamp", "ts")))
     if role in ("tool", "function", "toolResult", "tool_result"):
         yield Closes(_key(message), _result(message, at))
         return
@@ -177,9 +178,11 @@ def _result(record: Row, at: float | None) -> calls.Result:
     failed = next((record[name] for name in ("is_error", "isError", "error") if record.get(name) is True), None)
     response = fields.row(record.get("response"))
     error = fields.first(response, ("error",)) or (None if record.get("error") is True else record.get("error"))
-    said = fields.blocks_text(fields.first(record, ("content", "output", "result", "value"))) or fields.blocks_text(
-        response
-    )
+    brought = fields.first(record, ("content", "output", "result", "value"))
+    said = fields.blocks_text(brought) or fields.blocks_text(response)
+    answered = answers(brought)
+    if answered is not None:
+        said, failed = answered[0], answered[1] or failed
     if error:
         said = fields.blocks_text(error) or fields.text(fields.row(error).get("message")) or said
     if error or record.get("status") in ("error", "failed"):

@@ -5,8 +5,6 @@ that keeps its messages.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,8 +13,8 @@ from pathlib import Path
 from ratchet import ids
 from ratchet.ports import Read
 from ratchet.recording import live
-from ratchet.recording.sources import calls, fields
-from ratchet.recording.sources.document import is_document, read_document, whole_document
+from ratchet.recording.sources import calls, fields, whose
+from ratchet.recording.sources.document import decode_document, is_document, read_document, whole_document
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.message_shapes import Closes, Opens, events_of
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
@@ -24,28 +22,15 @@ from ratchet.recording.sources.tokens import answered
 from ratchet.recording.sources.voices import Spot, Voices, spoken
 from ratchet.records import Json, Outcome, Row
 
-NAME = "messages"
-# Where a document keeps its conversation. SWE-agent's steps come before its history: both tell the same.
-_HOLDERS = (
-    "trajectory",
-    "traj",
-    "messages",
-    "history",
-    "conversation",
-    "events",
-    "contents",
-    "transcript",
-    "simulations",
-)
+NAME = whose.NAME
 _SESSION = ("sessionId", "session_id", "conversation_id", "thread_id", "id")
 # A task is tried many times, by many models: its name and how a try began name the try.
 _TASK = ("instance_id", "task_id")
 _BEGINNING = 6  # messages or events; the first ones are the same in every try
+_WORKSPACE = re.compile(r"Workspace Directories:\*\*\n {1,8}- (/[^\n]{1,1000}|[A-Za-z]:[^\n]{1,1000})")
 _IN_DOCUMENT = re.compile(
     rb'"(?:role|toolCalls|tool_calls|trajectory|traj|observation|projectHash)"\s*:|"kind"\s*:\s*"\w+Event"|"type"\s*:\s*"gemini"'
 )
-_COPILOT = ("session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete")
-_ROLES = frozenset(("assistant", "user", "system", "tool", "function", "toolResult", "model", "developer"))
 
 
 class Messages:
@@ -61,9 +46,9 @@ class Messages:
             document = whole_document(head)
             records = document if isinstance(document, list) else [document]
             return document is None or any(
-                _speaks(item) or (isinstance(item, dict) and _is_own(item)) for item in records
+                whose.speaks(item) or (isinstance(item, dict) and whose.is_own(item)) for item in records
             )
-        return any(_is_own(record) for record in objects_in(head))
+        return any(whose.is_own(record) for record in objects_in(head))
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. A document, or a line that holds a whole conversation, is a session of its own."""
@@ -71,38 +56,6 @@ class Messages:
         if is_document(peek(path)):
             return read_document(path, carry, conversations.take_document, name=NAME)
         return read_records(path, offset, carry, conversations.take, name=NAME)
-
-
-def _is_own(record: Row) -> bool:
-    role = record.get("role")
-    if isinstance(role, str):
-        return role in _ROLES and not {"content", "tool_calls", "parts", "toolCalls"}.isdisjoint(record)
-    inner = record.get("message")
-    if isinstance(inner, dict) and "role" in inner and ("parts" in inner or record.get("type") == "message"):
-        return True
-    if isinstance(record.get("data"), dict) and record.get("type") in _COPILOT:
-        return True
-    if record.get("type") == "session" and "cwd" in record:  # pi's header
-        return True
-    if record.get("type") in ("tool_use", "tool_result") and "tool_id" in record:  # Gemini CLI's stream
-        return True
-    if record.get("type") == "tool_call" and isinstance(record.get("tool_call"), dict):  # Cursor's stream
-        return True
-    if record.get("type") == "gemini" or ("sessionId" in record and "projectHash" in record):
-        return True
-    return is_event(record) or bool(_holder(record)) or _is_langchain(record)
-
-
-def is_event(record: Row) -> bool:
-    """Tell whether a record is one of OpenHands' events, of either shape."""
-    if isinstance(record.get("kind"), str) and str(record["kind"]).endswith("Event") and "source" in record:
-        return True
-    named = record.get("source") in ("agent", "user", "environment")
-    return named and ("action" in record or "observation" in record)
-
-
-def _is_langchain(record: Row) -> bool:
-    return record.get("type") in ("ai", "human") and ("content" in record or isinstance(record.get("data"), dict))
 
 
 class Conversations:
@@ -116,20 +69,24 @@ class Conversations:
     def take_document(self, document: Json) -> list[Item] | None:
         """The steps of all conversations in a document."""
         if isinstance(document, dict):
-            return self._whole(document) if _holder(document) else self.take(document, 0)
+            return self._whole(document) if whose.holder(document) else self.take(document, 0)
         records = document if isinstance(document, list) else []
-        if any(isinstance(item, dict) and _holder(item) and "role" not in item for item in records):
+        if any(isinstance(item, dict) and whose.holder(item) and "role" not in item for item in records):
             return [step for item in fields.rows(records) for step in self._whole(item) or ()]
         return self._steps(records, {})
 
     def take_events(self, events: list[Json], name: str) -> list[Item] | None:
         """The steps of a conversation of which each event has a file; `name` is where they lie."""
-        return self._steps(events, {"session": f"{name}-{_digest(events[:1])}"})
+        return self._steps(events, {"session": f"{name}-{whose.digest(events[:1])}"})
+
+    def take_session(self, records: list[Json], about: Row) -> list[Item]:
+        """The steps of a conversation of which agent, session and project are known."""
+        return self._steps(records, about) or []
 
     def take(self, record: Row, _line: int) -> list[Item] | None:
         """Take what one line teaches: a message, a session's header, or a whole conversation."""
-        if _holder(record) and "role" not in record and not isinstance(record.get("message"), dict):
-            return self._whole(record, _digest(record))
+        if whose.holder(record) and "role" not in record and not isinstance(record.get("message"), dict):
+            return self._whole(record, whose.digest(record))
         if record.get("type") == "session" or ("sessionId" in record and "projectHash" in record):
             self._carry["session"] = fields.text(fields.first(record, ("sessionId", "id")))
             self._carry["project"] = fields.text(record.get("cwd"))
@@ -138,13 +95,19 @@ class Conversations:
             return []
         if record.get("type") == "system" and "apiKeySource" in record:  # Cursor's stream begins with it
             self._carry.update({"agent": "cursor", "project": fields.text(record.get("cwd"))})
-            self._carry["session"] = fields.text(_session_of(record))
+            self._carry["session"] = fields.text(whose.session_of(record))
+            return []
+        held = record.get("$set")
+        if isinstance(held, dict):  # Gemini CLI tells the model of the folder first
+            place = _WORKSPACE.search(" ".join(spoken(message) for message in fields.rows(held.get("messages"))))
+            if place and not self._carry.get("project"):
+                self._carry["project"] = place[1].strip()
             return []
         return self._step(record)
 
     def _whole(self, document: Row, unnamed: str = "") -> list[Item] | None:
         """A conversation that is whole: its calls end with it. `unnamed` is its session when it names none."""
-        holder = _holder(document)
+        holder = whose.holder(document)
         if not holder:
             return None
         named = fields.first(document, _SESSION)
@@ -152,19 +115,29 @@ class Conversations:
         listed: list[Json] = held if isinstance(held, list) else []
         task = None if named else fields.first(document, _TASK)
         if isinstance(task, str | int):
-            named = f"{task}-{_digest(listed[:_BEGINNING])}"
+            named = f"{task}-{whose.digest(listed[:_BEGINNING])}"
         trial = document.get("trial")
         about: Row = {
-            "agent": _agent_of(document, holder),
+            "agent": whose.agent_of(document, holder),
             "session": str(named) if isinstance(named, str | int) else unnamed,
             "model": fields.text(fields.first(document, ("model", "model_name"))),
-            "fenced": holder in ("history", "messages") and _acts_in_fences(document, holder),
+            "fenced": holder in ("history", "messages") and whose.acts_in_fences(document, holder),
         }
+        if about["agent"] == "cline":
+            about["project"] = self._cline_folder()
         if trial is not None and about["session"]:
             about["session"] = f"{about['session']}-{trial}"
         if holder == "simulations":
             return [step for each in fields.rows(held) for step in self._whole(each) or ()]
         return self._steps(listed, about)
+
+    def _cline_folder(self) -> str:
+        """The folder of a session of Cline's, which stands in the file beside its messages."""
+        try:
+            beside = Path(self._path.replace(".messages.json", ".json")).read_bytes()
+        except OSError:
+            return ""
+        return fields.text(fields.row(decode_document(beside)[0]).get("cwd"))
 
     def _steps(self, records: list[Json], about: Row) -> list[Item] | None:
         """The steps of one conversation, of messages or of pairs of them (OpenHands' oldest way)."""
@@ -173,7 +146,7 @@ class Conversations:
         self._carry.update(about)
         flat = [part for item in records for part in (item if isinstance(item, list) else [item])]
         if not self._carry.get("session"):
-            self._carry["session"] = f"{Path(self._path).stem}-{_digest(flat[:3])}"
+            self._carry["session"] = f"{Path(self._path).stem}-{whose.digest(flat[:3])}"
         found: list[Item] = []
         known = False
         for record in fields.rows(flat):
@@ -189,10 +162,10 @@ class Conversations:
         if events is None:
             return None
         if not self._carry.get("agent"):
-            self._carry["agent"] = _agent_of(record, "")
+            self._carry["agent"] = whose.agent_of(record, "")
             if self._carry["agent"] == "copilot-cli":
                 self._carry["told"] = {}
-        for name, value in (("session", _session_of(record)), ("project", record.get("cwd"))):
+        for name, value in (("session", whose.session_of(record)), ("project", whose.folder_of(record))):
             if value and isinstance(value, str) and not self._carry.get(name):
                 self._carry[name] = value
         inner = fields.row(record.get("message")) or record
@@ -242,7 +215,7 @@ class Conversations:
             said = fields.blocks_text(record.get("content"))
         if not said:
             return []
-        key = fields.text(record.get("id")) or _digest([said, at])
+        key = fields.text(record.get("id")) or whose.digest([said, at])
         agent, session = self._whose()
         return [calls.model_failure(said, agent=agent, session=session, key=key, at=at)]
 
@@ -316,7 +289,7 @@ class Conversations:
 
     def _name(self, key: str, call: Row, result: calls.Result) -> str:
         """The call's key; with a number when another call had it before (some models answer with the same id twice)."""
-        held = _digest([call.get("tool"), call.get("input"), result.text])
+        held = whose.digest([call.get("tool"), call.get("input"), result.text])
         used = table(self._carry, "used")
         name, number = key, 1
         while used.setdefault(name, held) != held:
@@ -330,68 +303,3 @@ class Conversations:
         session = f"{Path(self._path).stem}-{self._carry.get('first')}"
         self._carry["session"] = session
         return session
-
-
-def _holder(document: Row) -> str:
-    """The field that holds a document's conversation; "" when none does."""
-    for name in _HOLDERS:
-        held = document.get(name)
-        if isinstance(held, list) and (name == "simulations" or any(_speaks(item) for item in held)):
-            return name
-    return ""
-
-
-def _speaks(item: Json) -> bool:
-    """Tell whether an item of a list is part of a conversation: a message, an event, or a pair of them."""
-    if isinstance(item, list):
-        return any(isinstance(part, dict) and _speaks(part) for part in item)
-    if not isinstance(item, dict):
-        return False
-    if not {"role", "toolCalls", "tool_calls", "observation"}.isdisjoint(item) or {"action", "args"} <= item.keys():
-        return True
-    inner = fields.row(item.get("message")) or fields.row(item.get("info"))
-    return "role" in inner or item.get("type") == "gemini" or fields.text(item.get("kind")).endswith("Event")
-
-
-def _agent_of(document: Row, holder: str) -> str:
-    """Whose conversation it is, by the fields that only this agent writes."""
-    named = fields.text(fields.first(document, ("agent", "agent_name")))
-    if holder in ("traj", "simulations"):
-        return "tau-bench"
-    if holder == "trajectory" or "environment" in document or "trajectory_format" in document:
-        return "swe-agent"
-    if "projectHash" in document or document.get("type") == "gemini":
-        return "gemini-cli"
-    if isinstance(document.get("data"), dict) and document.get("type") in _COPILOT:
-        return "copilot-cli"
-    if document.get("type") == "tool_call":
-        return "cursor"
-    if "tool_id" in document or document.get("type") == "init":
-        return "gemini-cli"
-    if "parts" in fields.row(document.get("message")) or "systemPayload" in document:
-        return "qwen-code"
-    if "toolCallId" in fields.row(document.get("message")) or document.get("type") == "message":
-        return "pi"
-    if document.get("source") in ("agent", "user", "environment") or holder == "history":
-        inner = fields.rows(document.get(holder)) if holder else []
-        if not inner or any("source" in item or "observation" in item for item in inner):
-            return "openhands"
-        return "swe-agent"
-    return named[:100] or NAME
-
-
-def _session_of(record: Row) -> Json:
-    """The session that a message itself names (Qwen Code), or that an event opens (Copilot CLI)."""
-    return fields.first(record, ("sessionId", "session_id")) or fields.row(record.get("data")).get("sessionId")
-
-
-def _acts_in_fences(document: Row, holder: str) -> bool:
-    """Tell whether the agent has no tool calls and writes its commands into code fences."""
-    held = fields.rows(document.get(holder))
-    marked = any("action" in item or "message_type" in item for item in held) or "trajectory_format" in document
-    called = any(item.get("tool_calls") or item.get("role") in ("tool", "function") for item in held)
-    return not called and (marked or "info" in document)
-
-
-def _digest(held: Json) -> str:
-    return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:16]

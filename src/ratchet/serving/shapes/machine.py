@@ -27,6 +27,17 @@ class RatchetVersionShape(Shape):
     version: str = said("The version.")
 
 
+class HistoryHomeShape(Shape):
+    """A home of an agent's histories."""
+
+    agent: str = said("The agent.")
+    path: str = said("The folder or file.")
+    files: int = said("Histories in it.")
+    size_bytes: int = said("Their size.")
+    unread: int = said("How many of them grew since they were read, or never were.")
+    read_at: float | None = said("When any was read last; null for never.")
+
+
 class CheckShape(Shape):
     """One thing that was looked at."""
 
