@@ -90,6 +90,25 @@ def test_histories_of_a_path_leave_the_home_untouched(home: Path, tmp_path: Path
         assert runtime.lessons.replayed() is None
 
 
+def test_a_killed_replay_of_a_path_goes_on_where_it_was_and_leaves_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = lines(tmp_path / "one.jsonl", [use("toolu_1", "Bash", {"command": "ls"}, 1), result("toolu_1", "a", 2)])
+    asked = ("--home", str(home), "backtest", str(history))
+    with monkeypatch.context() as killed:
+
+        def kill(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        killed.setattr("ratchet.lessons.backtest.backtest.backtest", kill)
+        assert CliRunner().invoke(cli, asked).exit_code != 0
+    (left,) = (home / "backtest").iterdir()
+    with Runtime.open(home=left) as runtime:
+        assert runtime.learn([history]).outcomes == 0  # it was read
+    assert "Nothing to replay" in ratchet(*asked)
+    assert not (home / "backtest").exists()
+
+
 def test_api_and_page_show_the_newest_replay(home: Path) -> None:
     with client(home) as held:
         assert held.get("/v1/backtest").status_code == 404

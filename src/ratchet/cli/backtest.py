@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,12 +16,15 @@ import click
 from ratchet.cli import shapes, show, show_backtest
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
-from ratchet.errors import NotFound, UsageError
+from ratchet.errors import NotFound, RatchetError, UsageError
+from ratchet.ids import hex_of
 
 if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest
     from ratchet.ports import Progress
     from ratchet.runtime import Runtime
+
+_LEFT_S = 7 * 86_400.0  # what a killed run left is kept for so long
 
 
 @click.command()
@@ -34,7 +39,8 @@ def backtest(
     """Replay your own sessions: what would lessons have saved?
 
     Asks at each failure what was known before that session, and looks whether it is what ended the failure. Without
-    PATHS what `ratchet learn` has read is replayed; with them those histories alone, and nothing is kept.
+    PATHS what `ratchet learn` has read is replayed; with them those histories alone, and nothing is kept
+    but for a run that is killed: the same one goes on where it was.
     """
     start = _moment(since) if since else 0.0
     runtime = opened(command_home)
@@ -61,11 +67,32 @@ def backtest(
 
 def _of_histories(runtime: Runtime, paths: Sequence[Path], since: float, progress: Progress) -> Backtest:
     """The replay of these histories, learnt in a home of their own that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="ratchet-backtest-") as folder:
-        config = replace(runtime.config, home=Path(folder), database_url="", retention_days=0.0)
+    with _scratch(runtime.home, paths) as folder:
+        config = replace(runtime.config, home=folder, database_url="", retention_days=0.0)
         with type(runtime)(config) as scratch:
             scratch.learn(paths, progress=progress)
             return scratch.lessons.backtest(since=since, progress=progress)
+
+
+@contextmanager
+def _scratch(home: Path, paths: Sequence[Path]) -> Iterator[Path]:
+    """A folder for these histories alone, deleted once they were replayed: a killed run goes on where it was."""
+    above = home / "backtest"
+    named = "\0".join(sorted(str(path.absolute()) for path in paths))
+    folder = above / hex_of(named)[:16]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for other in above.iterdir():
+        if other.stat().st_mtime < time.time() - _LEFT_S:
+            shutil.rmtree(other, ignore_errors=True)
+    try:
+        yield folder
+    except RatchetError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # another run is in it, or a home was there before
+        above.rmdir()
+        home.rmdir()
 
 
 def _moment(day: str) -> float:
