@@ -164,17 +164,11 @@ class AsyncProposalBook:
         """One proposal. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(proposal_id))
 
-    async def add(self, problem: Problem, fix: Fix) -> Proposal | None:
-        """Put a fix forward; None where its pattern has a proposal under way, or this one was tried or turned down
-        before. Raises UsageError for a fix that cannot be tried or shown, Conflict.
+    async def approve(self, proposal_id: str, *, deadline_s: float | None = None) -> Proposal:
+        """Start its trial; advice without a change is closed as taken. `deadline_s` is the age at which a run without
+        an outcome counts as failed, derived unless given. Raises NotFound, Refused, Conflict, UsageError.
         """
-        return await asyncio.to_thread(lambda: self._held().add(problem, fix))
-
-    async def approve(self, proposal_id: str) -> Proposal:
-        """Start its trial; advice without a change is closed as taken. Raises NotFound, Refused, Conflict,
-        UsageError.
-        """
-        return await asyncio.to_thread(lambda: self._held().approve(proposal_id))
+        return await asyncio.to_thread(lambda: self._held().approve(proposal_id, deadline_s=deadline_s))
 
     async def reject(self, proposal_id: str, *, reason: str = "") -> Proposal:
         """Do not do it, and do not propose it for this pattern again. Raises NotFound, Refused, Conflict."""
@@ -298,6 +292,10 @@ class AsyncLessonBook:
     async def quarantine(self, lesson_id: str, *, reason: str) -> Lesson:
         """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
         return await asyncio.to_thread(lambda: self._held().quarantine(lesson_id, reason=reason))
+
+    async def undo(self, lesson_id: str) -> Lesson:
+        """Take the last decision about a lesson back. Raises NotFound, UsageError where there is none, Conflict."""
+        return await asyncio.to_thread(lambda: self._held().undo(lesson_id))
 
     async def sync(self, file: Path, *, project: str | None = None, with_evidence: bool = False) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's

@@ -5,7 +5,14 @@ A wrong value is a UsageError that says what is accepted, at the call and not de
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ratchet.errors import UsageError
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
+
+_LEAST_CHARS = 3  # of an id: fewer name nearly everything
 
 
 def need_text(name: str, value: object) -> None:
@@ -40,6 +47,18 @@ def need_time_or_none(name: str, value: object) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0
     if value is not None and not is_number:
         raise UsageError(f"{name} is Unix seconds (a number) or None, not {_said(value)}")
+
+
+def whole_id(store: Store, table: str, given: str) -> str:
+    """The one id of a table that begins with this; what was given where it is whole, or names none. Raises UsageError
+    where several begin so."""
+    if len(given) < _LEAST_CHARS or store.get(table, given) is not None:
+        return given
+    rows = store.find(table, {"id": (">=", given)}, order=("id",), limit=3).rows
+    found = [str(row["id"]) for row in rows if str(row["id"]).startswith(given)]
+    if len(found) > 1:
+        raise UsageError(f"{given} begins several ids ({', '.join(found)}, ...): give more of it")
+    return found[0] if found else given
 
 
 def _said(value: object) -> str:

@@ -34,6 +34,7 @@ Row: TypeAlias = dict[str, Json]
 LessonState = Literal["candidate", "active", "quarantined", "retired"]
 Scope = Literal["project", "global"]
 Trend = Literal["new", "rising", "steady", "falling", "resolved"]
+TriageState = Literal["open", "regressed", "resolved", "ignored", "muted"]
 TrialState = Literal["planned", "open", "paused", "kept", "reverted", "undecided"]
 TrialMode = Literal["coin", "switchback", "advisory"]
 Metric = Literal["success", "latency", "cost", "score"]
@@ -234,6 +235,18 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Triage:
+    """A person's decision about a pattern, as it stands now: a `resolved` one that failed since is `regressed`, a
+    `muted` one whose `until` (Unix seconds) is over is `open`. `at` is when it was decided, 0 for never."""
+
+    state: TriageState = "open"
+    at: float = 0.0
+    until: float = 0.0
+    assigned: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
     """Failures with the same cause: grouped by signature, then merged by similarity (reversible)."""
 
@@ -252,6 +265,7 @@ class Pattern:
     wasted_tokens: int
     impact: float
     lessons: tuple[Lesson, ...] = ()
+    triage: Triage = field(default_factory=Triage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import NotFound
 from ratchet.home import Foundation
-from ratchet.records import whole_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,11 +28,12 @@ if TYPE_CHECKING:
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook
     from ratchet.improving.cures.book import CureBook
     from ratchet.improving.loop.improve import Ticked
+    from ratchet.improving.overview import Overview
     from ratchet.improving.report import Report
     from ratchet.improving.trials.guard import Guard
     from ratchet.lessons.book import LessonBook
+    from ratchet.lessons.failing import FailingBook
     from ratchet.lessons.learning import Gained, Learned
-    from ratchet.lessons.overview import Overview
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Progress, Proposer, Store
     from ratchet.recording.drain import Drained
@@ -68,7 +68,12 @@ class Runtime(Foundation):
 
         return LessonBook(home=self.home, reading=self._read, writing=lambda: self.store, changed=self._decided)
 
-    # -- improve it ------------------------------------------------------------------------------------------------
+    @property
+    def failing(self) -> FailingBook:
+        """What fails over time and by command, and what people decided about it."""
+        from ratchet.lessons.failing import FailingBook
+
+        return FailingBook(reading=self._read)
 
     @property
     def guard(self) -> Guard:
@@ -322,8 +327,6 @@ class Runtime(Foundation):
         lesson_trials.settle(self.store, now=time.time(), ended=(session,))
         self.publish()
 
-    # -- see it ----------------------------------------------------------------------------------------------------
-
     def outcomes(
         self,
         *,
@@ -419,21 +422,15 @@ class Runtime(Foundation):
 
         return health(self._read(drained=drained))
 
-    def overview(self, *, days: float = 14.0) -> Overview:
-        """Sum up how things stand: health over time, what is rising, what lessons have saved."""
-        from ratchet.lessons.overview import look
+    def overview(self, span: str = "") -> Overview:
+        """Sum up how things stand in a range (`lessons.failing.RANGES`; "": where the data is). Raises UsageError."""
+        from ratchet.improving.overview import look
+        from ratchet.lessons.failing import window
 
         report = self.report()
-        active = self.store.sum_by("lessons", (), ("count:*",), {"state": "active"})
-        return look(
-            self.store,
-            now=time.time(),
-            days=days,
-            patterns=self.patterns(drained=False),
-            lessons=whole_in(active[0], "count:*") if active else 0,
-            effect=report.pooled,
-            lines=report.lines,
-        )
+        within = window(self.store, span, now=time.time())
+        found = self.patterns(drained=False)
+        return look(self.store, within, patterns=found, effect=report.pooled, lines=report.lines)
 
     def report(self) -> Report:
         """Tell whether lessons help, against their withheld control."""

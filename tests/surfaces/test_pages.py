@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -16,8 +17,11 @@ from ratchet.evolving.bench.benchmark import Agent
 from ratchet.evolving.candidate import Candidate, Evolution
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Budget, Task
+from ratchet.improving.settings.knob import Range
+from ratchet.improving.settings.versions import StoredSettings
 from ratchet.improving.trials.settle import settle_units
 from ratchet.lessons import learning
+from ratchet.lessons.failing import BY
 from ratchet.runtime import Runtime
 
 pytest.importorskip("fastapi")
@@ -103,7 +107,17 @@ def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
     lesson = runtime.lessons.add(when=HOSTILE, do=HOSTILE, scope="global", state="active")
     client = browser(runtime)
     pattern = runtime.patterns()[0].id
-    for path in ("/", "/ui/patterns", f"/ui/patterns/{pattern}", "/ui/lessons", f"/ui/lessons/{lesson.id}", "/ui/live"):
+    told = "&lt;script&gt;alert(3)&lt;/script&gt;"
+    decided = {"assigned": HOSTILE[:200], "note": HOSTILE + "<script>alert(3)</script>", "state": "resolved"}
+    assert client.post(f"/ui/patterns/{pattern}/triage", data=decided, headers=HTML).status_code == 200
+    assert told in client.get(f"/ui/patterns/{pattern}", headers=HTML).text
+    asked = quote(HOSTILE)
+    for path in (
+        *("/", "/ui/patterns?state=all", f"/ui/patterns?q={asked}&sort={asked}", f"/ui/patterns/{pattern}"),
+        *(f"/ui/fails?by={by}" for by in BY),
+        *("/ui/lessons", f"/ui/lessons/{lesson.id}", f"/ui/lessons?q={asked}", f"/ui/search?q={asked}"),
+        *("/ui/recall", "/ui/report", "/ui/settings", "/ui/live"),
+    ):
         answer = client.get(path, headers=HTML)
         assert answer.status_code == 200
         assert "<script>alert" not in answer.text
@@ -145,7 +159,7 @@ def test_one_of_a_kind_is_told_in_the_singular(runtime: Runtime) -> None:
     learning.take(runtime.store, [row], settle_units)  # type: ignore[list-item]
     page = browser(runtime).get("/ui/patterns", headers=HTML).text
     assert "1 pattern<" in page
-    assert "1 session ·" in page
+    assert "of 1 call<" in browser(runtime).get("/", headers=HTML).text
 
 
 def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
@@ -159,6 +173,8 @@ def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
         "/ui/episodes",
         "/ui/evolve",
         "/ui/bench",
+        "/ui/fails",
+        "/ui/report",
     ):
         assert "<code>ratchet " in client.get(path, headers=HTML).text, path
 
@@ -300,3 +316,76 @@ def test_a_trend_counts_the_days_on_which_nothing_failed(runtime: Runtime) -> No
     page = browser(runtime).get(f"/ui/patterns/{runtime.patterns()[0].id}", headers=HTML).text
     rows = re.findall(r"<td>[\d-]+ 00:00</td><td>(\d+)</td>", page)
     assert rows == ["0"] * 13 + ["1"]
+
+
+def test_a_resolved_pattern_that_fails_again_is_called_a_regression(runtime: Runtime) -> None:
+    runtime.record("a", error="429 Too Many Requests", started_at=time.time() - 60)
+    client = browser(runtime)
+    address = f"/ui/patterns/{runtime.patterns()[0].id}"
+    client.post(f"{address}/triage", data={"state": "resolved"}, headers=HTML)
+    assert "it has not failed since" in client.get(address, headers=HTML).text
+    assert ">0</b>" in re.findall(r"Open <b[^>]*>[^<]*</b>", client.get("/ui/patterns", headers=HTML).text)[0]
+    runtime.record("a", error="429 Too Many Requests", started_at=time.time() + 1)
+    assert "has failed again since" in client.get(address, headers=HTML).text
+    assert "1 resolved pattern failed again" in client.get("/", headers=HTML).text
+
+
+def test_lessons_are_approved_together_edited_and_brought_back(runtime: Runtime) -> None:
+    whens = ("disk is full while writing", "no route to host db-1")
+    made = [runtime.lessons.add(when=when, do="ask before", scope="global").id for when in whens]
+    client = browser(runtime)
+    told = client.post("/ui/lessons/decide", data={"act": "approve", "id": made}, headers=HTML)
+    assert told.status_code == 200
+    assert [runtime.lessons.show(each).state for each in made] == ["active", "active"]
+    edited = {"act": "approve", "do": "ask first\r\nand wait"}
+    client.post(f"/ui/lessons/{made[0]}/decide", data=edited, headers=HTML)
+    assert runtime.lessons.show(made[0]).text == "ask first\nand wait"
+    client.post(f"/ui/lessons/{made[0]}/decide", data={"act": "undo"}, headers=HTML)
+    assert runtime.lessons.show(made[0]).text == "ask before"
+    assert client.post(f"/ui/lessons/{made[0]}/decide", data={"act": "x"}, headers=HTML).status_code == 422
+
+
+def test_settings_are_changed_and_brought_back_on_their_page(runtime: Runtime) -> None:
+    StoredSettings(runtime.store, "team/agent", knobs={"retries": Range(0, 10, default=0)}).declare()
+    client = browser(runtime)
+    address = "/ui/settings/team%2Fagent"
+    assert client.get(address, headers=HTML).status_code == 200
+    client.post(address, data={"knob:retries": "4", "expected": "0", "why": "it gives up"}, headers=HTML)
+    assert runtime.settings.show("team/agent").knobs[0].value == 4
+    late = client.post(address, data={"knob:retries": "9", "expected": "0"}, headers=HTML)
+    assert late.status_code == 409, "somebody else was first"
+    client.post(f"{address}/revert", data={"to": "0"}, headers=HTML)
+    assert runtime.settings.show("team/agent").knobs[0].value == 0
+
+
+def test_a_pasted_log_is_answered_with_what_is_known_of_it(runtime: Runtime) -> None:
+    runtime.lessons.add(when="fatal: The current branch topic has no upstream branch.", do="git push -u origin topic",
+                        scope="global", state="active")  # fmt: skip
+    client = browser(runtime)
+    log = "building\n" * 500 + "fatal: The current branch topic has no upstream branch.\n"
+    assert "git push -u origin topic" in client.post("/ui/recall", data={"text": log}, headers=HTML).text
+    assert "Nothing known is surely" in client.post("/ui/recall", data={"text": "the flux is low"}, headers=HTML).text
+
+
+def test_the_first_page_begins_where_the_data_is(runtime: Runtime) -> None:
+    for day in range(20):
+        runtime.record("a", error="429 Too Many Requests", started_at=1_700_000_000 + day * 86_400.0)
+    page = browser(runtime).get("/", headers=HTML).text
+    assert "Nothing failed in this range" not in page
+    assert "Too Many Requests" in page
+    assert browser(runtime).get("/?range=none", headers=HTML).status_code == 422
+
+
+def test_a_table_is_ordered_by_the_column_that_is_asked_for(runtime: Runtime) -> None:
+    for number, error in ((3, "disk is full"), (1, "429 Too Many Requests"), (2, "no route to host")):
+        for _ in range(number):
+            runtime.record("a", error=error)
+    client = browser(runtime)
+
+    def messages(sort: str) -> list[str]:
+        page = client.get("/ui/patterns", params={"sort": sort}, headers=HTML).text
+        return re.findall(r'<a class="said"[^>]*>([^<]*)</a>', page)
+
+    ordered = ["disk is full", "no route to host", "&lt;num&gt; Too Many Requests"]
+    assert messages("-count") == messages("count")[::-1] == ordered
+    assert 'aria-sort="descending"' in client.get("/ui/patterns?sort=-count", headers=HTML).text

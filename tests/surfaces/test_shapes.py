@@ -140,6 +140,8 @@ def test_command_line_api_and_tools_answer_the_same(told: tuple[Path, TestClient
     asked: list[tuple[list[str], str, tuple[str, dict[str, object]] | None]] = [
         (["health"], "/v1/health", ("get_health", {})),
         (["report"], "/v1/report", ("get_report", {})),
+        (["patterns", "--by", "command"], "/v1/patterns/by/command", ("what_fails", {})),
+        (["patterns", "--by", "model", "--range", "all"], "/v1/patterns/by/model", ("what_fails", {"by": "model"})),
         (["patterns", "show", pattern["id"]], f"/v1/patterns/{pattern['id']}", None),
         (["lessons", "show", lesson["id"]], f"/v1/lessons/{lesson['id']}", ("get_lesson", {"id": lesson["id"]})),
         (["trials", "show", trial], f"/v1/trials/{trial}", None),
@@ -211,3 +213,19 @@ def test_json_of_the_command_line_costs_no_framework(told: tuple[Path, TestClien
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_one_surface_decides_about_a_pattern_the_others_show(told: tuple[Path, TestClient]) -> None:
+    home, held = told
+    pattern = next(each for each in from_shell(home, "patterns") if "no upstream" in each["template"])["id"]
+    begins = pattern[:9]
+    resolved = from_shell(home, "patterns", "resolve", begins, "--note", "pushed with -u")
+    assert (resolved["id"], resolved["triage"]["state"]) == (pattern, "resolved")
+    assert held.get(f"/v1/patterns/{begins}").json()["triage"] == resolved["triage"]
+    assigned = held.post(f"/v1/patterns/{begins}/triage", json={"assigned": "Kim"}).json()
+    assert assigned["triage"] == {**resolved["triage"], "assigned": "Kim"}
+    muted = from_tool(home, "triage_pattern", id=begins, state="muted", until=4e9)
+    assert muted["triage"]["state"] == "muted"
+    assert from_shell(home, "patterns", "show", begins)["triage"] == muted["triage"]
+    opened = from_shell(home, "patterns", "reopen", begins)
+    assert opened["triage"]["state"] == "open"

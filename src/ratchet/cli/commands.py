@@ -13,7 +13,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("keep", "Check what is set up, what is wrong, and what to do."),
     },
     "See what keeps failing": {
-        "patterns": ("see", "Show what keeps failing, what it cost, what fixed it."),
+        "patterns": ("patterns", "Show what keeps failing, what it cost, what fixed it."),
         "health": ("see", "Rate each agent's recent runs, from 0 to 1."),
         "classify": ("see", "Tell the kind of a failure, and whether the step may be repeated."),
     },

@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratchet.cli import demo_heal, shapes, show, show_learned
+from ratchet.cli import demo_heal, shapes, show, show_learned, show_patterns
 from ratchet.cli.terminal import Console, Styled
 from ratchet.integrations.hook_entries import run_hook
 from ratchet.runtime import Runtime
@@ -57,7 +57,7 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         out.rule("2. What fails most, what it cost, and what fixed it (->)", "cyan")
         patterns = runtime.patterns()
         if not quiet:
-            show.patterns(patterns[:_SHOWN], more=f"and {len(patterns) - _SHOWN} more")
+            show_patterns.patterns(patterns[:_SHOWN], more=f"and {len(patterns) - _SHOWN} more")
         out.rule("3. The same failure in a new session, without Ratchet and with it", "cyan")
         without = replay(None)
         with_lesson = replay(runtime)

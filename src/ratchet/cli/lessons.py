@@ -142,37 +142,50 @@ def add(
 
 
 @lessons.command("approve")
-@click.argument("lesson_id")
+@click.argument("lesson_ids", nargs=-1, required=True)
 @click.option("--do", "do", default="", help="Its advice from now on, word for word.")
 @click.option("--global", "globally", is_flag=True, help="Let it count in every project.")
 @home_option
 @json_option
-def approve(lesson_id: str, do: str, globally: bool, command_home: Path | None, as_json: bool) -> None:
+def approve(lesson_ids: tuple[str, ...], do: str, globally: bool, command_home: Path | None, as_json: bool) -> None:
     """Make a lesson active: agents are handed it.
 
     A person's words are a quote until --do says them as a rule: a quote leaves this home only where you ask for it.
     """
-    _decided(opened(command_home).lessons.approve(lesson_id, do=do, globally=globally), as_json)
+    book = opened(command_home).lessons
+    _decided([book.approve(each, do=do, globally=globally) for each in lesson_ids], as_json)
 
 
 @lessons.command("retire")
-@click.argument("lesson_id")
+@click.argument("lesson_ids", nargs=-1, required=True)
 @click.option("--reason", default="", help="Why; kept with the lesson.")
 @home_option
 @json_option
-def retire(lesson_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
+def retire(lesson_ids: tuple[str, ...], reason: str, command_home: Path | None, as_json: bool) -> None:
     """Stop handing a lesson to anyone. It is kept, and is not mined anew."""
-    _decided(opened(command_home).lessons.retire(lesson_id, reason=reason), as_json)
+    book = opened(command_home).lessons
+    _decided([book.retire(each, reason=reason) for each in lesson_ids], as_json)
+
+
+@lessons.command("undo")
+@click.argument("lesson_ids", nargs=-1, required=True)
+@home_option
+@json_option
+def undo(lesson_ids: tuple[str, ...], command_home: Path | None, as_json: bool) -> None:
+    """Take the last decision about lessons back."""
+    book = opened(command_home).lessons
+    _decided([book.undo(each) for each in lesson_ids], as_json)
 
 
 @lessons.command("quarantine")
-@click.argument("lesson_id")
+@click.argument("lesson_ids", nargs=-1, required=True)
 @click.option("--reason", required=True, help="Why it must never be advice.")
 @home_option
 @json_option
-def quarantine(lesson_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
+def quarantine(lesson_ids: tuple[str, ...], reason: str, command_home: Path | None, as_json: bool) -> None:
     """Mark a lesson as harmful: never advice."""
-    _decided(opened(command_home).lessons.quarantine(lesson_id, reason=reason), as_json)
+    book = opened(command_home).lessons
+    _decided([book.quarantine(each, reason=reason) for each in lesson_ids], as_json)
 
 
 @lessons.command("distill")
@@ -321,5 +334,11 @@ def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
 lessons.add_command(cure)
 
 
-def _decided(found: Lesson, as_json: bool) -> None:
-    show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show_lessons.decided(found)
+def _decided(found: Sequence[Lesson], as_json: bool) -> None:
+    """Say what became of lessons: as JSON one is an object, several are an array."""
+    if as_json:
+        built = [shapes.lessons.LessonShape.built(each) for each in found]
+        show.as_json(built if len(built) > 1 else built[0])
+    else:
+        for each in found:
+            show_lessons.decided(each)

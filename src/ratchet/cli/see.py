@@ -1,4 +1,4 @@
-"""Commands that read: patterns, health, recall, classify, report."""
+"""Commands that read: health, recall, classify, report."""
 
 from __future__ import annotations
 
@@ -11,91 +11,6 @@ from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.errors import UsageError
-
-
-@click.group(invoke_without_command=True)
-@click.option("--agent", help="Only this agent's failures.")
-@click.option("--kind", help="Only this kind, e.g. rate_limit.")
-@click.option(
-    "--all", "everything", is_flag=True, help="Also consequences of other failures, refusals, cancelled steps."
-)
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
-@home_option
-@json_option
-@click.pass_context
-def patterns(
-    ctx: click.Context,
-    agent: str | None,
-    kind: str | None,
-    everything: bool,
-    limit: int,
-    command_home: Path | None,
-    as_json: bool,
-) -> None:
-    """Show what keeps failing, what it cost, what fixed it.
-
-    The recurring ones come first. With --json, --limit does not apply unless given.
-    """
-    if ctx.invoked_subcommand:
-        return
-    if kind is not None:
-        _need_known(kind)
-    given = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
-    runtime = opened(command_home)
-    found = runtime.patterns(
-        agent=agent,
-        kind=kind,
-        include_excused=everything,
-        limit=None if as_json and not given else limit if as_json else limit + 1,
-    )
-    if as_json:
-        show.as_json([shapes.failures.PatternShape.built(each) for each in found])
-        return
-    narrowed = agent is not None or kind is not None
-    total = "more" if narrowed or everything else str(runtime.pattern_count())
-    more = f"{limit} of {total}; --limit {limit * 5} shows more" if len(found) > limit else ""
-    show.patterns(found[:limit], more=more, narrowed=narrowed)
-
-
-def _need_known(kind: str) -> None:
-    from ratchet.failures.kinds.table import KINDS
-
-    if kind in KINDS:
-        return
-    from difflib import get_close_matches
-
-    near = get_close_matches(kind.lower().replace("-", "_"), KINDS, n=1)
-    known = f": did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(KINDS))}"
-    raise UsageError(f"no kind {kind!r}{known}")
-
-
-@patterns.command("split")
-@click.argument("pattern_id")
-@click.argument("signature")
-@home_option
-@json_option
-def split(pattern_id: str, signature: str, command_home: Path | None, as_json: bool) -> None:
-    """Take one signature out of a pattern, for good.
-
-    SIGNATURE (see `ratchet patterns show`) gets a pattern of its own; later failures follow it there.
-    """
-    new_id = opened(command_home).split(pattern_id, signature)
-    show.as_json(shapes.failures.SplitShape(pattern=new_id)) if as_json else show.line(
-        f"{signature} is now pattern {new_id}"
-    )
-
-
-@patterns.command("show")
-@click.argument("pattern_id")
-@home_option
-@json_option
-def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> None:
-    """One pattern whole.
-
-    Its cost, lessons, examples, template and signatures, and what it occurs together with.
-    """
-    detail = opened(command_home).pattern(pattern_id)
-    show.as_json(shapes.failures.PatternDetailShape.shown(detail)) if as_json else show.pattern(detail)
 
 
 @click.command()

@@ -23,17 +23,23 @@ if TYPE_CHECKING:
 
     from ratchet.cli.doctor import Check
     from ratchet.failures.classification import Classification
-    from ratchet.failures.patterns.detail import PatternDetail
     from ratchet.failures.patterns.health import Health
     from ratchet.improving.report import Report
     from ratchet.integrations.settings_file import Installed
     from ratchet.lessons.recall import Recalled, RecalledLesson
     from ratchet.ports import Progress
     from ratchet.recording.sources.watch_dir import Polled
-    from ratchet.records import Lesson, Outcome, Pattern
+    from ratchet.records import Lesson, Outcome
     from ratchet.serving.shapes.shape import Shape
 
-KIND_STYLE = "cyan"
+_GROUP_STYLES = {
+    "provider": "blue",
+    "access": "magenta",
+    "model": "magenta",
+    "tool": "yellow",
+    "code": "red",
+    "run": "cyan",
+}
 _SESSION_CHARS = 36  # of a session's name: a whole UUID
 STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "retired": "dim"}
 
@@ -103,6 +109,18 @@ def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None
 _HUNK_LINES = 8
 
 
+def bold(text: Styled) -> Styled:
+    text.stylize("bold")
+    return text
+
+
+def kind(name: str) -> Styled:
+    """A kind in the colour of its group, as the pages have it."""
+    from ratchet.failures.kinds.groups import group_of
+
+    return Styled(name, _GROUP_STYLES[group_of(name)])
+
+
 def line(text: str) -> None:
     """Print one line with foreign text in it (a path, a reason), control characters shown as spaces."""
     click.echo(visible(text))
@@ -153,69 +171,6 @@ def seconds(value: float) -> str:
     if value < 90:
         return f"{value:.0f} s"
     return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
-
-
-def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: bool = False) -> None:
-    """Each pattern's error text, what it cost, and what fixed it. `more` says how to see the rest, where there is any;
-    `narrowed` that a filter chose."""
-    out = console()
-    if not found:
-        nothing = "No failures of this agent or kind." if narrowed else "No failures recorded."
-        out.print(f"{nothing} Next: {'ratchet patterns' if narrowed else 'ratchet learn'}")
-        return
-    for each in found:
-        row(out, _bold(plain(each.template, 160)))
-        about = Styled(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim")
-        row(out, about, "  ")
-        known = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
-        for lesson in known[:2]:
-            advice(out, lesson.text, Styled("  -> "), Styled(f"  [{worked(lesson)}]", STATE_STYLE[lesson.state]))
-        if not known and each.lessons:
-            row(out, Styled("not to repeat: ", "red").append(_refused(each.lessons[0])), "  ")
-    if more:
-        row(out, more)
-
-
-def _about(each: Pattern) -> Iterator[str]:
-    sessions = f" in {number(each.sessions, 'session')}" if each.sessions and each.count > 1 else ""
-    yield f"{each.count}x{sessions}"
-    if each.recurring:
-        yield each.trend
-    yield f"last {ago(each.last_seen)}"
-    if each.wasted_s >= 1:
-        yield f"{seconds(each.wasted_s)} wasted"
-
-
-def _refused(each: Lesson) -> Styled:
-    return plain(f"{each.text} ({each.reason or each.state})", 200)
-
-
-def _bold(text: Styled) -> Styled:
-    text.stylize("bold")
-    return text
-
-
-def pattern(detail: PatternDetail) -> None:
-    out = console()
-    each = detail.pattern
-    row(out, _bold(plain(each.template, 160)))
-    row(out, Styled(f"{', '.join(_about(each))}  ").append(each.kind, KIND_STYLE).append(f"  {each.id}", "dim"), "  ")
-    row(out, plain(f"agents: {', '.join(each.agents)}; first {ago(each.first_seen)}", 400), "  ")
-    for lesson_ in each.lessons:
-        out.print(Styled("\nlesson ", "bold"), end="")
-        lesson(lesson_)
-    for message in detail.examples:
-        out.print(Styled("\nexample\n", "bold").append(block(message)), soft_wrap=not out.is_terminal)
-    out.print(Styled("\ntemplate (what differs from case to case is masked)\n", "bold").append(block(each.template)))
-    out.print(Styled("\nsignatures (ratchet patterns split takes one out)", "bold"))
-    for signature in detail.signatures:
-        out.print(f"  {signature}")
-    for other in detail.correlated:
-        one, another = other.patterns
-        with_ = another if one == each.id else one
-        times = f"{other.together} times, {other.expected:.1f} expected"
-        said = f"comes together with {with_} ({other.unit}s: {times}; {other.statistic}, p = {other.p:.1g})"
-        row(out, plain(said))
 
 
 def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
@@ -331,7 +286,7 @@ def health(found: Health) -> None:
 
 def classification(found: Classification) -> None:
     out = console()
-    out.print(Styled(found.kind, KIND_STYLE))
+    out.print(kind(found.kind))
     passing, again = ("yes" if each else "no" for each in (found.transient, found.retry_safe))
     out.print(f"  may pass by itself: {passing}; safe to retry: {again}")
     row(out, found.signature, "  signature ")
@@ -399,7 +354,7 @@ def report(found: Report) -> None:
             line.append("not enough data yet")
         line.append(f"; shown {each.counts.shown}, withheld {each.counts.withheld}  ").append(each.id, "dim")
         out.print()
-        row(out, _bold(plain(each.text, 160)))
+        row(out, bold(plain(each.text, 160)))
         row(out, line, "  ")
         if each.net is not None:
             row(out, f"tokens: agents read {each.net.read:,} of it, its effect saved {each.net.saved:,.0f}", "  ")

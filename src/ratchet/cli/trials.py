@@ -135,11 +135,17 @@ def show_proposal(proposal_id: str, command_home: Path | None, as_json: bool) ->
 
 @proposals.command("approve")
 @click.argument("proposal_id")
+@click.option(
+    "--deadline",
+    "deadline_s",
+    type=Finite(0, min_open=True),
+    help="Seconds after which a run without an outcome counts as failed (default: from the agent's history).",
+)
 @home_option
 @json_option
-def approve(proposal_id: str, command_home: Path | None, as_json: bool) -> None:
+def approve(proposal_id: str, deadline_s: float | None, command_home: Path | None, as_json: bool) -> None:
     """Put it on trial."""
-    found = opened(command_home).proposals.approve(proposal_id)
+    found = opened(command_home).proposals.approve(proposal_id, deadline_s=deadline_s)
     show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ratchet import ids
+from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.candidate import Candidate, Evolution
@@ -55,7 +56,7 @@ def write(store: Store, held: Evolution, verb: str = "", **changes: object) -> E
 
 def evolution(store: Store, run: str) -> Evolution:
     """One run. Raises NotFound."""
-    row = store.get("evolutions", run)
+    row = store.get("evolutions", whole_id(store, "evolutions", run))
     if row is None:
         raise NotFound(f"no evolve run {run}; `ratchet evolve list` names those that there are")
     return record_of(Evolution, row)

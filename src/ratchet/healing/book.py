@@ -186,6 +186,7 @@ class EpisodeBook:
         means = means or HealMeans()
         store = self._reading()
         held = episodes.episode(store, episode_id)
+        episode_id = held.id  # its beginning will do
         landing = landing or Landing()
         if held.status == "passed":
             return self._landed(store, held, landing)
@@ -361,6 +362,7 @@ class EpisodeBook:
         """
         store = self._reading()
         held = episodes.episode(store, episode_id)
+        episode_id = held.id  # its beginning will do
         if to:
             _attempt(held, to)
         episodes.checkpoint(store, episode_id, to)

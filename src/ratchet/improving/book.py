@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from ratchet.errors import NotFound
 from ratchet.improving.loop import proposals, suggestions
 from ratchet.improving.loop.pulse import Pulse, mark, pulse, unmark
-from ratchet.improving.trials.evidence import Evidence
+from ratchet.improving.trials.evidence import Evidence, first_at
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import STATES, trial, trials
+from ratchet.improving.trials.words import TrialWords, in_words
 from ratchet.ports import Fix, Problem, Store
 from ratchet.records import Change, Json, Metric, Proposal, ProposalState, Row, Trial, TrialMode, TrialState
 from ratchet.store.timeline import events
@@ -24,6 +25,7 @@ class TrialDetail:
     trial: Trial
     evidence: Evidence
     events: tuple[Row, ...]
+    words: TrialWords
 
 
 class TrialBook:
@@ -47,10 +49,12 @@ class TrialBook:
         store = self._reading()
         held = trial(store, trial_id)
         now = held.closed_at or time.time()
+        said = self._guard().evidence(held.id, now=now)
         return TrialDetail(
             trial=held,
-            evidence=self._guard().evidence(trial_id, now=now),
-            events=tuple(events(store, trial_id)),
+            evidence=said,
+            events=tuple(events(store, held.id)),
+            words=in_words(held, said, now=now, first_at=first_at(store, held.id)),
         )
 
     def open(
@@ -106,10 +110,10 @@ class ProposalBook:
         now = time.time()
         return proposals.put_forward(self._reading(), problem, [suggestions.checked(problem, fix)], now=now)
 
-    def approve(self, proposal_id: str) -> Proposal:
-        """Start its trial; advice without a change is closed as taken. Raises NotFound, Refused, Conflict,
-        UsageError."""
-        return proposals.approve(self._reading(), self._guard(), proposal_id, now=time.time())
+    def approve(self, proposal_id: str, *, deadline_s: float | None = None) -> Proposal:
+        """Start its trial; advice without a change is closed as taken. `deadline_s` is the age at which a run without
+        an outcome counts as failed, derived unless given. Raises NotFound, Refused, Conflict, UsageError."""
+        return proposals.approve(self._reading(), self._guard(), proposal_id, now=time.time(), deadline_s=deadline_s)
 
     def reject(self, proposal_id: str, *, reason: str = "") -> Proposal:
         """Do not do it, and do not propose it for this pattern again. Raises NotFound, Refused, Conflict."""

@@ -170,6 +170,10 @@ class LessonBook:
         """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
         return self._told(lessons.quarantine(self._writing(), lesson_id, reason=reason))
 
+    def undo(self, lesson_id: str) -> Lesson:
+        """Take the last decision about a lesson back. Raises NotFound, UsageError where there is none, Conflict."""
+        return self._told(lessons.undo(self._writing(), lesson_id))
+
     def sync(self, file: Path, *, project: str | None = None, with_evidence: bool = False) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
         words as they were said go in `with_evidence` only."""

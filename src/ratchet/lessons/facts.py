@@ -26,6 +26,11 @@ _LISTED = 12  # of a kind
 _SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
 
 
+def call_name(tool: str, head: str) -> str:
+    """Name a call by its command; by the agent's tool where that ran none."""
+    return head if is_shell(tool) or head not in ("", tool.lower()) else tool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCounts:
     """Ends of the calls of one tool or command. `tool` is the agent's tool where `head` is no command of a shell.
@@ -44,7 +49,7 @@ class CallCounts:
 
     @property
     def name(self) -> str:
-        return self.head if is_shell(self.tool) or self.head not in ("", self.tool.lower()) else self.tool
+        return call_name(self.tool, self.head)
 
     @property
     def ok(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ratchet import ids
+from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
@@ -259,8 +260,18 @@ def quarantine(store: Store, lesson_id: str, *, reason: str, now: float | None =
     return _decide(store, _held(store, lesson_id), change, "quarantined", why, now)
 
 
+def undo(store: Store, lesson_id: str, *, now: float | None = None) -> Lesson:
+    """Take the last decision about a lesson back: it is again as it was before. Raises NotFound, UsageError where
+    nothing was decided, Conflict."""
+    held = _held(store, lesson_id)
+    before = held.get("undo")
+    if not isinstance(before, dict):
+        raise UsageError(f"nothing was decided about lesson {held['id']} that could be taken back")
+    return _decide(store, held, {**before, "undo": None}, "undone", "", now)
+
+
 def _held(store: Store, lesson_id: str) -> Row:
-    held = store.get("lessons", lesson_id)
+    held = store.get("lessons", whole_id(store, "lessons", lesson_id))
     if held is None:
         raise NotFound(f"no lesson {lesson_id}; `ratchet lessons list` names those that there are")
     return held
@@ -269,7 +280,8 @@ def _held(store: Store, lesson_id: str) -> Row:
 def _decide(store: Store, held: Row, change: Row, verb: str, reason: str, now: float | None) -> Lesson:
     at = time.time() if now is None else now
     with store.transaction():
-        put(store, {**held, **change, "updated_at": at}, held)
+        before: Row = {name: held.get(name) for name in change}
+        put(store, {**held, "undo": before, **change, "updated_at": at}, held)
         noted(store, str(held["id"]), verb, reason, at)
     return show(store, str(held["id"]))
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from ratchet.arguments import whole_id
 from ratchet.errors import NotFound
 from ratchet.lessons.exposure import project_name
 from ratchet.records import Json, outcome_of
@@ -84,7 +85,8 @@ class SessionBook:
 
     def outcome(self, outcome_id: str) -> Outcome:
         """One outcome. Raises NotFound."""
-        row = self._reading().get("outcomes", outcome_id)
+        store = self._reading()
+        row = store.get("outcomes", whole_id(store, "outcomes", outcome_id))
         if row is None:
             raise NotFound(f"no outcome {outcome_id}")
         return outcome_of(row)

@@ -11,7 +11,7 @@ from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import terms_of
 
-VERSION = 12
+VERSION = 13
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -119,6 +119,12 @@ _TABLES = (
         key=("id",),
         columns=(*text("id", "pattern", "signature"), *boolean("undone"), *real("at"), *_REVISION),
         indexes=(Index(columns=("pattern",)),),
+    ),
+    # What people decided about a pattern; the note stands in the body.
+    Table(
+        name="triage",
+        key=("pattern",),
+        columns=(*text("pattern", "state", "assigned"), *real("at", "until"), *_REVISION),
     ),
     # Tallies: moved in the transaction of the insert, so that analysis never scans history.
     Table(

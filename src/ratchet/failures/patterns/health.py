@@ -5,6 +5,7 @@ from __future__ import annotations
 from binascii import a2b_base64, b2a_base64
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import starmap
 from operator import itemgetter
 from struct import Struct
@@ -12,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 from ratchet.errors import Conflict
-from ratchet.failures.health import RECENT, Health, health_of
+from ratchet.failures.health import HALF_LIFE_CALLS, RECENT, Health, health_of, score_of
 from ratchet.ports import Store
 from ratchet.records import Json, Row
 
@@ -70,6 +71,34 @@ def health(store: Store, *, agent: str | None = None) -> Health:
     where = None if agent is None else {"agent": agent}
     rows = store.find("recents", where, order=("agent",)).rows
     return health_of({str(row["agent"]): [bool(ran[2]) for ran in recent(row)] for row in rows})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStanding:
+    """Standing of one agent: its score in [0, 1], and of its last calls (at most `HALF_LIFE_CALLS`) how many failed."""
+
+    agent: str
+    score: float
+    calls: int
+    failed: int
+    last_at: float
+
+
+def standings(store: Store) -> list[AgentStanding]:
+    """Tell how every agent stands, the worst first."""
+    found = []
+    for row in store.find("recents", order=("agent",)).rows:
+        ran = recent(row)
+        score = score_of(bool(each[2]) for each in ran)
+        if score is None:
+            continue
+        last = ran[-HALF_LIFE_CALLS:]
+        failed, last_at = sum(not each[2] for each in last), last[-1][0]
+        assert isinstance(last_at, int | float)
+        found.append(
+            AgentStanding(agent=str(row["agent"]), score=score, calls=len(last), failed=failed, last_at=last_at)
+        )
+    return sorted(found, key=lambda each: (each.score, each.agent))
 
 
 def _merged(held: _Last, new: Sequence[Ran]) -> _Last:

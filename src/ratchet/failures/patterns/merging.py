@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
+from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.ids import uuid7
 from ratchet.records import Json, Row, whole_in
@@ -191,7 +192,9 @@ def members(store: Store, pattern: str) -> list[str]:
 
 
 def current(store: Store, pattern: str) -> str:
-    """The id under which a pattern goes today: its own, or of what it was merged into. Raises NotFound."""
+    """The id under which a pattern goes today: its own, or of what it was merged into; the beginning of an id will do.
+    Raises NotFound, UsageError where several begin so."""
+    pattern = whole_id(store, "patterns", pattern)
     met: set[str] = set()
     while pattern not in met:
         met.add(pattern)

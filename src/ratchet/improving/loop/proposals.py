@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
+from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.failures.redaction.text import clean
 from ratchet.ids import hex_of
@@ -31,7 +32,7 @@ def proposals(store: Store, *, states: Sequence[ProposalState] = STATES, agent: 
 
 def proposal(store: Store, proposal_id: str) -> Proposal:
     """One proposal. Raises NotFound."""
-    row = store.get("proposals", proposal_id)
+    row = store.get("proposals", whole_id(store, "proposals", proposal_id))
     if row is None:
         raise NotFound(f"no proposal {proposal_id}; `ratchet proposals list` names those that there are")
     return record_of(Proposal, row)
@@ -57,7 +58,7 @@ def put_forward(store: Store, problem: Problem, suggested: Sequence[Fix], *, now
     return None
 
 
-def approve(store: Store, guard: Guard, proposal_id: str, *, now: float) -> Proposal:
+def approve(store: Store, guard: Guard, proposal_id: str, *, now: float, deadline_s: float | None = None) -> Proposal:
     """Start what is proposed: open its trial, or close advice as taken. A rejected or reverted one may be approved
     anew, which spends another alpha. Raises NotFound, Refused while its target is under trial, Conflict, UsageError."""
     held = proposal(store, proposal_id)
@@ -65,7 +66,7 @@ def approve(store: Store, guard: Guard, proposal_id: str, *, now: float) -> Prop
         raise Refused(f"proposal {proposal_id} is under trial already: ratchet trials show {held.trial}")
     if held.change is None:
         return _move(store, held, "closed", "taken", now, reason="advice, taken by a person")
-    opened = guard.open(held.change, now=now)
+    opened = guard.open(held.change, now=now, deadline_s=deadline_s)
     return begun(store, held, opened, now)
 
 

@@ -25,11 +25,13 @@ _CURVE_STEP = 1.04  # 120 points to the 5,000 units that a trial has at most
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """One arm's units: those that count, and how they did. `latency_s` and `cost_usd` are means of those that tell."""
+    """One arm's units: those that count, and how they did. `latency_s` and `cost_usd` are means of those that tell; a
+    unit that failed counts as slow as the deadline there, `measured_s` is the mean of what was measured."""
 
     units: int = 0
     ok: int = 0
     latency_s: float | None = None
+    measured_s: float | None = None
     cost_usd: float | None = None
     score: float | None = None
 
@@ -128,6 +130,12 @@ def count(store: Store, trial_id: str) -> int:
     return int(_number(rows[0], "count:*") or 0) if rows else 0
 
 
+def first_at(store: Store, trial_id: str) -> float | None:
+    """When the first unit met the trial (Unix seconds); None before that."""
+    rows = store.find("exposures", {"trial": trial_id, "channel": CHANNEL}, order=("at",), limit=1).rows
+    return _number(rows[0], "at") if rows else None
+
+
 def _due(store: Store, trial_id: str, now: float) -> Iterator[Row]:
     where: Where = {"trial": trial_id, "channel": CHANNEL, "due_at": ("<=", now)}
     cursor: str | None = None
@@ -142,7 +150,7 @@ def _due(store: Store, trial_id: str, now: float) -> Iterator[Row]:
 class _Unit:
     """One exposure as the gate counts it."""
 
-    __slots__ = ("at", "cost_usd", "latency_s", "new", "ok", "score", "share")
+    __slots__ = ("at", "cost_usd", "latency_s", "measured_s", "new", "ok", "score", "share")
 
     def __init__(self, row: Row, trial: Trial) -> None:
         self.at = _number(row, "at") or 0.0
@@ -151,7 +159,8 @@ class _Unit:
         share = _number(row, "share")
         self.share = share if share is not None and 0 < share < 1 else trial.share
         duration_s = _number(row, "duration_s")
-        self.latency_s = None if duration_s is None else max(duration_s, LEAST_S)
+        self.measured_s = None if duration_s is None else max(duration_s, LEAST_S)
+        self.latency_s = self.measured_s
         self.cost_usd = _number(row, "cost_usd")
         self.score = _number(row, "score")
         if not self.ok:
@@ -171,7 +180,8 @@ class _Sum:
     def count(self, unit: _Unit) -> None:
         self._units += 1
         self._ok += unit.ok
-        for name, value in (("latency_s", unit.latency_s), ("cost_usd", unit.cost_usd), ("score", unit.score)):
+        for name in ("latency_s", "measured_s", "cost_usd", "score"):
+            value = getattr(unit, name)
             if value is not None:
                 total, n = self._values.get(name, (0.0, 0))
                 self._values[name] = (total + value, n + 1)

@@ -169,7 +169,14 @@ class NeededReason(Strict):
 
 
 class Approval(Strict):
-    globally: bool = Field(False, description="In every project.")
+    globally: Annotated[bool, Field(description="In every project.")] = False
+    do: Annotated[str, Field(max_length=20_000, description="Its advice from now on; empty leaves it.")] = ""
+
+
+class ProposalApproval(Strict):
+    deadline_s: Annotated[float, Field(gt=0, lt=1e9)] | None = Field(
+        None, description="A run without an outcome by then counts as failed; derived unless given."
+    )
 
 
 class NewCure(Strict):

@@ -16,6 +16,7 @@ from ratchet.recording import wire
 from ratchet.records import Lesson
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp.answers import guarded
+from ratchet.serving.mcp.failingtools import FailingTools
 from ratchet.serving.mcp.lessontools import LessonTools
 from ratchet.serving.mcp.tasktools import Place, TaskTools
 from ratchet.serving.mcp.tools import Tools, fenced
@@ -34,7 +35,8 @@ _SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_worl
 def furnish(server: MCPServer, runtime: Runtime, place: Place) -> None:
     """Add everything to a server."""
     tools = Tools(runtime, place.allowed, with_evidence=place.with_evidence)
-    for tool, hints in _tools(tools, LessonTools(runtime, place), TaskTools(runtime, place)):
+    others = (FailingTools(runtime), LessonTools(runtime, place), TaskTools(runtime, place))
+    for tool, hints in _tools(tools, *others):
         server.add_tool(tool, annotations=hints)
     leaving = _as_it_is if place.with_evidence else without_evidence
     _add_resources(server, runtime, leaving)
@@ -45,12 +47,16 @@ def _as_it_is(lesson: Lesson) -> Lesson:
     return lesson
 
 
-def _tools(tools: Tools, lessons: LessonTools, tasks: TaskTools) -> list[tuple[Callable[..., Any], ToolAnnotations]]:
+def _tools(
+    tools: Tools, failing: FailingTools, lessons: LessonTools, tasks: TaskTools
+) -> list[tuple[Callable[..., Any], ToolAnnotations]]:
     return [
         (tools.search_memory, _READS),
         (tools.get_lesson, _READS),
         (tools.record_outcome, _WRITES),
         (tools.list_patterns, _READS),
+        (failing.what_fails, _READS),
+        (failing.triage_pattern, _WRITES),
         (tools.get_health, _READS),
         (tools.project_facts, _READS),
         (tools.predict_failures, _READS),

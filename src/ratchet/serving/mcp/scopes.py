@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _OF_TOOLS: dict[str, Scope] = {
     "record_outcome": "write",
+    "triage_pattern": "write",
     "run_task": "run",
     "restore": "run",
     "run_sandboxed": "run",

@@ -40,6 +40,16 @@ class LessonBriefShape(Shape):
     worked: int = said("How often it worked.")
 
 
+class TriageShape(Shape):
+    """A person's decision about a pattern."""
+
+    state: str = said("open, regressed (resolved, and it failed since), resolved, ignored or muted.")
+    at: float = said("When it was decided; 0 for never.")
+    until: float = said("When a mute ends; 0 for none.")
+    assigned: str = said("Who looks after it.", foreign="words")
+    note: str = said("A person's note.", foreign="words")
+
+
 class PatternShape(Shape):
     """Failures with one cause."""
 
@@ -58,6 +68,7 @@ class PatternShape(Shape):
     wasted_tokens: int = said("Tokens used meanwhile.")
     impact: float = said("Orders patterns: what costs most has most.")
     lessons: list[LessonBriefShape] = said("Known to fix it.")
+    triage: TriageShape = said("What people decided about it.")
 
 
 class CorrelationShape(Shape):
@@ -93,6 +104,27 @@ class SplitShape(Shape):
     """The result of a split."""
 
     pattern: str = said("The id of the pattern that the signature has now.")
+
+
+class FailsByShape(Shape):
+    """Calls of one command, tool, file, project, model or hour, and how many failed."""
+
+    name: str = said("The command, tool, file, project, model, or hour of the day (UTC).", foreign="name")
+    calls: int = said("Calls; of a file the runs that showed a finding in it.")
+    failures: int = said("Calls that failed.")
+    excused: int = said("Calls that failed by no fault of theirs: refused, cancelled, after another failure.")
+    share: float = said("Of the calls that were let happen, the part that failed.", digits=4)
+    sessions: int = said("Sessions in which it was called.")
+    tokens: int = said("Tokens that the calls took.")
+    duration_s: float = said("Seconds that they took.", digits=3)
+    last_at: float = said("When the last one was.")
+
+
+class FailsShape(Shape):
+    """What fails, by one aspect of the calls."""
+
+    by: str = said("command, tool, file, project, model or hour.")
+    rows: list[FailsByShape] = said("What fails most first; hours in their order.")
 
 
 class OutcomeIdShape(Shape):

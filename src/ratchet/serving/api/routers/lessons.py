@@ -74,7 +74,8 @@ def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
 @router.post("/{lesson_id}/approve", response_model=LessonShape, dependencies=[WRITES], responses=said(404, 409))
 def approve(lesson_id: str, runtime: Operations, asked: inputs.Approval | None = None) -> Response:
     """Hand it to agents from now on."""
-    return answer(LessonShape.built(runtime.lessons.approve(lesson_id, globally=asked is not None and asked.globally)))
+    given = asked or inputs.Approval()
+    return answer(LessonShape.built(runtime.lessons.approve(lesson_id, do=given.do, globally=given.globally)))
 
 
 @router.post("/{lesson_id}/retire", response_model=LessonShape, dependencies=[WRITES], responses=said(404, 409))
@@ -87,3 +88,9 @@ def retire(lesson_id: str, runtime: Operations, asked: inputs.Reason | None = No
 def quarantine(lesson_id: str, asked: inputs.NeededReason, runtime: Operations) -> Response:
     """Mark it as harmful: never advice."""
     return answer(LessonShape.built(runtime.lessons.quarantine(lesson_id, reason=asked.reason)))
+
+
+@router.post("/{lesson_id}/undo", response_model=LessonShape, dependencies=[WRITES], responses=said(404, 409))
+def undo(lesson_id: str, runtime: Operations) -> Response:
+    """Take the last decision about it back."""
+    return answer(LessonShape.built(runtime.lessons.undo(lesson_id)))

@@ -42,9 +42,10 @@ def proposal(proposal_id: str, request: Request, runtime: Operations) -> Respons
 
 
 @router.post("/{proposal_id}/approve", response_model=ProposalShape, dependencies=[WRITES], responses=said(404, 409))
-def approve(proposal_id: str, runtime: Operations) -> Response:
+def approve(proposal_id: str, runtime: Operations, asked: inputs.ProposalApproval | None = None) -> Response:
     """Start its trial; advice without a change is closed as taken."""
-    return answer(redacted(ProposalShape.built(runtime.proposals.approve(proposal_id))))
+    found = runtime.proposals.approve(proposal_id, deadline_s=asked.deadline_s if asked else None)
+    return answer(redacted(ProposalShape.built(found)))
 
 
 @router.post("/{proposal_id}/reject", response_model=ProposalShape, dependencies=[WRITES], responses=said(404, 409))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from ratchet.serving.api.ui import agents, episodes, lessons, login, overview, patterns, trials
+from ratchet.serving.api.ui import agents, episodes, finding, lessons, login, overview, patterns, settings, trials
 
 ROUTERS: tuple[APIRouter, ...] = (
     overview.router,
     patterns.router,
     lessons.router,
     trials.router,
+    finding.router,
+    settings.router,
     episodes.router,
     agents.router,
     login.router,

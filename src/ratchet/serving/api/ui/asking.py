@@ -15,7 +15,8 @@ from ratchet.serving.api.problems import HttpProblem
 T = TypeVar("T")
 ROWS = 100
 """Rows of one part of a list: what a browser draws at once."""
-_FORM_BYTES = 16_384
+_FORM_BYTES = 65_536
+_FORM_FIELDS = 150  # all rows of a part, ticked
 Start = Annotated[int, Query(alias="from", ge=0, le=10_000_000)]
 
 
@@ -44,6 +45,15 @@ def here(request: Request) -> str:
 
 async def form(request: Request) -> dict[str, str]:
     """The fields of a form, the first of each name. Raises Problem for a body that is no form."""
+    return {name: values[0] for name, values in (await _fields(request)).items()}
+
+
+async def ids(request: Request) -> list[str]:
+    """The rows of a list that were ticked. Raises Problem for a body that is no form."""
+    return (await _fields(request)).get("id", [])
+
+
+async def _fields(request: Request) -> dict[str, list[str]]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = await request.body()
     if body and kind != "application/x-www-form-urlencoded":
@@ -51,12 +61,16 @@ async def form(request: Request) -> dict[str, str]:
     if len(body) > _FORM_BYTES:
         raise HttpProblem(413, "too-large", "this form is too large", "Use the page's own form.")
     try:
-        fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50)
+        return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_FORM_FIELDS)
     except ValueError as error:
         raise HttpProblem(422, "invalid", f"this form cannot be read: {error}", "Use the page's own form.") from error
-    return {name: values[0] for name, values in fields.items()}
 
 
 def back(address: str) -> Response:
     """Go and see what became of it."""
     return RedirectResponse(address, 303)
+
+
+def own(address: str) -> str:
+    """An address on this very site; the first page for any other."""
+    return address if address.startswith("/") and not address.startswith(("//", "/\\")) else "/"

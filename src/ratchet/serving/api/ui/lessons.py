@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import cast, get_args
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Annotated, cast, get_args
 
-from fastapi import Request
+from fastapi import Depends, Request
 from starlette.responses import Response
 
+from ratchet.errors import NotFound, RatchetError
 from ratchet.lessons.backtest.telling import figures, of_lesson, said
-from ratchet.records import LessonState
+from ratchet.records import Lesson, LessonState, Outcome
+from ratchet.runtime import Runtime
 from ratchet.serving.api.access import READS, WRITES
+from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import Start, back, here, part
+from ratchet.serving.api.ui.asking import Start, back, form, here, ids, own, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
+Form = Annotated[dict[str, str], Depends(form)]
+Ids = Annotated[list[str], Depends(ids)]
+_SESSIONS = 5  # that are shown side by side
 STATES: tuple[LessonState, ...] = get_args(LessonState)
 
 
@@ -26,17 +34,24 @@ def lessons(request: Request, runtime: Operations, q: str = "", state: str = "",
     words = q.lower().split()
     if words:
         found = [each for each in found if all(word in f"{each.text} {each.when}".lower() for word in words)]
+    counted = Counter(each.state for each in runtime.lessons.list())
     rows, following = part(request, found, start)
     return drawn(
         request,
         "lessons.html",
+        tabs=[("", sum(counted.values())), *((name, counted[name]) for name in STATES)],
         rows=rows,
         next=following,
         total=len(found),
         here=here(request),
-        states=STATES,
         asked={"q": q, "state": state},
     )
+
+
+@router.get("/ui/report", dependencies=[READS])
+def report(request: Request, runtime: Operations) -> Response:
+    """The measured effect of lessons and changes."""
+    return drawn(request, "report.html", found=runtime.report())
 
 
 @router.get("/ui/backtest", dependencies=[READS])
@@ -54,21 +69,82 @@ def replay(runtime: Operations) -> Response:
     return back("/ui/backtest")
 
 
+@router.post("/ui/lessons/decide", dependencies=[WRITES])
+def decide_several(given: Form, chosen: Ids, runtime: Operations) -> Response:
+    """Decide about the lessons that were ticked: all that can be, whatever becomes of the others."""
+    decide = _decision(given)
+    refused = []
+    for each in chosen:
+        try:
+            decide(runtime, each)
+        except RatchetError as error:
+            refused.append(str(error))
+    to = own(given.get("to", "/ui/lessons"))
+    if refused:
+        raise HttpProblem(
+            409,
+            "refused",
+            f"{len(chosen) - len(refused)} of {len(chosen)} lessons were changed; {refused[0]}",
+            "Go back, and look at the others one by one.",
+        )
+    return back(to)
+
+
 @router.get("/ui/lessons/{lesson_id}", dependencies=[READS])
 def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
-    """One lesson whole."""
+    """One lesson whole, with the steps that it was learnt from."""
     held = runtime.lessons.show(lesson_id)
-    effect = runtime.lessons.effect(lesson_id)
-    return drawn(request, "lesson.html", held=held, effect=effect, replay=of_lesson(held))
+    return drawn(
+        request,
+        "lesson.html",
+        held=held,
+        effect=runtime.lessons.effect(held.id),
+        replay=of_lesson(held),
+        sessions=_steps(runtime, held.evidence),
+        events=runtime.timeline.of([held.id])[-20:],
+    )
 
 
-@router.post("/ui/lessons/{lesson_id}/approve", dependencies=[WRITES])
-def approve(lesson_id: str, runtime: Operations) -> Response:
-    """From now on agents are handed it."""
-    return back(f"/ui/lessons/{runtime.lessons.approve(lesson_id).id}")
+def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, list[Outcome], list[Outcome]]]:
+    """The sessions that taught it, newest first: what failed, and what worked then."""
+    found: dict[str, list[Outcome]] = {}
+    for each in evidence[: 2 * _SESSIONS]:
+        try:
+            outcome = runtime.outcome(each)
+        except NotFound:
+            continue  # retention has left no more than the lesson
+        found.setdefault(outcome.session, []).append(outcome)
+    held = [sorted(steps, key=lambda each: each.started_at) for steps in found.values()]
+    held.sort(key=lambda steps: -steps[-1].started_at)
+    return [
+        (steps[0].session, [each for each in steps if not each.ok], [each for each in steps if each.ok])
+        for steps in held[:_SESSIONS]
+    ]
 
 
-@router.post("/ui/lessons/{lesson_id}/retire", dependencies=[WRITES])
-def retire(lesson_id: str, runtime: Operations) -> Response:
-    """Hand it to nobody any more."""
-    return back(f"/ui/lessons/{runtime.lessons.retire(lesson_id).id}")
+@router.post("/ui/lessons/{lesson_id}/decide", dependencies=[WRITES])
+def decide(lesson_id: str, given: Form, runtime: Operations) -> Response:
+    """Approve a lesson (in other words, where they were edited), retire it, or take the last decision back."""
+    return back(f"/ui/lessons/{_decision(given)(runtime, lesson_id).id}")
+
+
+def _decision(given: dict[str, str]) -> Callable[[Runtime, str], Lesson]:
+    match given.get("act", ""):
+        case "approve":
+            do, globally = given.get("do", ""), given.get("globally", "") == "on"
+            return lambda runtime, each: _approve(runtime, each, do, globally=globally)
+        case "retire":
+            return lambda runtime, each: runtime.lessons.retire(each, reason=given.get("reason", ""))
+        case "quarantine":
+            return lambda runtime, each: runtime.lessons.quarantine(each, reason=given.get("reason", ""))
+        case "undo":
+            return lambda runtime, each: runtime.lessons.undo(each)
+        case other:
+            raise HttpProblem(422, "invalid", f"no decision {other[:40]!r}", "Use a button of the page.")
+
+
+def _approve(runtime: Runtime, lesson_id: str, do: str, *, globally: bool) -> Lesson:
+    """Approve; what was not edited stays as it is, byte for byte."""
+    held = runtime.lessons.show(lesson_id)
+    edited = do.replace("\r\n", "\n")
+    return runtime.lessons.approve(held.id, do="" if edited == held.text else edited, globally=globally)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ratchet.serving.api.access import COOKIE
 from ratchet.serving.api.serving import Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import back, form
+from ratchet.serving.api.ui.asking import back, form, own
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
@@ -21,7 +21,7 @@ _KEPT_S = 14 * 86_400
 @router.get("/ui/login")
 def page(request: Request, to: str = "/") -> Response:
     """The form."""
-    return drawn(request, "login.html", wrong="", to=_own(to))
+    return drawn(request, "login.html", wrong="", to=own(to))
 
 
 @router.post("/ui/login")
@@ -30,8 +30,8 @@ def login(request: Request, given: Form, held: Shared) -> Response:
     secret = given.get("token", "").strip()
     if not secret or held.access.caller(secret) is None:
         wrong = "This token is not known, or was revoked."
-        return drawn(request, "login.html", 401, wrong=wrong, to=_own(given.get("to", "/")))
-    answer = back(_own(given.get("to", "/")))
+        return drawn(request, "login.html", 401, wrong=wrong, to=own(given.get("to", "/")))
+    answer = back(own(given.get("to", "/")))
     secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, secret, max_age=_KEPT_S, httponly=True, samesite="strict", secure=secure)
     return answer
@@ -43,8 +43,3 @@ def logout() -> Response:
     answer = back("/ui/login")
     answer.delete_cookie(COOKIE)
     return answer
-
-
-def _own(address: str) -> str:
-    """An address on this very site; the first page for any other."""
-    return address if address.startswith("/") and not address.startswith(("//", "/\\")) else "/"

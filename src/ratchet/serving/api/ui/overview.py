@@ -7,13 +7,16 @@ from functools import cache
 from fastapi import Request
 from starlette.responses import FileResponse, Response
 
+from ratchet.failures.kinds.groups import GROUPS
+from ratchet.lessons.backtest.telling import said as told
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import back
-from ratchet.serving.api.ui.charts import over_time
-from ratchet.serving.api.ui.rendering import FOLDER, HEADERS, drawn
+from ratchet.serving.api.ui.asking import back, here
+from ratchet.serving.api.ui.drawing import Stack, stacked, ticks
+from ratchet.serving.api.ui.ranges import range_links
+from ratchet.serving.api.ui.rendering import FOLDER, HEADERS, drawn, moment
 
 router = asking.router()
 _AGENTS = 20
@@ -22,18 +25,37 @@ _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
 
 @router.get("/", dependencies=[READS])
 def overview(request: Request, held: Shared) -> Response:
-    """Health over time, what is rising, what was saved."""
-    held.runtime.drain()
-    seen = held.glance.at(held.runtime.store, held.runtime.overview, "overview")
-    agents = sorted(seen.health.agents.items(), key=lambda each: (each[1], each[0]))
-    chart = over_time([(each.at, each.calls, each.rate) for each in seen.spans], line="Success", place=2, shares=True)
+    """What failed in a range, what it cost, what waits for a person, and what was saved."""
+    runtime = held.runtime
+    runtime.drain()
+    asked = request.query_params.get("range", "")
+    seen = held.glance.at(runtime.store, lambda: runtime.overview(asked), ("overview", asked))
+    columns = [
+        Stack(label=moment(each.at), parts={str(group): n for group, n in each.groups.items()})
+        for each in seen.failing.columns
+    ]
+    trials = [runtime.trials.show(each.id) for each in runtime.trials.list(state="open", limit=3)]
     return drawn(
         request,
         "overview.html",
         seen=seen,
-        chart=chart,
-        agents=agents[:_AGENTS],
-        more_agents=max(0, len(agents) - _AGENTS),
+        found=seen.failing,
+        chart=stacked(columns, [*GROUPS], "failures"),
+        most=max((sum(each.groups.values()) for each in seen.failing.columns), default=0),
+        ticks=ticks(seen.failing.window.moments, step_s=seen.failing.window.step_s),
+        rows=[
+            [moment(each.at), each.calls, each.failures, *(each.groups.get(group, 0) for group in GROUPS)]
+            for each in seen.failing.columns
+            if each.calls
+        ],
+        groups=[*GROUPS],
+        ranges=range_links(request),
+        agents=seen.agents[:_AGENTS],
+        more_agents=max(0, len(seen.agents) - _AGENTS),
+        trials=trials,
+        proposals=len(runtime.proposals.list(state="open")),
+        prevented=told(seen.replayed) if seen.replayed is not None else "",
+        here=here(request),
     )
 
 

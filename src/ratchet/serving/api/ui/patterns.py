@@ -1,57 +1,177 @@
-"""Patterns, as a list with filters, and one pattern whole."""
+"""Patterns, as a list with filters and decisions, one pattern whole, and what fails by command."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.kinds.table import KINDS
+from ratchet.failures.patterns.triage import DECIDED
+from ratchet.lessons.failing import BY, By
+from ratchet.records import Pattern
 from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS, WRITES
+from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import Start, back, form, here, part
-from ratchet.serving.api.ui.charts import every_day, over_time
+from ratchet.serving.api.ui.asking import Start, back, form, here, ids, own, part
+from ratchet.serving.api.ui.charts import every_day
+from ratchet.serving.api.ui.drawing import Stack, stacked, ticks
+from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
 Form = Annotated[dict[str, str], Depends(form)]
+Ids = Annotated[list[str], Depends(ids)]
+STATES = ("open", "regressed", "muted", "ignored", "resolved", "all")
+_ORDERS: dict[str, Callable[[Pattern], float | str]] = {
+    "count": lambda each: each.count,
+    "sessions": lambda each: each.sessions,
+    "cost": lambda each: each.wasted_s,
+    "last": lambda each: each.last_seen,
+    "first": lambda each: each.first_seen,
+    "message": lambda each: each.template.lower(),
+}
+_DAY_S = 86_400.0
+_MUTES = {"1 day": _DAY_S, "1 week": 7 * _DAY_S, "30 days": 30 * _DAY_S}
 
 
 @router.get("/ui/patterns", dependencies=[READS])
 def patterns(
-    request: Request, held: Shared, q: str = "", kind: str = "", agent: str = "", start: Start = 0
+    request: Request,
+    held: Shared,
+    q: str = "",
+    kind: str = "",
+    agent: str = "",
+    state: str = "open",
+    start: Start = 0,
 ) -> Response:
     """All patterns that fit a filter, those that recur first."""
-    found = looks.patterns(held, agent=agent or None, kind=kind or None)
-    words = q.lower().split()
-    if words:
-        found = [each for each in found if all(word in each.template.lower() for word in words)]
-    rows, following = part(request, found, start)
+    found = _fitting(looks.patterns(held, agent=agent or None, kind=kind or None), q)
+    states = Counter[str](each.triage.state for each in found)
+    states["open"] += states["regressed"]
+    states["all"] = len(found)
+    chosen = [each for each in found if _is_in(each, state)]
+    chosen, order = ordered(request, chosen, _ORDERS, "")
+    rows, following = part(request, chosen, start)
+    failing = held.runtime.failing
+    within = failing.window()
     return drawn(
         request,
         "patterns.html",
         rows=rows,
         next=following,
-        total=len(found),
+        total=len(chosen),
         here=here(request),
         kinds=sorted(KINDS),
-        asked={"q": q, "kind": kind, "agent": agent},
+        over_time=failing.over_time([each.id for each in rows], within),
+        nothing=(0,) * within.columns,
+        within=within,
+        order=order,
+        mutes=_MUTES,
+        tabs=[(name, states[name], with_query(request, state=name)) for name in STATES],
+        asked={"q": q, "kind": kind, "agent": agent, "state": state},
     )
+
+
+def _fitting(found: Sequence[Pattern], q: str) -> list[Pattern]:
+    words = q.lower().split()
+    return [each for each in found if all(word in f"{each.template} {each.id}".lower() for word in words)]
+
+
+def _is_in(pattern: Pattern, state: str) -> bool:
+    held = pattern.triage.state
+    return state == "all" or held == state or (state == "open" and held == "regressed")
+
+
+@router.post("/ui/patterns/triage", dependencies=[WRITES])
+def triage_several(given: Form, chosen: Ids, runtime: Operations) -> Response:
+    """Decide about the patterns that were ticked."""
+    for each in chosen:
+        _decide(runtime, each, given)
+    return back(own(given.get("to", "/ui/patterns")))
 
 
 @router.get("/ui/patterns/{pattern_id}", dependencies=[READS])
 def pattern(pattern_id: str, request: Request, runtime: Operations) -> Response:
-    """One pattern: template, trend, what fixed it, examples, sessions."""
+    """One pattern: its messages, trend, what fixed it, sessions, what people decided."""
     detail = runtime.pattern(pattern_id)
-    chart = over_time(every_day(detail.days, until=time.time()), line="Failures", place=1)
-    return drawn(request, "pattern.html", detail=detail, held=detail.pattern, chart=chart)
+    days = every_day(detail.days, until=min(time.time(), detail.pattern.last_seen + _DAY_S))
+    group = str(group_of(detail.pattern.kind))
+    columns = [Stack(label=time.strftime("%d %b %Y", time.gmtime(at)), parts={group: n}) for at, n, _ in days]
+    return drawn(
+        request,
+        "pattern.html",
+        detail=detail,
+        held=detail.pattern,
+        chart=stacked(columns, [group], "failures"),
+        most=max((count for _, count, _ in days), default=0),
+        ticks=ticks([at for at, _, _ in days], step_s=_DAY_S),
+        rows=[[time.strftime("%Y-%m-%d 00:00", time.gmtime(at)), count] for at, count, _ in days],
+        events=runtime.timeline.of([detail.pattern.id])[-20:],
+        mutes=_MUTES,
+        here=here(request),
+    )
+
+
+@router.post("/ui/patterns/{pattern_id}/triage", dependencies=[WRITES])
+def triage(pattern_id: str, given: Form, runtime: Operations) -> Response:
+    """Decide about one pattern."""
+    return back(f"/ui/patterns/{_decide(runtime, pattern_id, given)}")
+
+
+def _decide(runtime: Operations, pattern_id: str, given: dict[str, str]) -> str:
+    state, length = given.get("state", ""), given.get("mute", "")
+    if state and state not in DECIDED:
+        raise HttpProblem(422, "invalid", f"a pattern cannot be {state[:40]!r}", "Use a button of the page.")
+    return runtime.failing.triage(
+        pattern_id,
+        state=state or None,
+        until=time.time() + _MUTES.get(length, _DAY_S) if state == "muted" else None,
+        assigned=given.get("assigned"),
+        note=given.get("note"),
+    ).id
 
 
 @router.post("/ui/patterns/{pattern_id}/split", dependencies=[WRITES])
 def split(pattern_id: str, given: Form, runtime: Operations) -> Response:
     """Undo a merge."""
     return back(f"/ui/patterns/{runtime.split(pattern_id, given.get('signature', ''))}")
+
+
+@router.get("/ui/fails", dependencies=[READS])
+def fails(request: Request, runtime: Operations, by: By = "command", project: str = "") -> Response:
+    """What fails by command, tool, file, project, model or hour, in a range."""
+    failing = runtime.failing
+    within = failing.window(request.query_params.get("range", ""))
+    found = failing.by(by, span=within.name, project=project)
+    orders: dict[str, Callable[..., float | str]] = {
+        "name": lambda each: each.name.lower(),
+        "failures": lambda each: each.failures,
+        "share": lambda each: each.share,
+        "calls": lambda each: each.calls,
+        "sessions": lambda each: each.sessions,
+        "time": lambda each: each.duration_s,
+        "tokens": lambda each: each.tokens,
+    }
+    rows, order = ordered(request, found, orders, "name" if by == "hour" else "failures")
+    return drawn(
+        request,
+        "fails.html",
+        rows=rows[: asking.ROWS],
+        hidden=max(0, len(rows) - asking.ROWS),
+        by=by,
+        order=order,
+        within=within,
+        ranges=range_links(request),
+        tabs=[(name, with_query(request, by=name)) for name in BY],
+        projects=[each.name for each in failing.by("project")][:50],
+        project=project,
+        here=here(request),
+    )

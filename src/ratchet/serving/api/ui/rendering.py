@@ -18,9 +18,13 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from ratchet import __version__
+from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.redaction.text import redact, redact_json
-from ratchet.records import Json
+from ratchet.improving.trials.words import change
+from ratchet.records import Json, Row
 from ratchet.serving.api.access import COOKIE
+from ratchet.serving.api.ui.drawing import shares, spark
+from ratchet.serving.api.ui.icons import icon, mark
 
 FOLDER = Path(__file__).parent
 HEADERS = {
@@ -32,16 +36,42 @@ HEADERS = {
     "Vary": "HX-Request, Authorization, Cookie",
 }
 MENU = (
-    ("/", "Overview"),
-    ("/ui/patterns", "Patterns"),
-    ("/ui/lessons", "Lessons"),
-    ("/ui/trials", "Trials"),
-    ("/ui/proposals", "Proposals"),
-    ("/ui/episodes", "Episodes"),
-    ("/ui/evolve", "Evolve"),
-    ("/ui/bench", "Benchmarks"),
-    ("/ui/live", "Live"),
+    ("", (("/", "Overview", "overview", "o"),)),
+    (
+        "What fails",
+        (
+            ("/ui/patterns", "Patterns", "patterns", "p"),
+            ("/ui/fails", "By command", "fails", "f"),
+        ),
+    ),
+    (
+        "The fix",
+        (
+            ("/ui/lessons", "Lessons", "lessons", "l"),
+            ("/ui/recall", "Recall", "recall", "r"),
+            ("/ui/backtest", "Backtest", "back", "h"),
+            ("/ui/report", "Report", "report", "d"),
+        ),
+    ),
+    (
+        "Change an agent",
+        (
+            ("/ui/proposals", "Proposals", "proposals", "n"),
+            ("/ui/trials", "Trials", "trials", "t"),
+            ("/ui/settings", "Settings", "settings", "v"),
+        ),
+    ),
+    (
+        "Heal and better",
+        (
+            ("/ui/episodes", "Episodes", "episodes", "e"),
+            ("/ui/evolve", "Evolve", "evolve", "x"),
+            ("/ui/bench", "Benchmarks", "bench", "b"),
+        ),
+    ),
+    ("Now", (("/ui/live", "Live", "live", "w"),)),
 )
+"""Sections of the menu; of each page its address, name, icon, and the key that opens it after `g`."""
 _SHAPES = {  # what says without colour how something stands
     "passed": "good",
     "already_passing": "good",
@@ -59,6 +89,11 @@ _SHAPES = {  # what says without colour how something stands
     "gave_up": "bad",
     "screened_out": "bad",
     "rising": "bad",
+    "regressed": "bad",
+    "resolved": "good",
+    "falling": "good",
+    "muted": "warn",
+    "ignored": "warn",
     "budget": "warn",
     "cancelled": "warn",
     "paused": "warn",
@@ -95,6 +130,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined, finalize=_shown
     )
     made.filters |= _FILTERS
+    made.globals |= {"icon": icon, "mark": mark, "spark": spark, "shares": shares}
     return made
 
 
@@ -114,19 +150,39 @@ def _shown(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a diff, and what kind it is: added, taken, place, or kept."""
+    """One line of a diff, and what kind it is: the name of a file, a place in it, added, taken, or kept."""
 
     text: str
     kind: str
 
 
+_PLACE = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
 def diff_lines(diff: str) -> Iterator[DiffLine]:
-    """The lines of a patch, without its bookkeeping, and without secrets: some are longer than a line."""
-    diff = redact(diff)
-    kinds = {"+": "added", "-": "taken", "@": "place"}
-    for text in diff.split("\n"):
-        if text and not text.startswith(("diff --git", "index ")):
-            yield DiffLine(text.rstrip("\r"), kinds.get(text[0], "kept"))
+    """The lines of a patch, a file's name once, without its bookkeeping, and without secrets: some are longer than a
+    line. A patch of one edit (`- old`, `+ new`) needs no places."""
+    old = new = 0  # lines that the present place still has
+    former = ""
+    for text in redact(diff).split("\n"):
+        text = text.rstrip("\r")
+        place = _PLACE.match(text)
+        if place is not None:
+            old, new = (1 if count is None else int(count) for count in place.groups())
+            yield DiffLine(text, "place")
+        elif not (old > 0 or new > 0) and text.startswith("--- "):
+            former = _file_name(text)
+        elif not (old > 0 or new > 0) and text.startswith("+++ "):
+            yield DiffLine(_file_name(text) or f"{former} (removed)", "file")
+        elif text and not text.startswith(("diff --git", "index ")):
+            old, new = old - (text[0] in "- "), new - (text[0] in "+ ")
+            yield DiffLine(text, {"+": "added", "-": "taken"}.get(text[0], "kept"))
+
+
+def _file_name(header: str) -> str:
+    """The file that a header of a patch names; "" for none."""
+    name = header[4:].partition("\t")[0]
+    return "" if name == "/dev/null" else name[2:] if name[:2] in ("a/", "b/") else name
 
 
 def ago(then: float | None) -> str:
@@ -140,6 +196,11 @@ def ago(then: float | None) -> str:
 def at(then: float | None) -> str:
     """The moment, in UTC, as a `datetime` attribute takes it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(then or 0))
+
+
+def moment(then: float) -> str:
+    """The moment, in UTC, as people write it."""
+    return time.strftime("%d %b %Y, %H:%M", time.gmtime(then))
 
 
 def span(seconds: float | None) -> str:
@@ -178,24 +239,58 @@ def usd(value: float | None) -> str:
     return f"{value:.4f} USD" if 0 < value < 0.01 else f"{value:,.2f} USD"
 
 
+def tokens(value: float) -> str:
+    """A number of tokens in three digits."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.0f}"
+
+
 def as_json(value: object) -> str:
     """A value of a knob, as people write it."""
     return json.dumps(redact_json(cast("Json", value)), ensure_ascii=False)
 
 
+def plain_value(value: object) -> str:
+    """A knob's value as a form takes it: texts as they are, all else as JSON."""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def bounds(of: Row) -> str:
+    """The values that a knob may have, in words."""
+    options, low, high = of.get("options"), of.get("low"), of.get("high")
+    if isinstance(options, list):
+        return ", ".join(map(plain_value, options))
+    return f"{plain_value(low)} to {plain_value(high)}" if low is not None or high is not None else "anything"
+
+
+def quoted(text: str) -> str:
+    """A name as part of an address."""
+    return quote(text, safe="")
+
+
 _FILTERS: dict[str, Callable[..., object]] = {
     "ago": ago,
     "at": at,
+    "moment": moment,
+    "day": lambda then: time.strftime("%d %b %Y", time.gmtime(then)).lstrip("0"),
+    "tokens": tokens,
     "count": lambda value: f"{value:,}",
     "number": number,
     "percent": percent,
     "points": points,
     "usd": usd,
     "span": span,
+    "cost": lambda seconds: span(seconds) if seconds else "-",
+    "group": lambda kind: group_of(str(kind)),
     "shape": lambda state: _SHAPES.get(str(state), "plain"),
     "json": as_json,
     "words": lambda text: str(text).replace("_", " "),
     "lines": diff_lines,
-    "address": lambda text: quote(str(text), safe=""),
+    "address": lambda text: quoted(str(text)),
+    "plain_value": plain_value,
+    "bounds": bounds,
+    "change": change,
     "one_line": lambda text, most=160: _cut(" ".join(str(text).split()), most),
 }

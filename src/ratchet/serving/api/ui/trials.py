@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from typing import Annotated
+
+from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ratchet.serving.api.access import READS, WRITES
+from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking, charts
-from ratchet.serving.api.ui.asking import Start, back, here, part
+from ratchet.serving.api.ui.asking import Start, back, form, here, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
+Form = Annotated[dict[str, str], Depends(form)]
 
 
 @router.get("/ui/trials", dependencies=[READS])
@@ -33,6 +37,7 @@ def trial(trial_id: str, request: Request, runtime: Operations) -> Response:
         old=found.trial.edit.get("before") or {},
         said=found.evidence,
         events=found.events,
+        words=found.words,
         chart=charts.evidence(found.evidence.curve, found.evidence.threshold),
         here=here(request),
     )
@@ -53,9 +58,12 @@ def proposals(request: Request, runtime: Operations, start: Start = 0) -> Respon
 
 
 @router.post("/ui/proposals/{proposal_id}/approve", dependencies=[WRITES])
-def approve(proposal_id: str, runtime: Operations) -> Response:
+def approve(proposal_id: str, given: Form, runtime: Operations) -> Response:
     """Start it as a trial."""
-    held = runtime.proposals.approve(proposal_id)
+    deadline = given.get("deadline_s", "").strip()
+    if deadline and not (deadline.isascii() and deadline.isdigit() and len(deadline) < 8):
+        raise HttpProblem(422, "invalid", f"{deadline[:40]!r} is no number of seconds", "Write whole seconds, or none.")
+    held = runtime.proposals.approve(proposal_id, deadline_s=float(deadline) if deadline else None)
     return back(f"/ui/trials/{held.trial}" if held.trial else "/ui/proposals")
 
 

@@ -1,4 +1,4 @@
-"""The first thing to look at: how well agents do over time, what is rising, and what lessons have saved."""
+"""The first thing to look at: what failed in a range, what it cost, what waits, and what lessons have saved."""
 
 from __future__ import annotations
 
@@ -9,29 +9,18 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from ratchet.failures.patterns.health import Health, health
+from ratchet.failures.patterns.health import AgentStanding, health, standings
 from ratchet.gate.effects import Effect
+from ratchet.lessons.backtest.backtest import Backtest, kept
+from ratchet.lessons.failing import Failing, FailsBy, Window, failing, fails_by
+from ratchet.lessons.lessons import listed
 from ratchet.ports import Store
-from ratchet.records import Json, Pattern, Row, number_in, whole_in
+from ratchet.records import Json, Lesson, Pattern, Row, number_in, whole_in
 
 T = TypeVar("T")
 KEPT_S = 60.0
 _LOOKS = 4  # that are kept: the first page, all patterns, and those of a filter or two; each may be 10,000 patterns
-_HOUR_S = 3_600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """Runs in one stretch of time; `failures` are the agents' own."""
-
-    at: float
-    calls: int
-    failures: int
-
-    @property
-    def rate(self) -> float | None:
-        """Share of successes; None where nothing ran."""
-        return 1 - self.failures / self.calls if self.calls else None
+_TOP, _WAITING = 8, 3  # rows of a list on one page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,34 +36,38 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
-    """One look at a store."""
+class TopPattern:
+    """A pattern that failed within a window: how often, and when."""
 
-    health: Health
+    pattern: Pattern
+    count: int
+    over_time: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """One look at a store. `outcomes` counts everything that ever ran, `failing` what ran within the window; `waiting`
+    are the first of the `candidates`, lessons that a person has to approve; `replayed` is the newest replay of all
+    sessions."""
+
+    failing: Failing
+    health: float | None
+    agents: tuple[AgentStanding, ...]
     outcomes: int
     failures: int
-    spans: tuple[Span, ...]
+    top: tuple[TopPattern, ...]
+    regressed: tuple[Pattern, ...]
     rising: tuple[Pattern, ...]
     patterns: int
     lessons: int
-    trials: int
+    candidates: int
+    waiting: tuple[Lesson, ...]
+    commands: tuple[FailsBy, ...]
+    projects: tuple[FailsBy, ...]
     effect: Effect
     lines: tuple[str, ...]
     saved: Saved | None
-
-
-def spans(store: Store, *, since: float, step_hours: int) -> tuple[Span, ...]:
-    """Count what ran since a moment, in stretches of whole hours; those in which nothing ran are left out."""
-    start = int(since // _HOUR_S)
-    found: dict[int, list[int]] = {}
-    for row in store.sum_by("activity", ("hour",), ("calls", "failures"), {"hour": (">=", start)}):
-        held = found.setdefault((whole_in(row, "hour") - start) // step_hours, [0, 0])
-        held[0] += whole_in(row, "calls")
-        held[1] += whole_in(row, "failures")
-    return tuple(
-        Span(at=float((start + place * step_hours) * _HOUR_S), calls=calls, failures=failures)
-        for place, (calls, failures) in sorted(found.items())
-    )
+    replayed: Backtest | None
 
 
 def saved(store: Store, effect: Effect) -> Saved | None:
@@ -95,34 +88,47 @@ def saved(store: Store, effect: Effect) -> Saved | None:
 
 
 def look(
-    store: Store,
-    *,
-    now: float,
-    days: float,
-    patterns: Sequence[Pattern],
-    lessons: int,
-    effect: Effect,
-    lines: tuple[str, ...] = (),
+    store: Store, within: Window, *, patterns: Sequence[Pattern], effect: Effect, lines: tuple[str, ...] = ()
 ) -> Overview:
     """Everything on one page. `patterns` are all, those that recur first."""
     totals = store.sum_by("activity", (), ("calls", "failures"))
     row: Row = totals[0] if totals else {}
-    step_hours = max(1, round(days * 24 / 84))  # 84 points: four hours each over a fortnight
-    open_trials = store.sum_by("trials", (), ("count:*",), {"state": ("in", ["open", "paused"])})
+    found = failing(store, within)
+    lessons = store.sum_by("lessons", ("state",), ("count:*",))
+    states = {str(each["state"]): whole_in(each, "count:*") for each in lessons}
     rising = sorted((each for each in patterns if each.trend == "rising"), key=lambda each: -each.impact)
+    shown = [each for each in patterns if each.triage.state in ("open", "regressed")]
     return Overview(
-        health=health(store),
+        failing=found,
+        health=health(store).score,
+        agents=tuple(standings(store)),
         outcomes=whole_in(row, "calls"),
         failures=whole_in(row, "failures"),
-        spans=spans(store, since=now - days * 24 * _HOUR_S, step_hours=step_hours),
-        rising=tuple(rising[:8]),
+        top=_top(shown, found)[:_TOP],
+        regressed=tuple(each for each in patterns if each.triage.state == "regressed")[:_TOP],
+        rising=tuple(rising[:_TOP]),
         patterns=len(patterns),
-        lessons=lessons,
-        trials=whole_in(open_trials[0], "count:*") if open_trials else 0,
+        lessons=states.get("active", 0),
+        candidates=states.get("candidate", 0),
+        waiting=tuple(listed(store, states=["candidate"], limit=_WAITING)),
+        commands=tuple(each for each in fails_by(store, "command", since=within.since) if each.failures)[:_TOP],
+        projects=tuple(each for each in fails_by(store, "project", since=within.since) if each.failures)[:_WAITING],
         effect=effect,
         lines=lines,
         saved=saved(store, effect),
+        replayed=kept(store),
     )
+
+
+def _top(patterns: Sequence[Pattern], found: Failing) -> tuple[TopPattern, ...]:
+    """The patterns that failed within the window, by what they cost there."""
+    seen = [
+        TopPattern(pattern=each, count=sum(points), over_time=tuple(points))
+        for each in patterns
+        if (points := found.patterns.get(each.id)) is not None
+    ]
+    cost = {each.pattern.id: each.pattern.impact * each.count / max(1, each.pattern.count) for each in seen}
+    return tuple(sorted(seen, key=lambda each: (not each.pattern.recurring, -cost[each.pattern.id], each.pattern.id)))
 
 
 class Glance:

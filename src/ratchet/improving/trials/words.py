@@ -1,0 +1,104 @@
+"""Put a trial into words: what changes, how it stands, what is still missing, how sure it is. Pure."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ratchet.improving.trials.evidence import Arm, Evidence
+from ratchet.records import Json, Trial, TrialState
+
+_ENDED: Mapping[TrialState, str] = {
+    "kept": "Kept: the new values are in force.",
+    "reverted": "Reverted: the old values are in force.",
+    "undecided": "Undecided: the old values stay.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialWords:
+    """A trial as people say it. `change` is its edit, `standing` one line, `missing` what a decision still takes (""
+    for an ended one), `sure` what its evidence says, for and against."""
+
+    change: str
+    standing: str
+    missing: str
+    sure: tuple[str, ...]
+
+
+def in_words(trial: Trial, said: Evidence, *, now: float, first_at: float | None) -> TrialWords:
+    """Say how a trial stands at `now`. `first_at` is when its first unit started, None before that (Unix seconds)."""
+    return TrialWords(
+        change=change(trial),
+        standing=_standing(trial, said),
+        missing="" if trial.state in _ENDED else _missing(trial, said, now=now, first_at=first_at),
+        sure=() if not said.new.units + said.old.units else (_sure(said, keep=True), _sure(said, keep=False)),
+    )
+
+
+def change(trial: Trial) -> str:
+    """The edit as `max_retries 0 -> 2`."""
+    before = trial.edit.get("before")
+    old: Mapping[str, Json] = before if isinstance(before, dict) else {}
+    moved = [f"{name} {_value(old.get(name))} -> {_value(new)}" for name, new in trial.change.new.items()]
+    return f"{', '.join(moved)} ({trial.change.target.removeprefix('settings:')})"
+
+
+def _value(value: Json) -> str:
+    return "unset" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _standing(trial: Trial, said: Evidence) -> str:
+    if trial.state in _ENDED:
+        return _ENDED[trial.state]
+    if not said.new.units + said.old.units:
+        return "No run has told yet how it went."
+    return f"New: {_arm(said.new)}. Old: {_arm(said.old)}."
+
+
+def _arm(arm: Arm) -> str:
+    return f"{arm.ok:,} of {arm.units:,} worked" if arm.units else "no run yet"
+
+
+def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None) -> str:
+    if trial.state == "planned":
+        return "It is about to be opened."
+    if trial.state == "paused":
+        return "It is paused: both arms fail together, which is an outage and says nothing about the change."
+    waits = _length(trial.deadline_s)
+    if first_at is None:
+        return f"It begins with the agent's next run; each run counts {waits} after it started."
+    due = first_at + trial.deadline_s
+    if due > now:
+        at = time.strftime("%H:%M" if due - now < 86_400 else "%d %b, %H:%M", time.gmtime(due))
+        return f"First decision possible at {at} UTC: each run counts {waits} after it started."
+    lacking = [name for name, arm in (("new", said.new), ("old", said.old)) if not arm.units]
+    if lacking:
+        return f"No run of the {lacking[0]} arm has been counted yet."
+    return (
+        f"It decides by itself, as soon as either side has {said.threshold:.0f} to 1; "
+        f"{said.waiting:,} {'run waits' if said.waiting == 1 else 'runs wait'} to be counted."
+    )
+
+
+def _sure(said: Evidence, *, keep: bool) -> str:
+    """What an e-value says (Ville's inequality: a change without effect gets to E in at most 1 of E trials)."""
+    held = said.toward if keep else said.against
+    what, kind, done = ("better", "good", "kept") if keep else ("worse", "bad", "reverted")
+    if held >= said.threshold:
+        return f"Proven {what}: without an effect, a result this {kind} comes in less than 1 of {held:,.0f} trials."
+    if held <= 1:
+        return f"Nothing speaks for {what} so far."
+    return (
+        f"Speaks for {what}: without an effect, a result this {kind} comes in up to 1 of {held:.2g} trials; "
+        f"it is {done} at 1 of {said.threshold:.0f}."
+    )
+
+
+def _length(seconds: float) -> str:
+    for size, unit in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"

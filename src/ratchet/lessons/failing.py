@@ -1,0 +1,321 @@
+"""Count what fails in a stretch of time: by pattern, by group of kinds, by command, tool, file, project, model, hour.
+
+Read from tallies and facts alone, so the cost depends on how many patterns, agents and hours there are.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from ratchet.errors import UsageError
+from ratchet.failures.health import EXCUSED
+from ratchet.failures.kinds.groups import Group, group_of
+from ratchet.failures.patterns import patterns as patterned
+from ratchet.failures.patterns.triage import Decided, decide
+from ratchet.lessons.facts import call_name
+from ratchet.ports import Store, Where
+from ratchet.records import Json, Pattern, Row, number_in, text_in, whole_in
+
+_HOUR_S = 3_600
+_DAY_S = 86_400.0
+
+RANGES: Mapping[str, tuple[float, int]] = {
+    "24h": (_DAY_S, 1),
+    "7d": (7 * _DAY_S, 6),
+    "14d": (14 * _DAY_S, 12),
+    "30d": (30 * _DAY_S, 24),
+    "90d": (90 * _DAY_S, 72),
+    "all": (math.inf, 0),
+}
+"""Name of a range -> its length in seconds, and hours of one column of its charts."""
+_LEAST_SHARE = 0.1  # of all calls: a range that holds less is not where the data is
+_COLUMNS = 36  # of a range without an end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A stretch of time in columns of whole hours."""
+
+    name: str
+    since: float
+    step_s: float
+    columns: int
+
+    @property
+    def until(self) -> float:
+        return self.since + self.step_s * self.columns
+
+    @property
+    def moments(self) -> tuple[float, ...]:
+        """When each column begins."""
+        return tuple(self.since + n * self.step_s for n in range(self.columns))
+
+    def place(self, hour: int) -> int | None:
+        """The column of an hour; None outside."""
+        n = int((hour * _HOUR_S - self.since) // self.step_s)
+        return n if 0 <= n < self.columns else None
+
+
+def window(store: Store, asked: str = "", *, now: float) -> Window:
+    """The range of this name. Each ends with the newest call, so that a history that is months old is seen like one of
+    today; "" chooses the shortest of two weeks or more that holds a tenth of all calls, else all there are. Raises
+    UsageError for a name that is none."""
+    if asked and asked not in RANGES:
+        raise UsageError(f"no range {asked!r}; the ranges are {', '.join(RANGES)}")
+    row = store.sum_by("activity", (), ("min:min_at", "max:max_at", "calls"))[0]
+    first, last = number_in(row, "min:min_at", now), min(now, number_in(row, "max:max_at", now))
+    name = asked or _where_the_data_is(store, last, whole_in(row, "calls"))
+    length_s, step = RANGES[name]
+    end = int(last // _HOUR_S) + 1
+    if math.isinf(length_s):
+        step = math.ceil(max(1, end - first // _HOUR_S) / _COLUMNS)
+        length_s = (end - first // _HOUR_S) * _HOUR_S
+    columns = max(1, math.ceil(length_s / _HOUR_S / step))
+    since = float((end - columns * step) * _HOUR_S)
+    return Window(name=name, since=since, step_s=float(step * _HOUR_S), columns=columns)
+
+
+def _where_the_data_is(store: Store, last: float, calls: int) -> str:
+    for name in ("14d", "30d", "90d"):
+        start = int((last - RANGES[name][0]) // _HOUR_S)
+        held = store.sum_by("activity", (), ("calls",), {"hour": (">=", start)})
+        if whole_in(held[0], "calls") >= _LEAST_SHARE * calls:
+            return name
+    return "all"
+
+
+@dataclass(slots=True, kw_only=True)
+class Column:
+    """Calls of one column; `groups` counts the agents' own failures by group of kinds."""
+
+    at: float
+    calls: int = 0
+    failures: int = 0
+    groups: dict[Group, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """Everything that failed within a window. `patterns` counts each pattern's failures by column; `before` are calls
+    and failures of the stretch of equal length before, None where the window holds everything."""
+
+    window: Window
+    columns: tuple[Column, ...]
+    patterns: Mapping[str, Sequence[int]]
+    calls: int
+    failures: int
+    before: tuple[int, int] | None
+    tokens: int
+    cost_usd: float
+    lost_s: float
+
+    @property
+    def rate(self) -> float | None:
+        """Share of calls that worked; None where nothing ran."""
+        return 1 - self.failures / self.calls if self.calls else None
+
+    @property
+    def rate_before(self) -> float | None:
+        return 1 - self.before[1] / self.before[0] if self.before is not None and self.before[0] else None
+
+
+def failing(store: Store, within: Window) -> Failing:
+    """Count what ran and what failed within a window."""
+    columns = tuple(Column(at=at) for at in within.moments)
+    sums = _activity(store, within, columns)
+    of = {
+        str(row["signature"]): (str(row["pattern"]), group_of(str(row["kind"])))
+        for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ())
+        if row["kind"] not in EXCUSED
+    }
+    patterns: dict[str, list[int]] = {}
+    lost_s = 0.0
+    start = int(within.since // _HOUR_S)
+    for row in store.sum_by("tallies", ("signature", "hour"), ("n", "duration_s"), {"hour": (">=", start)}):
+        known, place = of.get(str(row["signature"])), within.place(whole_in(row, "hour"))
+        if known is None or place is None:
+            continue
+        pattern, group = known
+        n = whole_in(row, "n")
+        patterns.setdefault(pattern, [0] * within.columns)[place] += n
+        columns[place].groups[group] = columns[place].groups.get(group, 0) + n
+        lost_s += number_in(row, "duration_s")
+    return Failing(
+        window=within,
+        columns=columns,
+        patterns=patterns,
+        calls=sum(each.calls for each in columns),
+        failures=sum(each.failures for each in columns),
+        before=None if within.name == "all" else _before(store, within),
+        tokens=whole_in(sums, "tokens"),
+        cost_usd=number_in(sums, "cost_usd"),
+        lost_s=lost_s,
+    )
+
+
+def _activity(store: Store, within: Window, columns: Sequence[Column]) -> Row:
+    total: Row = {"tokens": 0, "cost_usd": 0.0}
+    start = int(within.since // _HOUR_S)
+    sums = ("calls", "failures", "tokens", "cost_usd")
+    for row in store.sum_by("activity", ("hour",), sums, {"hour": (">=", start)}):
+        place = within.place(whole_in(row, "hour"))
+        if place is not None:
+            columns[place].calls += whole_in(row, "calls")
+            columns[place].failures += whole_in(row, "failures")
+            total["tokens"] = whole_in(total, "tokens") + whole_in(row, "tokens")
+            total["cost_usd"] = number_in(total, "cost_usd") + number_in(row, "cost_usd")
+    return total
+
+
+def _before(store: Store, within: Window) -> tuple[int, int]:
+    length_s = within.until - within.since
+    first, last = (int(at // _HOUR_S) for at in (within.since - length_s, within.since))
+    later, longer = (
+        store.sum_by("activity", (), ("calls", "failures"), {"hour": (">=", hour)})[0] for hour in (last, first)
+    )
+    return tuple(whole_in(longer, name) - whole_in(later, name) for name in ("calls", "failures"))  # type: ignore[return-value]
+
+
+def over_time(store: Store, patterns: Collection[str], within: Window) -> dict[str, list[int]]:
+    """Failures of these patterns by column; patterns without any are left out."""
+    if not patterns:
+        return {}
+    wanted: Where = {"pattern": ("in", list[Json](patterns))}
+    of = {
+        str(row["signature"]): str(row["pattern"])
+        for row in store.sum_by("signatures", ("signature", "pattern"), (), wanted)
+    }
+    found: dict[str, list[int]] = {}
+    for start in range(0, len(of), _ASKED_AT_ONCE):
+        asked: Where = {"signature": ("in", list[Json](of)[start : start + _ASKED_AT_ONCE])}
+        for row in store.sum_by("tallies", ("signature", "hour"), ("n",), asked):
+            place = within.place(whole_in(row, "hour"))
+            if place is not None:
+                found.setdefault(of[str(row["signature"])], [0] * within.columns)[place] += whole_in(row, "n")
+    return found
+
+
+_ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
+
+By = Literal["command", "tool", "file", "project", "model", "hour"]
+BY: tuple[By, ...] = get_args(By)
+_COLUMN_OF: Mapping[By, tuple[str, ...]] = {"command": ("tool", "head")}
+_SUMS = ("calls", "failures", "excused", "distinct:session", "tokens", "duration_s", "max:max_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailsBy:
+    """Calls of one command, tool, file, project, model or hour of the day (UTC), and how many of them failed. Of a file
+    only runs are known that showed a finding in it: they all count as failed."""
+
+    name: str
+    calls: int
+    failures: int
+    excused: int
+    sessions: int
+    tokens: int
+    duration_s: float
+    last_at: float
+
+    @property
+    def share(self) -> float:
+        """Of the calls that somebody let happen, the part that failed."""
+        counted = self.calls - self.excused
+        return self.failures / counted if counted > 0 else 0.0
+
+
+def fails_by(store: Store, by: By, *, since: float = 0.0, project: str = "") -> tuple[FailsBy, ...]:
+    """Sum up what ran since a moment, in one project or in all: what fails most first. Raises UsageError."""
+    if by not in BY:
+        raise UsageError(f"nothing is counted by {by!r}; choose of {', '.join(BY)}")
+    where: dict[str, Json | tuple[str, Json]] = {"finding": ("!=", "") if by == "file" else ""}
+    if since:
+        where["hour"] = (">=", int(since // _HOUR_S))
+    if project:
+        where["project"] = project
+    rows = store.sum_by("facts", _COLUMN_OF.get(by, (by,)), _SUMS, where)
+    found: dict[str, FailsBy] = {}
+    for row in rows:
+        each = _fails_of(row, by)
+        if each.name:
+            found[each.name] = _joined(found[each.name], each) if each.name in found else each
+    key = (lambda each: each.name) if by == "hour" else (lambda each: (-each.failures, -each.calls, each.name))
+    return tuple(sorted(found.values(), key=key))
+
+
+def _fails_of(row: Row, by: By) -> FailsBy:
+    calls = whole_in(row, "calls")
+    return FailsBy(
+        name=_name(row, by),
+        calls=calls,
+        failures=calls if by == "file" else whole_in(row, "failures"),
+        excused=0 if by == "file" else whole_in(row, "excused"),
+        sessions=whole_in(row, "distinct:session"),
+        tokens=whole_in(row, "tokens"),
+        duration_s=number_in(row, "duration_s"),
+        last_at=number_in(row, "max:max_at"),
+    )
+
+
+def _name(row: Row, by: By) -> str:
+    if by == "hour":
+        return f"{whole_in(row, 'hour') % 24:02d}:00"
+    if by == "command":
+        return call_name(text_in(row, "tool"), text_in(row, "head"))
+    return text_in(row, by)
+
+
+def _joined(one: FailsBy, other: FailsBy) -> FailsBy:
+    """Two rows of one name: a session that is in both is counted once at the least."""
+    return FailsBy(
+        name=one.name,
+        calls=one.calls + other.calls,
+        failures=one.failures + other.failures,
+        excused=one.excused + other.excused,
+        sessions=max(one.sessions, other.sessions),
+        tokens=one.tokens + other.tokens,
+        duration_s=one.duration_s + other.duration_s,
+        last_at=max(one.last_at, other.last_at),
+    )
+
+
+class FailingBook:
+    """What fails, over time and by command, and what people decided about it. `reading` gives the store after what was
+    recorded is in it."""
+
+    def __init__(self, *, reading: Callable[[], Store]) -> None:
+        self._reading = reading
+
+    def window(self, span: str = "") -> Window:
+        """The range of this name (see `window`). Raises UsageError."""
+        return window(self._reading(), span, now=time.time())
+
+    def over_time(self, patterns: Collection[str], within: Window) -> dict[str, list[int]]:
+        """Failures of these patterns by column; patterns without any are left out."""
+        return over_time(self._reading(), patterns, within)
+
+    def by(self, what: By = "command", *, span: str = "all", project: str = "") -> tuple[FailsBy, ...]:
+        """Sum up what ran in a range, in one project or in all: what fails most first. Raises UsageError."""
+        store = self._reading()
+        since = 0.0 if span == "all" else window(store, span, now=time.time()).since
+        return fails_by(store, what, since=since, project=project)
+
+    def triage(
+        self,
+        pattern: str,
+        *,
+        state: Decided | None = None,
+        until: float | None = None,
+        assigned: str | None = None,
+        note: str | None = None,
+    ) -> Pattern:
+        """Decide about a pattern: resolve it, ignore it, mute it `until` a moment (Unix seconds), open it again, assign
+        it, leave a note; what is None stays. A resolved one that fails again is `regressed`. Raises NotFound,
+        UsageError, Conflict."""
+        store, now = self._reading(), time.time()
+        present = decide(store, pattern, now=now, state=state, until=until, assigned=assigned, note=note)
+        return patterned.pattern(store, present, now=now)

@@ -1,0 +1,106 @@
+"""A person's decision about a pattern: what it means as time goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ratchet.errors import NotFound, UsageError
+from ratchet.failures.patterns.triage import DECIDED, decide, standing, triaged
+from ratchet.lessons import learning
+from ratchet.ports import Store
+from ratchet.records import Row
+from ratchet.testing.stores import open_store
+
+NOW = 1_790_000_000.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    opened = open_store(tmp_path)
+    row: Row = {
+        "id": "o1",
+        "agent": "a",
+        "ok": False,
+        "started_at": NOW - 100,
+        "session": "s",
+        "failure": {"message": "disk is full"},
+    }
+    learning.take(opened, [row], lambda *_: None)
+    return opened
+
+
+def pattern_of(store: Store) -> str:
+    return str(store.find("patterns").rows[0]["id"])
+
+
+def test_a_pattern_without_a_decision_is_open() -> None:
+    assert standing(None, NOW, NOW).state == "open"
+
+
+@pytest.mark.parametrize(("last_seen", "state"), [(NOW - 1, "resolved"), (NOW + 1, "regressed")])
+def test_a_resolved_pattern_is_regressed_once_it_failed_later_than_that(last_seen: float, state: str) -> None:
+    assert standing({"pattern": "p", "state": "resolved", "at": NOW}, last_seen, NOW + 5).state == state
+
+
+def test_a_history_that_is_read_late_is_no_regression(store: Store) -> None:
+    pattern = decide(store, pattern_of(store), now=NOW, state="resolved")
+    older = {"id": "o2", "agent": "a", "ok": False, "started_at": NOW - 500, "failure": {"message": "disk is full"}}
+    learning.take(store, [older], lambda *_: None)  # type: ignore[list-item]
+    assert standing(triaged(store)[pattern], NOW - 100, NOW + 5).state == "resolved"
+
+
+def test_a_mute_ends_by_itself() -> None:
+    row: Row = {"pattern": "p", "state": "muted", "at": NOW, "until": NOW + 60}
+    assert [standing(row, NOW, at).state for at in (NOW + 59, NOW + 60)] == ["muted", "open"]
+
+
+def test_what_is_not_named_stays_and_every_decision_is_on_the_timeline(store: Store) -> None:
+    pattern = pattern_of(store)
+    decide(store, pattern, now=NOW, state="ignored", note="a flaky disk")
+    decide(store, pattern[:8], now=NOW + 1, assigned="Kim")
+    held = standing(triaged(store)[pattern], NOW, NOW + 2)
+    assert (held.state, held.at, held.note, held.assigned) == ("ignored", NOW, "a flaky disk", "Kim")
+    verbs = [row["verb"] for row in store.find("events", {"record": pattern}, order=("at", "id")).rows]
+    assert verbs == ["ignored", "triaged"]
+
+
+def test_secrets_in_a_note_are_taken_out(store: Store) -> None:
+    key = "sk-ant-api03-" + "Ab1" * 20 + "-AA"
+    pattern = decide(store, pattern_of(store), now=NOW, note=f"use {key}", assigned=key)
+    assert key[:16] not in str(triaged(store)[pattern])
+    assert key[:16] not in str(store.find("events").rows)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"state": "gone"},
+        {"state": "muted"},
+        {"state": "muted", "until": NOW - 1},
+        {"state": "resolved", "until": NOW + 1},
+    ],
+    ids=str,
+)
+def test_a_decision_that_is_none_is_refused(store: Store, wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        decide(store, pattern_of(store), now=NOW, **wrong)  # type: ignore[arg-type]
+    assert triaged(store) == {}
+
+
+def test_a_pattern_that_is_not_there_is_said_so(store: Store) -> None:
+    with pytest.raises(NotFound):
+        decide(store, "p-nowhere", now=NOW, state="resolved")
+
+
+def test_a_decision_follows_a_pattern_into_the_one_that_absorbed_it(store: Store) -> None:
+    former, present = pattern_of(store), "p0123456789abcdef"
+    decide(store, former, now=NOW, state="ignored")
+    store.insert_new("patterns", [{**store.find("patterns").rows[0], "id": present, "revision": 1}])
+    held = store.get("patterns", former)
+    assert held is not None
+    store.swap("patterns", former, int(str(held["revision"])), {**held, "merged_into": present})
+    assert [*triaged(store)] == [present]
+    assert "open" in DECIDED
