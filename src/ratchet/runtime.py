@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ratchet.evolving.bench.book import BenchBook
     from ratchet.evolving.book import EvolveBook
-    from ratchet.failures.patterns.correlation import Correlation
     from ratchet.failures.patterns.detail import PatternDetail
     from ratchet.failures.patterns.health import Health
     from ratchet.failures.patterns.ingest import Ingested
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ratchet.healing.queue.book import TaskQueue
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook
     from ratchet.improving.cures.book import CureBook
+    from ratchet.improving.digest import Digest
     from ratchet.improving.loop.improve import Ticked
     from ratchet.improving.overview import Overview
     from ratchet.improving.report import Report
@@ -242,8 +242,6 @@ class Runtime(Foundation):
             self.drain()
         return self.store
 
-    # -- feed it ---------------------------------------------------------------------------------------------------
-
     def record(self, agent: str, **given: Unpack[Fields]) -> str:
         """Record one outcome (see `Ratchet.record`); return its id. Never raises."""
         return self.recorder.record(agent, **given)
@@ -398,12 +396,6 @@ class Runtime(Foundation):
         about = lessons.by_pattern(store).get(found.pattern.id, ())
         return replace(found, pattern=replace(found.pattern, lessons=about))
 
-    def correlations(self) -> list[Correlation]:
-        """Patterns of different agents that come together more often than chance, the surest first."""
-        from ratchet.failures.patterns.correlation import correlations
-
-        return correlations(self._read())
-
     def pattern_count(self) -> int:
         """Count the patterns that the agents' own failures form."""
         from ratchet.failures.patterns import patterns as patterned
@@ -432,6 +424,13 @@ class Runtime(Foundation):
         found = self.patterns(drained=False)
         return look(self.store, within, patterns=found, effect=report.pooled, lines=report.lines)
 
+    def digest(self, *, since: float, until: float | None = None) -> Digest:
+        """Sum up what happened from one moment to another (Unix seconds; to now unless given)."""
+        from ratchet.improving.digest import digest
+
+        lines, end = self.report().lines, time.time() if until is None else until
+        return digest(self.store, since=since, until=end, patterns=self.patterns(drained=False), lines=lines)
+
     def report(self) -> Report:
         """Tell whether lessons help, against their withheld control."""
         from ratchet.improving.report import report
@@ -440,8 +439,6 @@ class Runtime(Foundation):
         store = self._read()
         credit.settle(store, now=time.time())
         return report(store, withheld_share=self.publish())
-
-    # -- the fix ---------------------------------------------------------------------------------------------------
 
     def recall(
         self,

@@ -71,7 +71,7 @@ def serve(
         roots=roots,
         drain_s=0.5,
     )
-    _serve(runtime, serving, port, form, log_level)
+    run(runtime, serving, port, form=form, log_level=log_level)
 
 
 def _given(token: str | None) -> str:
@@ -85,7 +85,8 @@ def _given(token: str | None) -> str:
     return token.strip()
 
 
-def _serve(runtime: Runtime, serving: Serving, port: int, form: str, log_level: str) -> None:
+def run(runtime: Runtime, serving: Serving, port: int, *, form: str = "text", log_level: str = "warning") -> None:
+    """Serve until Ctrl-C or SIGTERM. Raises Refused where others than this machine would get in without a token."""
     from ratchet.serving.api import logs, server
     from ratchet.serving.api.app import create
     from ratchet.serving.api.origins import is_loopback

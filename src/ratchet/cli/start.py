@@ -151,12 +151,19 @@ def record(agent: str | None, command_home: Path | None, as_json: bool, error: s
 
 
 @click.command()
+@click.option("--serve", "served", is_flag=True, help="Serve a home that has something on every page, until Ctrl-C.")
+@click.option("--port", default=8484, show_default=True, type=click.IntRange(0, 65_535), help="With --serve.")
 @json_option
-def demo(as_json: bool) -> None:
+def demo(served: bool, port: int, as_json: bool) -> None:
     """See it work on a small history that ships with Ratchet.
 
     No key, no network, nothing of yours is touched.
     """
+    if served:
+        from ratchet.cli.demo_serve import serve
+
+        serve(port)
+        return
     from ratchet.cli.demo import play
 
     result = play(quiet=as_json)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from ratchet.errors import NotFound
 from ratchet.improving.loop import proposals, suggestions
 from ratchet.improving.loop.pulse import Pulse, mark, pulse, unmark
+from ratchet.improving.settings.versions import StoredSettings
 from ratchet.improving.trials.evidence import Evidence, first_at
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import STATES, trial, trials
 from ratchet.improving.trials.words import TrialWords, in_words
 from ratchet.ports import Fix, Problem, Store
-from ratchet.records import Change, Json, Metric, Proposal, ProposalState, Row, Trial, TrialMode, TrialState
+from ratchet.records import Change, Json, Metric, Proposal, ProposalState, Row, Trial, TrialMode, TrialState, Version
 from ratchet.store.timeline import events
 
 
@@ -26,6 +27,17 @@ class TrialDetail:
     evidence: Evidence
     events: tuple[Row, ...]
     words: TrialWords
+
+
+def _usual(store: Store, held: Trial) -> Mapping[str, Json]:
+    """The declared defaults of what a trial changes; nothing of a target that is no settings."""
+    if not held.change.target.startswith(proposals.PREFIX):
+        return {}
+    stored = StoredSettings(store, held.change.target.removeprefix(proposals.PREFIX))
+    try:
+        return stored.values(Version(target=held.change.target, number=0))
+    except NotFound:
+        return {}
 
 
 class TrialBook:
@@ -54,7 +66,7 @@ class TrialBook:
             trial=held,
             evidence=said,
             events=tuple(events(store, held.id)),
-            words=in_words(held, said, now=now, first_at=first_at(store, held.id)),
+            words=in_words(held, said, now=now, first_at=first_at(store, held.id), usual=_usual(store, held)),
         )
 
     def open(

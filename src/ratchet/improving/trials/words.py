@@ -19,35 +19,46 @@ _ENDED: Mapping[TrialState, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialWords:
-    """A trial as people say it. `change` is its edit, `standing` one line, `missing` what a decision still takes (""
-    for an ended one), `sure` what its evidence says, for and against."""
+    """A trial as people say it. `change` is its edit, `old` the values before, `standing` one line, `missing` what a
+    decision still takes ("" for an ended one), `sure` what its evidence says, for and against."""
 
     change: str
+    old: Mapping[str, Json]
     standing: str
     missing: str
     sure: tuple[str, ...]
 
 
-def in_words(trial: Trial, said: Evidence, *, now: float, first_at: float | None) -> TrialWords:
-    """Say how a trial stands at `now`. `first_at` is when its first unit started, None before that (Unix seconds)."""
+def in_words(
+    trial: Trial, said: Evidence, *, now: float, first_at: float | None, usual: Mapping[str, Json]
+) -> TrialWords:
+    """Say how a trial stands at `now`. `first_at` is when its first unit started, None before that (Unix seconds);
+    `usual` holds the values of what nobody set."""
     return TrialWords(
-        change=change(trial),
+        change=change(trial, usual),
+        old=old_values(trial, usual),
         standing=_standing(trial, said),
         missing="" if trial.state in _ENDED else _missing(trial, said, now=now, first_at=first_at),
         sure=() if not said.new.units + said.old.units else (_sure(said, keep=True), _sure(said, keep=False)),
     )
 
 
-def change(trial: Trial) -> str:
+def change(trial: Trial, usual: Mapping[str, Json] | None = None) -> str:
     """The edit as `max_retries 0 -> 2`."""
-    before = trial.edit.get("before")
-    old: Mapping[str, Json] = before if isinstance(before, dict) else {}
+    old = old_values(trial, usual or {})
     moved = [f"{name} {_value(old.get(name))} -> {_value(new)}" for name, new in trial.change.new.items()]
     return f"{', '.join(moved)} ({trial.change.target.removeprefix('settings:')})"
 
 
+def old_values(trial: Trial, usual: Mapping[str, Json]) -> dict[str, Json]:
+    """The values that it would change, as they were."""
+    before = trial.edit.get("before")
+    old: Mapping[str, Json] = before if isinstance(before, dict) else {}
+    return {name: value for name in trial.change.new if (value := old.get(name, usual.get(name))) is not None}
+
+
 def _value(value: Json) -> str:
-    return "unset" if value is None else json.dumps(value, ensure_ascii=False)
+    return "default" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _standing(trial: Trial, said: Evidence) -> str:
@@ -74,6 +85,8 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
     if due > now:
         at = time.strftime("%H:%M" if due - now < 86_400 else "%d %b, %H:%M", time.gmtime(due))
         return f"First decision possible at {at} UTC: each run counts {waits} after it started."
+    if said.verdict in ("keep", "revert"):
+        return f"Enough is known to {said.verdict}: the next round of `ratchet loop` carries it out."
     lacking = [name for name, arm in (("new", said.new), ("old", said.old)) if not arm.units]
     if lacking:
         return f"No run of the {lacking[0]} arm has been counted yet."

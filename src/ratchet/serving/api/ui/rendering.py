@@ -207,6 +207,8 @@ def span(seconds: float | None) -> str:
     """A length of time in words."""
     if seconds is None:
         return "-"
+    if 0 < seconds < 1:
+        return f"{1_000 * seconds:.0f} ms" if seconds >= 0.001 else "under 1 ms"
     for size, unit in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
         if seconds >= size:
             return f"{seconds / size:.0f} {unit}" if seconds >= 10 * size else f"{seconds / size:.1f} {unit}"

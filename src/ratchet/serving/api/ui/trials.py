@@ -34,7 +34,6 @@ def trial(trial_id: str, request: Request, runtime: Operations) -> Response:
         request,
         "trial.html",
         held=found.trial,
-        old=found.trial.edit.get("before") or {},
         said=found.evidence,
         events=found.events,
         words=found.words,

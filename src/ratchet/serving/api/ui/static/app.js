@@ -15,6 +15,9 @@
   const waiting = new Map();
   const charts = new WeakMap();
 
+  const FONT = "12px system-ui, sans-serif";
+  const decades = (plot, splits) => splits.map((value) => (Number.isInteger(Math.round(1e9 * Math.log10(value)) / 1e9) ? value : null));
+
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   function draw(box) {
@@ -27,8 +30,11 @@
       height: 220,
       cursor: { y: false },
       scales: { x: { time: given.time }, y: given.log ? { distr: 3 } : { range: given.range || null } },
-      axes: [{ stroke: colour("--soft"), grid: { stroke: colour("--line") }, values: given.time ? MOMENTS : undefined },
-        { stroke: colour("--soft"), grid: { stroke: colour("--line") }, size: 60 }],
+      legend: { live: false },
+      axes: [{ stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, values: given.time ? MOMENTS : undefined,
+        label: given.below, labelSize: 20, font: FONT, labelFont: FONT },
+        { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, size: 60, label: given.beside, labelSize: 20,
+          font: FONT, labelFont: FONT, filter: given.log ? decades : undefined }],
       series: [{ value: given.time ? "{YYYY}-{MM}-{DD} {HH}:{mm}" : undefined }, ...given.lines.map((line, n) => ({
         label: line.name, stroke: strokes[n % 3], width: 2,
         dash: line.dashed ? [6, 4] : undefined, spanGaps: true, points: { show: given.x.length < 3 } }))],
