@@ -164,6 +164,12 @@ class AsyncProposalBook:
         """One proposal. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(proposal_id))
 
+    async def add(self, problem: Problem, fix: Fix) -> Proposal | None:
+        """Put a fix forward; None where its pattern has a proposal under way, or this one was tried or turned down
+        before. Raises UsageError for a fix that cannot be tried or shown, Conflict.
+        """
+        return await asyncio.to_thread(lambda: self._held().add(problem, fix))
+
     async def approve(self, proposal_id: str, *, deadline_s: float | None = None) -> Proposal:
         """Start its trial; advice without a change is closed as taken. `deadline_s` is the age at which a run without
         an outcome counts as failed, derived unless given. Raises NotFound, Refused, Conflict, UsageError.

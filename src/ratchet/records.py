@@ -6,23 +6,13 @@
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from os import PathLike
 from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Literal,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, TypeVar, cast, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -34,6 +24,7 @@ Row: TypeAlias = dict[str, Json]
 LessonState = Literal["candidate", "active", "quarantined", "retired"]
 Scope = Literal["project", "global"]
 Trend = Literal["new", "rising", "steady", "falling", "resolved"]
+Decided = Literal["open", "resolved", "ignored", "muted"]
 TriageState = Literal["open", "regressed", "resolved", "ignored", "muted"]
 TrialState = Literal["planned", "open", "paused", "kept", "reverted", "undecided"]
 TrialMode = Literal["coin", "switchback", "advisory"]
@@ -498,7 +489,7 @@ def _reader(hint: object) -> Callable[[Json], object] | None:
     if get_origin(hint) is tuple:
         read = _reader(within[0]) if len(set(within)) == 1 else None
         return (lambda value: tuple(map(read, cast("list[Json]", value)))) if read else _tuple
-    if get_origin(hint) in (Union, UnionType) and len(within) == 1:
+    if get_origin(hint) in (typing.Union, UnionType) and len(within) == 1:
         return _reader(within[0])
     if isinstance(hint, type) and is_dataclass(hint):
         return functools.partial(record_of, hint)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ratchet.evolving.bench.book import BenchBook
     from ratchet.evolving.book import EvolveBook
+    from ratchet.failures.patterns.correlation import Correlation
     from ratchet.failures.patterns.detail import PatternDetail
     from ratchet.failures.patterns.health import Health
     from ratchet.failures.patterns.ingest import Ingested
@@ -70,7 +71,7 @@ class Runtime(Foundation):
 
     @property
     def failing(self) -> FailingBook:
-        """What fails over time and by command, and what people decided about it."""
+        """Failures over time and by command, and what people decided about them."""
         from ratchet.lessons.failing import FailingBook
 
         return FailingBook(reading=self._read)
@@ -396,6 +397,12 @@ class Runtime(Foundation):
         about = lessons.by_pattern(store).get(found.pattern.id, ())
         return replace(found, pattern=replace(found.pattern, lessons=about))
 
+    def correlations(self) -> list[Correlation]:
+        """Patterns of different agents that come together more often than chance, the surest first."""
+        from ratchet.failures.patterns.correlation import correlations
+
+        return correlations(self._read())
+
     def pattern_count(self) -> int:
         """Count the patterns that the agents' own failures form."""
         from ratchet.failures.patterns import patterns as patterned
@@ -420,16 +427,15 @@ class Runtime(Foundation):
         from ratchet.lessons.failing import window
 
         report = self.report()
-        within = window(self.store, span, now=time.time())
-        found = self.patterns(drained=False)
+        within, found = window(self.store, span, now=time.time()), self.patterns(drained=False)
         return look(self.store, within, patterns=found, effect=report.pooled, lines=report.lines)
 
     def digest(self, *, since: float, until: float | None = None) -> Digest:
         """Sum up what happened from one moment to another (Unix seconds; to now unless given)."""
         from ratchet.improving.digest import digest
 
-        lines, end = self.report().lines, time.time() if until is None else until
-        return digest(self.store, since=since, until=end, patterns=self.patterns(drained=False), lines=lines)
+        said, end = self.report().lines, time.time() if until is None else until
+        return digest(self.store, since=since, until=end, patterns=self.patterns(drained=False), lines=said)
 
     def report(self) -> Report:
         """Tell whether lessons help, against their withheld control."""

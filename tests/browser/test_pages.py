@@ -13,7 +13,20 @@ from browser.conftest import LIMIT, PUSH, Site
 from ratchet.errors import StoreError
 from support.healing import Bench
 
-PAGES = ("/", "/ui/patterns", "/ui/lessons", "/ui/trials", "/ui/proposals", "/ui/episodes", "/ui/evolve", "/ui/bench")
+PAGES = (
+    *(
+        "/",
+        "/?range=all",
+        "/ui/patterns",
+        "/ui/fails",
+        "/ui/fails?by=hour",
+        "/ui/lessons",
+        "/ui/backtest",
+        "/ui/report",
+    ),
+    *("/ui/recall", "/ui/search", "/ui/search?q=upstream", "/ui/trials", "/ui/proposals", "/ui/settings"),
+    *("/ui/settings/support", "/ui/episodes", "/ui/evolve", "/ui/bench"),
+)
 PHONE = {"width": 390, "height": 844}
 
 
@@ -39,7 +52,7 @@ def eventually(holds: Callable[[], bool], *, within_s: float = 30.0) -> bool:
 
 def test_every_page_opens_with_its_picture_and_without_a_fault(page: Any, site: Site, screenshots: Path) -> None:
     for name, path in {
-        **{each.strip("/").replace("/", "-") or "overview": each for each in PAGES},
+        **{"".join(c if c.isalnum() else "-" for c in each.strip("/")) or "overview": each for each in PAGES},
         **details(site),
     }.items():
         answer = page.goto(site.address + path)
@@ -82,11 +95,46 @@ def test_the_pages_are_reached_by_the_keyboard_alone(page: Any, site: Site) -> N
     page.goto(site.address + "/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    for _ in range(3):
+    seen: list[str] = []
+    while "Patterns" not in seen and len(seen) < 9:
         page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Patterns"
+        seen.append(page.evaluate("document.activeElement.textContent"))
     page.keyboard.press("Enter")
     page.wait_for_url("**/ui/patterns")
+
+
+def test_keys_open_pages_move_through_rows_and_find(page: Any, site: Site) -> None:
+    page.goto(site.address + "/")
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    page.wait_for_url("**/ui/patterns")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    first = page.locator("#rows tr").first
+    assert "here" in str(first.get_attribute("class"))
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("upstream")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/ui/search?q=upstream")
+    assert "upstream branch" in page.locator("#rows").inner_text()
+
+
+def test_a_pattern_is_resolved_and_ticked_ones_are_decided_together(page: Any, site: Site) -> None:
+    page.goto(site.address + "/ui/patterns")
+    row = page.locator("#rows tr", has_text="upstream branch")
+    row.locator("input").check()
+    page.get_by_role("button", name="Resolve").click()
+    page.wait_for_load_state("load")
+    assert not page.locator("#rows tr", has_text="upstream branch").count()
+    page.goto(site.address + "/ui/patterns?state=resolved")
+    page.locator("#rows tr", has_text="upstream branch").locator("a").click()
+    page.get_by_role("button", name="Reopen").click()
+    page.wait_for_load_state("load")
+    assert page.get_by_role("button", name="Resolve").is_visible()
 
 
 def test_a_click_leads_from_the_list_to_the_pattern_and_its_lesson(page: Any, site: Site) -> None:
@@ -102,9 +150,9 @@ def test_a_click_leads_from_the_list_to_the_pattern_and_its_lesson(page: Any, si
 def test_a_filter_narrows_the_list_without_a_reload(page: Any, site: Site) -> None:
     page.goto(site.address + "/ui/patterns")
     page.evaluate("window.stayed = true")
-    before = page.locator("#rows .row").count()
+    before = page.locator("#rows tr").count()
     page.get_by_label("Text", exact=True).fill("upstream")
-    assert eventually(lambda: page.locator("#rows .row").count() == 1)
+    assert eventually(lambda: page.locator("#rows tr").count() == 1)
     assert before > 1
     assert page.evaluate("window.stayed") is True
     assert "q=upstream" in page.url
@@ -113,11 +161,11 @@ def test_a_filter_narrows_the_list_without_a_reload(page: Any, site: Site) -> No
 def test_what_happens_arrives_on_the_page_without_a_reload(page: Any, site: Site) -> None:
     page.goto(site.address + "/")
     page.evaluate("window.stayed = true")
-    seen = page.locator(".figure", has_text="Outcomes").inner_text()
+    seen = page.locator(".figure", has_text="Failures").inner_text()
     site.runtime.record("support", task="answer", error=LIMIT)
     site.runtime.drain()
     site.runtime.lessons.add(when="disk full while writing", do="remove old segments", scope="global")
-    assert eventually(lambda: page.locator(".figure", has_text="Outcomes").inner_text() != seen)
+    assert eventually(lambda: page.locator(".figure", has_text="Failures").inner_text() != seen)
     assert page.evaluate("window.stayed") is True
 
 

@@ -110,7 +110,7 @@ def most(rows: Sequence[FailsBy]) -> None:
 
 
 def fails(rows: Sequence[FailsBy], by: By) -> None:
-    """What fails, by one aspect of the calls."""
+    """Failures, by one aspect of the calls."""
     out = show.console()
     if not rows:
         out.print("No tool call is known yet. Next: ratchet learn")

@@ -375,3 +375,8 @@ def _patched(text: str) -> str:
     """The first file that a patch in Codex's form touches."""
     found = _PATCHED.search(text)
     return found.group(1).strip() if found else ""
+
+
+def call_name(tool: str, head: str) -> str:
+    """Name a call by its command; by the agent's tool where that ran none."""
+    return head if is_shell(tool) or head not in ("", tool.lower()) else tool

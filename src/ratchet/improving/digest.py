@@ -18,7 +18,7 @@ _LISTED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """What happened from `since` to `until` (Unix seconds). Patterns are those that failed then: `new` ones began,
+    """Events from `since` to `until` (Unix seconds). Patterns are those that failed then: `new` ones began,
     `regressed` ones were resolved before, `rising` ones fail more often than they did; `top` cost most. `learnt` counts
     new lessons by state, `waiting` candidates in all."""
 
@@ -78,7 +78,7 @@ def _ran(store: Store, since: float) -> tuple[int, int, int, float]:
 
 
 def _count(store: Store, where: dict[str, str | tuple[str, float]]) -> int:
-    rows = store.sum_by("lessons", (), ("count:*",), where)  # type: ignore[arg-type]
+    rows = store.sum_by("lessons", (), ("count:*",), where)
     return whole_in(rows[0], "count:*") if rows else 0
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ratchet.failures.intent import is_shell
+from ratchet.failures.intent import call_name, is_shell
 from ratchet.lessons.fact_lines import AGAIN_SESSIONS, SESSIONS, lines
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.mining.findings import check_of
@@ -24,11 +24,6 @@ _OPTION = re.compile(r"--?[A-Za-z][\w-]*", re.ASCII)
 _USUAL_SHARE, _USUAL_OPTIONS = 0.6, 2  # of a command's runs that have an option of its usual form
 _LISTED = 12  # of a kind
 _SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
-
-
-def call_name(tool: str, head: str) -> str:
-    """Name a call by its command; by the agent's tool where that ran none."""
-    return head if is_shell(tool) or head not in ("", tool.lower()) else tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,12 +13,12 @@ from typing import Literal, get_args
 
 from ratchet.errors import UsageError
 from ratchet.failures.health import EXCUSED
+from ratchet.failures.intent import call_name
 from ratchet.failures.kinds.groups import Group, group_of
 from ratchet.failures.patterns import patterns as patterned
-from ratchet.failures.patterns.triage import Decided, decide
-from ratchet.lessons.facts import call_name
+from ratchet.failures.patterns.triage import decide
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Pattern, Row, number_in, text_in, whole_in
+from ratchet.records import Decided, Json, Pattern, Row, number_in, text_in, whole_in
 
 _HOUR_S = 3_600
 _DAY_S = 86_400.0
@@ -89,7 +89,7 @@ def _where_the_data_is(store: Store, last: float, calls: int) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Column:
+class Stretch:
     """Calls of one column; `groups` counts the agents' own failures by group of kinds."""
 
     at: float
@@ -104,7 +104,7 @@ class Failing:
     and failures of the stretch of equal length before, None where the window holds everything."""
 
     window: Window
-    columns: tuple[Column, ...]
+    columns: tuple[Stretch, ...]
     patterns: Mapping[str, Sequence[int]]
     calls: int
     failures: int
@@ -125,7 +125,7 @@ class Failing:
 
 def failing(store: Store, within: Window) -> Failing:
     """Count what ran and what failed within a window."""
-    columns = tuple(Column(at=at) for at in within.moments)
+    columns = tuple(Stretch(at=at) for at in within.moments)
     sums = _activity(store, within, columns)
     of = {
         str(row["signature"]): (str(row["pattern"]), group_of(str(row["kind"])))
@@ -157,7 +157,7 @@ def failing(store: Store, within: Window) -> Failing:
     )
 
 
-def _activity(store: Store, within: Window, columns: Sequence[Column]) -> Row:
+def _activity(store: Store, within: Window, columns: Sequence[Stretch]) -> Row:
     total: Row = {"tokens": 0, "cost_usd": 0.0}
     start = int(within.since // _HOUR_S)
     sums = ("calls", "failures", "tokens", "cost_usd")
@@ -284,7 +284,7 @@ def _joined(one: FailsBy, other: FailsBy) -> FailsBy:
 
 
 class FailingBook:
-    """What fails, over time and by command, and what people decided about it. `reading` gives the store after what was
+    """Patterns over time, calls by command, and what people decide about both. `reading` gives the store after what was
     recorded is in it."""
 
     def __init__(self, *, reading: Callable[[], Store]) -> None:

@@ -14,8 +14,7 @@ from ratchet.failures.patterns.activity import Activity
 from ratchet.failures.patterns.merging import current, members, split
 from ratchet.failures.patterns.tallied import Tallied, tallied
 from ratchet.failures.patterns.trend import Halves, trend
-from ratchet.failures.patterns.triage import standing, triaged
-from ratchet.records import Json, Pattern, Row, Trend, Triage, whole_in
+from ratchet.records import Json, Pattern, Row, Trend, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
@@ -90,11 +89,13 @@ def patterns(
         for pattern, sums in found.items()
     )[:limit]
     trends = _trends(counted, activity, [each.rest[1] for each in ranked])
-    decided = triaged(store)
-    return [
-        _pattern(each, said, standing(decided.get(each.id), each.rest[1].last_seen, now))
-        for each, said in zip(ranked, trends, strict=True)
-    ]
+    found_now = [_pattern(each, said) for each, said in zip(ranked, trends, strict=True)]
+    decisions = store.find("triage").rows
+    if not decisions:
+        return found_now
+    from ratchet.failures.patterns.triage import triaged
+
+    return triaged(store, found_now, decisions, now=now)
 
 
 def pattern(store: Store, pattern_id: str, *, now: float, window_s: float = WINDOW_S) -> Pattern:
@@ -206,7 +207,7 @@ def _impact(kind: str, sums: Tallied) -> float:
     return SEVERITY_WEIGHTS.get(severity, 1.0) * (sums.count + sums.wasted_s / 60)
 
 
-def _pattern(ranked: _Ranked, said: Trend, decided: Triage) -> Pattern:
+def _pattern(ranked: _Ranked, said: Trend) -> Pattern:
     head, sums = ranked.rest
     return Pattern(
         id=ranked.id,
@@ -223,7 +224,6 @@ def _pattern(ranked: _Ranked, said: Trend, decided: Triage) -> Pattern:
         wasted_s=round(sums.wasted_s, 3),
         wasted_tokens=sums.wasted_tokens,
         impact=round(-ranked.minus_impact, 3),
-        triage=decided,
     )
 
 

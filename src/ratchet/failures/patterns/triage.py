@@ -3,39 +3,37 @@ rest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from ratchet.errors import Conflict, UsageError
 from ratchet.failures.patterns.merging import current
-from ratchet.failures.redaction.text import clean
-from ratchet.ids import uuid7
-from ratchet.records import Row, Triage, number_in, text_in, whole_in
+from ratchet.records import Decided, Pattern, Row, Triage, number_in, text_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
 
-Decided = Literal["open", "resolved", "ignored", "muted"]
 DECIDED: tuple[Decided, ...] = get_args(Decided)
 _TEXT_CHARS = 2_000
 
 
-def triaged(store: Store) -> dict[str, Row]:
-    """The decisions by pattern, under its present id: one that was merged into another keeps its own only where that
-    has none."""
+def triaged(store: Store, patterns: Sequence[Pattern], decisions: Sequence[Row], *, now: float) -> list[Pattern]:
+    """The patterns with what was decided about them. A decision stands under the present id of its pattern: one that
+    was merged into another keeps its own only where that has none."""
     found: dict[str, Row] = {}
-    for row in store.find("triage").rows:
+    for row in decisions:
         present = current(store, str(row["pattern"]))
         if present == row["pattern"] or present not in found:
             found[present] = row
-    return found
+    return [
+        replace(each, triage=standing(found[each.id], each.last_seen, now)) if each.id in found else each
+        for each in patterns
+    ]
 
 
-def standing(row: Row | None, last_seen: float, now: float) -> Triage:
-    """What a decision means now: a resolved pattern that failed since has come back, and a mute ends."""
-    if row is None:
-        return Triage()
+def standing(row: Row, last_seen: float, now: float) -> Triage:
+    """Tell what a decision means now: a resolved pattern that failed since has come back, and a mute ends."""
     state, at, until = text_in(row, "state"), number_in(row, "at"), number_in(row, "until")
     shown = Triage(
         state=next((each for each in DECIDED if each == state), "open"),
@@ -61,6 +59,8 @@ def decide(
 ) -> str:
     """Write down what a person decided; what is None stays. Returns the pattern's present id. Raises NotFound;
     UsageError for a state that is none, for `muted` without a moment to come, for nothing decided; Conflict."""
+    from ratchet.failures.redaction.text import clean
+
     given = {"state": state, "assigned": assigned, "note": note}
     changed = {name: clean(value, _TEXT_CHARS).strip() for name, value in given.items() if value is not None}
     _check(state, until, now, changed)
@@ -78,6 +78,8 @@ def decide(
 
 def _noted(store: Store, pattern: str, now: float, state: Decided | None, changed: Mapping[str, str]) -> None:
     """A line of the timeline."""
+    from ratchet.ids import uuid7
+
     verb = "triaged" if state is None else "reopened" if state == "open" else state
     said: Row = {name: value for name, value in changed.items() if name != "state" and value}
     event: Row = {"id": uuid7(), "noun": "pattern", "record": pattern, "verb": verb, "at": now, **said}

@@ -97,7 +97,7 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
 
 
 def _sure(said: Evidence, *, keep: bool) -> str:
-    """What an e-value says (Ville's inequality: a change without effect gets to E in at most 1 of E trials)."""
+    """Say what an e-value means (Ville's inequality: a change without effect gets to E in at most 1 of E trials)."""
     held = said.toward if keep else said.against
     what, kind, done = ("better", "good", "kept") if keep else ("worse", "bad", "reverted")
     if held >= said.threshold:

@@ -1,4 +1,4 @@
-"""What fails, as tools: counted by command, file, model or hour, and what people decide about a pattern."""
+"""Tools about what fails: counted by command, file, model or hour, and what people decide about a pattern."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated
 from mcp_types import CallToolResult
 from pydantic import Field, RootModel
 
-from ratchet.failures.patterns.triage import Decided
 from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.failing import By
+from ratchet.records import Decided
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp.answers import answer, told
 from ratchet.serving.shapes.failures import FailsShape, PatternShape

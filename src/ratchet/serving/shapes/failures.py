@@ -121,7 +121,7 @@ class FailsByShape(Shape):
 
 
 class FailsShape(Shape):
-    """What fails, by one aspect of the calls."""
+    """Failures, by one aspect of the calls."""
 
     by: str = said("command, tool, file, project, model or hour.")
     rows: list[FailsByShape] = said("What fails most first; hours in their order.")

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from ratchet.failures.patterns.triage import Decided
 from ratchet.lessons.failing import RANGES, By
+from ratchet.records import Decided
 from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.answers import answer, tagged
@@ -69,7 +69,7 @@ def split(pattern_id: str, asked: Split, runtime: Operations) -> Response:
 
 
 class Decision(BaseModel):
-    """What a person decides. What is left out stays as it is."""
+    """A person's decision. A field that is left out stays as it is."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -28,14 +28,14 @@ def spark(values: Sequence[int], what: str = "failures") -> Markup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stack:
+class Drawn:
     """One column of a stacked chart: what stands below it, and its parts by name."""
 
     label: str
     parts: Mapping[str, int]
 
 
-def stacked(columns: Sequence[Stack], names: Sequence[str], what: str) -> Markup:
+def stacked(columns: Sequence[Drawn], names: Sequence[str], what: str) -> Markup:
     """Columns of parts on top of each other, in the order of `names`; each column tells its counts when pointed at."""
     most = max((sum(each.parts.values()) for each in columns), default=0)
     drawn = []

@@ -61,7 +61,7 @@ def recall(request: Request) -> Response:
 
 @router.post("/ui/recall", dependencies=[READS])
 def recalled(request: Request, given: Form, runtime: Operations) -> Response:
-    """What is known about a pasted error: surely, and possibly."""
+    """Answer a pasted error with what is known: surely, and possibly."""
     text = given.get("text", "")[:_PASTE_CHARS]
     found = _recalled(runtime, text) if text.strip() else None
     silent = _SILENT.get(found.silent, "") if found is not None else _SILENT["nothing" if text.strip() else "empty"]

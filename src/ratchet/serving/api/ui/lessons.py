@@ -110,7 +110,7 @@ def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, list
     found: dict[str, list[Outcome]] = {}
     for each in evidence[: 2 * _SESSIONS]:
         try:
-            outcome = runtime.outcome(each)
+            outcome = runtime.sessions.outcome(each)
         except NotFound:
             continue  # retention has left no more than the lesson
         found.setdefault(outcome.session, []).append(outcome)

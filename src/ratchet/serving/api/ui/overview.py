@@ -14,7 +14,7 @@ from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import back, here
-from ratchet.serving.api.ui.drawing import Stack, stacked, ticks
+from ratchet.serving.api.ui.drawing import Drawn, stacked, ticks
 from ratchet.serving.api.ui.ranges import range_links
 from ratchet.serving.api.ui.rendering import FOLDER, HEADERS, drawn, moment
 
@@ -25,13 +25,13 @@ _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
 
 @router.get("/", dependencies=[READS])
 def overview(request: Request, held: Shared) -> Response:
-    """What failed in a range, what it cost, what waits for a person, and what was saved."""
+    """Show what failed in a range, what it cost, what waits for a person, and what was saved."""
     runtime = held.runtime
     runtime.drain()
     asked = request.query_params.get("range", "")
     seen = held.glance.at(runtime.store, lambda: runtime.overview(asked), ("overview", asked))
     columns = [
-        Stack(label=moment(each.at), parts={str(group): n for group, n in each.groups.items()})
+        Drawn(label=moment(each.at), parts={str(group): n for group, n in each.groups.items()})
         for each in seen.failing.columns
     ]
     trials = [runtime.trials.show(each.id) for each in runtime.trials.list(state="open", limit=3)]

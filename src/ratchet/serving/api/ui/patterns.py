@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.kinds.table import KINDS
-from ratchet.failures.patterns.triage import DECIDED
 from ratchet.lessons.failing import BY, By
-from ratchet.records import Pattern
+from ratchet.records import Decided, Pattern
 from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
@@ -22,7 +21,7 @@ from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import Start, back, form, here, ids, own, part
 from ratchet.serving.api.ui.charts import every_day
-from ratchet.serving.api.ui.drawing import Stack, stacked, ticks
+from ratchet.serving.api.ui.drawing import Drawn, stacked, ticks
 from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn
 
@@ -104,7 +103,7 @@ def pattern(pattern_id: str, request: Request, runtime: Operations) -> Response:
     detail = runtime.pattern(pattern_id)
     days = every_day(detail.days, until=min(time.time(), detail.pattern.last_seen + _DAY_S))
     group = str(group_of(detail.pattern.kind))
-    columns = [Stack(label=time.strftime("%d %b %Y", time.gmtime(at)), parts={group: n}) for at, n, _ in days]
+    columns = [Drawn(label=time.strftime("%d %b %Y", time.gmtime(at)), parts={group: n}) for at, n, _ in days]
     return drawn(
         request,
         "pattern.html",
@@ -128,11 +127,11 @@ def triage(pattern_id: str, given: Form, runtime: Operations) -> Response:
 
 def _decide(runtime: Operations, pattern_id: str, given: dict[str, str]) -> str:
     state, length = given.get("state", ""), given.get("mute", "")
-    if state and state not in DECIDED:
+    if state and state not in get_args(Decided):
         raise HttpProblem(422, "invalid", f"a pattern cannot be {state[:40]!r}", "Use a button of the page.")
     return runtime.failing.triage(
         pattern_id,
-        state=state or None,
+        state=cast("Decided", state) if state else None,
         until=time.time() + _MUTES.get(length, _DAY_S) if state == "muted" else None,
         assigned=given.get("assigned"),
         note=given.get("note"),
@@ -147,7 +146,7 @@ def split(pattern_id: str, given: Form, runtime: Operations) -> Response:
 
 @router.get("/ui/fails", dependencies=[READS])
 def fails(request: Request, runtime: Operations, by: By = "command", project: str = "") -> Response:
-    """What fails by command, tool, file, project, model or hour, in a range."""
+    """Count what fails by command, tool, file, project, model or hour, in a range."""
     failing = runtime.failing
     within = failing.window(request.query_params.get("range", ""))
     found = failing.by(by, span=within.name, project=project)

@@ -44,7 +44,7 @@
   });
 
   function chosen(form) {
-    const boxes = [...document.querySelectorAll(`input[form="${form.id}"][name="id"]`)];
+    const boxes = [...document.querySelectorAll(`input[form="${form.getAttribute("id")}"][name="id"]`)];
     const n = boxes.filter((box) => box.checked).length;
     form.querySelector("[data-chosen]").textContent = n ? `${n} chosen` : "none chosen";
     form.toggleAttribute("data-any", n > 0);
