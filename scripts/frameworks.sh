@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Brings the frameworks for tests/surfaces/test_frameworks.py, each in an environment of its own below .frameworks, since
+# they pin what the others must not have. `frameworks.sh newest` takes those that CI tests, `frameworks.sh AGE NAME` one;
+# crewai alone is a gigabyte, and is taken by name only.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+declare -A newest=(
+  [openai_agents]="openai-agents==0.24.0"
+  [langchain]="langchain==1.5.2 langchain-openai langgraph==1.2.24"
+  [langgraph]="langchain==1.5.2 langchain-openai langgraph==1.2.24"
+  [pydantic_ai]="pydantic-ai-slim[openai]==2.68.0"
+  [claude_agent_sdk]="claude-agent-sdk==0.2.189"
+  [google_adk]="google-adk==2.13.0"
+  [crewai]="crewai==1.15.30"
+)
+declare -A oldest=(
+  [openai_agents]="openai-agents==0.11.0"
+  [langchain]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.0"
+  [langgraph]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.0"
+  [pydantic_ai]="pydantic-ai-slim[openai]==2.0.0"
+  [claude_agent_sdk]="claude-agent-sdk==0.1.33"
+  [google_adk]="google-adk==1.14.0"
+  [crewai]="crewai==1.9.0"
+)
+age=${1:-newest}
+declare -n versions=$age
+names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk"}
+for name in $names; do
+  place=.frameworks/$name-$age
+  [ -x "$place/bin/python" ] || ${PYTHON:-python3} -m venv "$place"
+  # shellcheck disable=SC2086  (a list of requirements)
+  "$place/bin/python" -m pip install --quiet --disable-pip-version-check -e . ${versions[$name]}
+done
