@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ratchet.healing.queue.book import TaskQueue
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook
     from ratchet.improving.cures.book import CureBook
-    from ratchet.improving.digest import Digest
     from ratchet.improving.loop.improve import Ticked
     from ratchet.improving.overview import Overview
     from ratchet.improving.report import Report
@@ -429,13 +428,6 @@ class Runtime(Foundation):
         report = self.report()
         within, found = window(self.store, span, now=time.time()), self.patterns(drained=False)
         return look(self.store, within, patterns=found, effect=report.pooled, lines=report.lines)
-
-    def digest(self, *, since: float, until: float | None = None) -> Digest:
-        """Sum up what happened from one moment to another (Unix seconds; to now unless given)."""
-        from ratchet.improving.digest import digest
-
-        said, end = self.report().lines, time.time() if until is None else until
-        return digest(self.store, since=since, until=end, patterns=self.patterns(drained=False), lines=said)
 
     def report(self) -> Report:
         """Tell whether lessons help, against their withheld control."""

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from ratchet.cli.demo import HISTORY
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.evolving.candidate import Candidate, Evolution
@@ -111,12 +112,13 @@ def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
     decided = {"assigned": HOSTILE[:200], "note": HOSTILE + "<script>alert(3)</script>", "state": "resolved"}
     assert client.post(f"/ui/patterns/{pattern}/triage", data=decided, headers=HTML).status_code == 200
     assert told in client.get(f"/ui/patterns/{pattern}", headers=HTML).text
-    asked = quote(HOSTILE)
+    asked, failed = quote(HOSTILE), next(iter(runtime.outcomes())).id
     for path in (
         *("/", "/ui/patterns?state=all", f"/ui/patterns?q={asked}&sort={asked}", f"/ui/patterns/{pattern}"),
         *(f"/ui/fails?by={by}" for by in BY),
         *("/ui/lessons", f"/ui/lessons/{lesson.id}", f"/ui/lessons?q={asked}", f"/ui/search?q={asked}"),
-        *("/ui/recall", "/ui/report", "/ui/settings", "/ui/live"),
+        *("/ui/recall", "/ui/report", "/ui/settings", "/ui/live", "/ui/sessions"),
+        *(f"/ui/sessions/{quote(HOSTILE[:40], safe='')}", f"/ui/outcomes/{failed}"),
     ):
         answer = client.get(path, headers=HTML)
         assert answer.status_code == 200
@@ -175,6 +177,7 @@ def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
         "/ui/bench",
         "/ui/fails",
         "/ui/report",
+        "/ui/sessions",
     ):
         assert "<code>ratchet " in client.get(path, headers=HTML).text, path
 
@@ -188,6 +191,8 @@ def test_what_is_not_there_is_a_page_for_eyes_and_a_problem_for_programs(runtime
         "/ui/episodes/ep0",
         "/ui/evolve/e0",
         "/ui/bench/b0",
+        "/ui/sessions/s0",
+        "/ui/outcomes/o0",
     ):
         page = client.get(path, headers=HTML)
         assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8"), path
@@ -389,3 +394,19 @@ def test_a_table_is_ordered_by_the_column_that_is_asked_for(runtime: Runtime) ->
     ordered = ["disk is full", "no route to host", "&lt;num&gt; Too Many Requests"]
     assert messages("-count") == messages("count")[::-1] == ordered
     assert 'aria-sort="descending"' in client.get("/ui/patterns?sort=-count", headers=HTML).text
+
+
+def test_a_session_is_told_step_by_step_with_why_it_failed_and_what_fixed_it(runtime: Runtime) -> None:
+    runtime.learn([HISTORY / "a-monday.jsonl"])
+    client = browser(runtime)
+    (found,) = runtime.sessions.list().items
+    listed = client.get("/ui/sessions", headers=HTML).text
+    assert "The cart total is wrong when a coupon is applied" in listed
+    page = client.get(f"/ui/sessions/{found.id[:8]}", headers=HTML).text
+    assert page.count('class="step ') == found.calls
+    assert page.count('class="step bad"') == found.failures + found.excused
+    assert "has no upstream branch" in page.partition("Why it failed")[2].partition("</section>")[0]
+    failed = [each for each in runtime.outcomes(ok=False) if each.step and each.step.input == "git push"]
+    step = client.get(f"/ui/outcomes/{failed[0].id}", headers=HTML).text
+    (fixed,) = re.findall(r'href="/ui/outcomes/(\w+)"><svg[^>]*>.{0,60}</svg>fixed by a later step', step)
+    assert "--set-upstream" in client.get(f"/ui/outcomes/{fixed}", headers=HTML).text

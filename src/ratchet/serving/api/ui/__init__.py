@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from ratchet.serving.api.ui import agents, episodes, finding, lessons, login, overview, patterns, settings, trials
+from ratchet.serving.api.ui import (
+    agents,
+    episodes,
+    finding,
+    lessons,
+    login,
+    overview,
+    patterns,
+    sessions,
+    settings,
+    trials,
+)
 
 ROUTERS: tuple[APIRouter, ...] = (
     overview.router,
+    sessions.router,
     patterns.router,
     lessons.router,
     trials.router,

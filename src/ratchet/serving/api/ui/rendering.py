@@ -36,7 +36,7 @@ HEADERS = {
     "Vary": "HX-Request, Authorization, Cookie",
 }
 MENU = (
-    ("", (("/", "Overview", "overview", "o"),)),
+    ("", (("/", "Overview", "overview", "o"), ("/ui/sessions", "Sessions", "sessions", "s"))),
     (
         "What fails",
         (
@@ -98,6 +98,7 @@ _SHAPES = {  # what says without colour how something stands
     "cancelled": "warn",
     "paused": "warn",
     "unmeasured": "warn",
+    "racing": "warn",
     "partly": "warn",
     "new": "warn",
 }
@@ -234,6 +235,11 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def _head(text: str, most: int) -> str:
+    """The beginning of a text, its lines as they are."""
+    return text if len(text) <= most else redact(text)[:most] + "…"
+
+
 def usd(value: float | None) -> str:
     """An amount of money; small ones to a hundredth of a cent."""
     if value is None:
@@ -289,6 +295,8 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "shape": lambda state: _SHAPES.get(str(state), "plain"),
     "json": as_json,
     "words": lambda text: str(text).replace("_", " "),
+    "clock": lambda then: time.strftime("%H:%M:%S", time.gmtime(then)),
+    "head": _head,
     "lines": diff_lines,
     "address": lambda text: quoted(str(text)),
     "plain_value": plain_value,

@@ -1,0 +1,95 @@
+"""Sessions: what agents did, step by step, with what each step took, failed at, and was fixed by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from fastapi import Request
+from starlette.responses import Response
+
+from ratchet.failures.health import EXCUSED
+from ratchet.records import Outcome
+from ratchet.serving.api.access import READS
+from ratchet.serving.api.pages import Cursor
+from ratchet.serving.api.serving import Operations
+from ratchet.serving.api.ui import asking
+from ratchet.serving.api.ui.asking import following, here
+from ratchet.serving.api.ui.ranges import with_query
+from ratchet.serving.api.ui.rendering import drawn
+from ratchet.sessions.session import SessionDetail, SessionStep
+
+router = asking.router()
+_ROWS = 50
+_STEPS = 100
+_FAILED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a session's page: a step of it, or words that were said then."""
+
+    what: Literal["step", "person", "agent"]
+    at: float
+    text: str = ""
+    step: SessionStep | None = None
+
+
+@router.get("/ui/sessions", dependencies=[READS])
+def sessions(
+    request: Request, runtime: Operations, project: str = "", agent: str = "", after: Cursor = None
+) -> Response:
+    """All sessions that fit a filter, the one that did something last first."""
+    found = runtime.sessions.list(project=project or None, agent=agent or None, limit=_ROWS, cursor=after)
+    return drawn(
+        request,
+        "sessions.html",
+        rows=found.items,
+        next=following(request, "after", found.next) if found.next else "",
+        here=here(request),
+        asked={"project": project, "agent": agent},
+    )
+
+
+@router.get("/ui/outcomes/{outcome_id}", dependencies=[READS])
+def outcome(outcome_id: str, request: Request, runtime: Operations) -> Response:
+    """One step whole, with those beside it."""
+    found = runtime.sessions.step(outcome_id)
+    return drawn(request, "outcome.html", found=found, each=found.step, held=found.step.outcome)
+
+
+@router.get("/ui/sessions/{session_id:path}", dependencies=[READS])
+def session(session_id: str, request: Request, runtime: Operations, at: str = "", after: Cursor = None) -> Response:
+    """One session step by step; its subagents' steps stand apart, below the step that started them."""
+    thread = request.query_params.get("thread")
+    found = runtime.sessions.show(session_id, thread=thread, at=at, limit=_STEPS, cursor=after)
+    began = {each.started_by: each for each in found.threads if each.started_by}
+    return drawn(
+        request,
+        "session.html",
+        held=found.summary,
+        found=found,
+        lines=list(_lines(found)),
+        began=began,
+        thread=thread,
+        whole=with_query(request, thread="", at=""),
+        own=with_query(request, thread="-")[: -len("-")],
+        threads=[(each, with_query(request, thread=each.name)) for each in found.threads if each.name],
+        next=following(request, "after", found.next) if found.next else "",
+        here=here(request),
+        failed=_failed(runtime, found.summary.id),
+    )
+
+
+def _lines(found: SessionDetail) -> Iterator[Line]:
+    """Steps and words by time; of what began together, the words first."""
+    lines = [Line(each.who, each.at, each.text) for each in found.said]
+    lines += [Line("step", each.outcome.started_at, step=each) for each in found.steps]
+    yield from sorted(lines, key=lambda each: (each.at, each.what == "step"))
+
+
+def _failed(runtime: Operations, session: str) -> list[Outcome]:
+    """The agent's own failures in a session, oldest first."""
+    found = runtime.sessions.outcomes(session=session, ok=False, limit=_FAILED).items
+    return [each for each in reversed(found) if each.failure is not None and each.failure.kind not in EXCUSED]
