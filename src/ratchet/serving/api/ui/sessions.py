@@ -27,7 +27,7 @@ _FAILED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SessionLine:
     """One line of a session's page: a step of it, or words that were said then."""
 
     what: Literal["step", "person", "agent"]
@@ -82,10 +82,10 @@ def session(session_id: str, request: Request, runtime: Operations, at: str = ""
     )
 
 
-def _lines(found: SessionDetail) -> Iterator[Line]:
+def _lines(found: SessionDetail) -> Iterator[SessionLine]:
     """Steps and words by time; of what began together, the words first."""
-    lines = [Line(each.who, each.at, each.text) for each in found.said]
-    lines += [Line("step", each.outcome.started_at, step=each) for each in found.steps]
+    lines = [SessionLine(each.who, each.at, each.text) for each in found.said]
+    lines += [SessionLine("step", each.outcome.started_at, step=each) for each in found.steps]
     yield from sorted(lines, key=lambda each: (each.at, each.what == "step"))
 
 
