@@ -28,6 +28,7 @@ from ratchet.serving.api.routers import ROUTERS
 from ratchet.serving.mcp.tasktools import TaskTools
 from ratchet.serving.mcp.tools import Tools
 from ratchet.serving.shapes.bench import (
+    BenchCheckShape,
     BenchComparisonShape,
     BenchmarkDetailShape,
     BenchmarkShape,
@@ -156,6 +157,7 @@ COMMANDS: dict[str, object] = {
     "ab": ComparisonShape,
     "sandbox exec": RanShape,
     "sandbox probe": list[IsolationShape],
+    "bench check NAME": BenchCheckShape,
     "bench list": list[BenchmarkShape],
     "bench show NAME": BenchmarkDetailShape,
     "bench show NAME TASK": BenchTaskShape,

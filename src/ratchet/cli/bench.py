@@ -16,9 +16,10 @@ from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, NotFound, UsageError
 from ratchet.evolving.bench.benchmark import Split
-from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchMeans, ImportFormat
+from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchChecking, BenchMeans, ImportFormat
 from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.bench.rows import BenchRun
+from ratchet.ports import Progress
 
 CANCELLED = 130
 
@@ -185,6 +186,30 @@ def compare(first: str, second: str, command_home: Path | None, as_json: bool) -
     show.as_json(shapes.bench.BenchComparisonShape.compared(found)) if as_json else show_bench.compared(found)
 
 
+@bench.command("check")
+@click.argument("name")
+@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="In plain processes, no protection.")
+@home_option
+@json_option
+def check(name: str, unsafe: bool, command_home: Path | None, as_json: bool) -> None:
+    """Try whether each task tells a right answer from none.
+
+    Its reference must pass, and doing nothing must not, each twice. `ratchet bench import` does this by itself.
+
+    
+    Exit codes: 0 every task can measure; 1 some cannot.
+    """
+    book = opened(command_home).benchmarks
+    with show.progress(quiet=as_json) as progress:
+        found = book.check(name, _checking(unsafe, progress))
+    show.as_json(shapes.bench.BenchCheckShape.built(found)) if as_json else show_bench.checked(found)
+    raise SystemExit(1 if found.faults else 0)
+
+
+def _checking(unsafe: bool, progress: Progress) -> BenchChecking:
+    return BenchChecking(unsafe=unsafe, told=lambda done, planned: progress(done, planned, "checking tasks"))
+
+
 @bench.command("import")
 @click.argument("source")
 @click.option(
@@ -194,6 +219,8 @@ def compare(first: str, second: str, command_home: Path | None, as_json: bool) -
 @click.option("--folder", type=click.Path(path_type=Path), help="For a command: the files that the agent works on.")
 @click.option("--instruction", default="", metavar="TEXT", help="For a command: what the agent is asked.")
 @click.option("--scorer", default="", metavar="NAME", help="Of an Inspect log with several.")
+@click.option("--no-check", is_flag=True, help="Take tasks as they are, also those that cannot measure.")
+@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Check in plain processes, no protection.")
 @home_option
 @json_option
 def import_(
@@ -203,6 +230,8 @@ def import_(
     folder: Path | None,
     instruction: str,
     scorer: str,
+    no_check: bool,
+    unsafe: bool,
     command_home: Path | None,
     as_json: bool,
 ) -> None:
@@ -210,6 +239,8 @@ def import_(
 
     SOURCE is a folder of pytest tasks, a file of HumanEval-style JSON lines, a command that prints a score (--format
     command), or a log of Inspect (.eval, .json), which becomes a run to compare with.
+
+    Each task is tried first, in the sandbox: its right answer must pass, and doing nothing must not, each twice.
     """
     book = opened(command_home).benchmarks
     if kind == "inspect" or (kind == "auto" and source.endswith((".eval", ".json"))):
@@ -219,9 +250,15 @@ def import_(
             held, found
         )
         return
-    made, fresh = book.import_tasks(
-        source, kind=cast("ImportFormat", kind), name=name, folder=folder, instruction=instruction
-    )
+    with show.progress(quiet=as_json) as progress:
+        made, fresh = book.import_tasks(
+            source,
+            kind=cast("ImportFormat", kind),
+            name=name,
+            folder=folder,
+            instruction=instruction,
+            checking=None if no_check else _checking(unsafe, progress),
+        )
     if as_json:
         show.as_json(shapes.bench.ImportedBenchmarkShape.built(made, fresh=fresh))
         return

@@ -12,6 +12,7 @@ from ratchet.cli.show import ago, bars_console, console, number, plain, seconds
 from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.bench.book import ComparedRuns
+from ratchet.evolving.bench.checking import BenchCheck
 from ratchet.evolving.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
 from ratchet.evolving.bench.rows import BenchRun
 
@@ -42,6 +43,20 @@ def benchmark(found: Benchmark) -> None:
         if task.title and task.title != task.id:
             line.append("  ").append(plain(task.title, 80))
         out.print(line.append("  smoke" if task.smoke else "", "cyan"), soft_wrap=True)
+
+
+def checked(found: BenchCheck) -> None:
+    """The tasks that cannot measure, each with its reason."""
+    out = console()
+    for each in found.faults:
+        out.print(
+            Styled(plain(each.task, 60).plain, "bold").append(": ").append(plain(each.reason, 300)), soft_wrap=True
+        )
+    good = found.tasks - len(found.faults)
+    said = f"{good} of {number(found.tasks, 'task')} can measure"
+    if found.unproven:
+        said += f"; {found.unproven} without a right answer: there only doing nothing was tried"
+    out.print(Styled(f"{said}.", "red" if found.faults else "green"))
 
 
 def task(found: BenchTask) -> None:

@@ -166,7 +166,8 @@ def _without_advice(lines: list[str]) -> list[str]:
 def _compiled() -> list[re.Pattern[str]]:
     """The forms of lines: strong, echo, place, detail."""
     if not _forms:
-        _forms.extend(compiled(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL))
+        # All at once: another thread sees none of them or all.
+        _forms[:] = [compiled(form) for form in ("|".join(_STRONG), "|".join(_ECHO), _PLACE, _DETAIL)]
     return _forms
 
 

@@ -266,8 +266,10 @@ _table: dict[int, int] = {}
 
 def _look_alikes() -> dict[int, int]:
     if not _table:
+        table: dict[int, int] = {}
         for odd, usual in _LOOK_ALIKES:
-            _table.update(str.maketrans(odd, usual))
+            table.update(str.maketrans(odd, usual))
+        _table.update(table)  # at once: another thread fences with all of it
     return _table
 
 

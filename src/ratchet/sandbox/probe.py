@@ -9,6 +9,7 @@ import secrets
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -94,12 +95,15 @@ def probe(sandbox: Sandbox, *, verified: bool = True, quick: bool = False) -> Is
         return replace(nothing, note=str(error))
 
 
+_ALONE = threading.Lock()
+
+
 @contextmanager
 def _scene() -> Iterator[tuple[Path, list[str]]]:
     """A folder to work in, and beside it what must not be reached: a file, a listener, this process, a variable."""
     secret = secrets.token_hex(8)
-    above = os.environ.get("RATCHET_CANARY")
-    with tempfile.TemporaryDirectory(prefix="ratchet-canary-") as folder, socket.socket() as listener:
+    # One at a time: the variable is the whole process's.
+    with _ALONE, tempfile.TemporaryDirectory(prefix="ratchet-canary-") as folder, socket.socket() as listener:
         work, outside = Path(folder, "work"), Path(folder, "outside")
         work.mkdir()
         outside.mkdir()
@@ -109,6 +113,7 @@ def _scene() -> Iterator[tuple[Path, list[str]]]:
         (outside / "secret").write_text(secret)
         listener.bind(("127.0.0.1", 0))
         listener.listen(8)
+        above = os.environ.get("RATCHET_CANARY")
         os.environ["RATCHET_CANARY"] = secret
         try:
             port = str(listener.getsockname()[1])

@@ -69,7 +69,7 @@ def test_lines_become_tasks_whose_tests_no_agent_sees(tmp_path: Path, name: str)
     task = found.tasks[0]
     assert task.files == {"solution.py": LINE["prompt"]}
     assert task.reference == {"solution.py": LINE["prompt"] + LINE["canonical_solution"]}
-    assert "check(_ratchet_heard(add))" in task.graders["test_solution.py"]
+    assert "check(add)" in task.graders["test_solution.py"]
     assert "candidate" not in task.instruction
 
 

@@ -21,6 +21,7 @@ from ratchet.evolving.bench import importing, inspectlog
 from ratchet.evolving.bench import rows as benchruns
 from ratchet.evolving.bench.agents import agent_of, shown
 from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation, Split
+from ratchet.evolving.bench.checking import BenchCheck, check_tasks
 from ratchet.evolving.bench.evidence import differing, fingerprints
 from ratchet.evolving.bench.figures import Figures, Paired, figures, paired
 from ratchet.evolving.bench.ground import ExecutorName, check_shown, executing, files_of, measuring
@@ -99,6 +100,18 @@ class ComparedRuns:
         return self.noise.gain.half_width * sqrt(self.noise.gain.n / self.paired.gain.n)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchChecking:
+    """Means of a check of tasks. `told` hears how many are done, and of how many."""
+
+    unsafe: bool = False
+    parallel: int = 2
+    told: Callable[[int, int], None] = lambda _done, _planned: None
+
+
+_FAULTS_TOLD = 5
+
+
 class BenchBook:
     """Benchmarks and runs of one home. `reading` gives the store after what was recorded is in it."""
 
@@ -126,10 +139,13 @@ class BenchBook:
         name: str = "",
         folder: Path | None = None,
         instruction: str = "",
+        checking: BenchChecking | None = None,
     ) -> tuple[Benchmark, bool]:
         """Freeze what others measure with as a benchmark; False: it is here already. All of it or nothing.
 
-        Raises NotFound, UsageError naming file and line, Conflict where another benchmark has the name.
+        With `checking`, each task must tell a right answer from none (`check`). Raises NotFound, UsageError naming file
+        and line or tasks that cannot measure, Conflict where another benchmark has the name, Refused where no sandbox
+        holds.
         """
         path = Path(source)
         if kind == "command":
@@ -142,7 +158,31 @@ class BenchBook:
             raise NotFound(f"there is no file or folder {source}; a command needs --format command")
         else:
             raise UsageError(f"{source} is neither a folder of tests nor JSON lines; name its --format")
+        if checking is not None and not self._shelf.holds(made):
+            found = self._checked(made, checking)
+            if found.faults:
+                told = "; ".join(f"{each.task}: {each.reason}" for each in found.faults[:_FAULTS_TOLD])
+                more = f"; and {len(found.faults) - _FAULTS_TOLD} more" if len(found.faults) > _FAULTS_TOLD else ""
+                raise UsageError(
+                    f"{len(found.faults)} of {found.tasks} tasks of {source} cannot measure. {told}{more}. Mend them, "
+                    "or take them as they are with --no-check"
+                )
         return made, self._shelf.keep(made)
+
+    def check(self, name: str, checking: BenchChecking | None = None) -> BenchCheck:
+        """Try whether each task tells a right answer from none: its reference must pass, and doing nothing must not,
+        each twice. Raises NotFound, Refused where no sandbox holds."""
+        return self._checked(self.benchmark(name), checking or BenchChecking())
+
+    def _checked(self, benchmark: Benchmark, checking: BenchChecking) -> BenchCheck:
+        self._sandboxes.chosen(unsafe=checking.unsafe)
+        return check_tasks(
+            benchmark.tasks,
+            measuring(self._home),
+            unsafe=checking.unsafe,
+            parallel=checking.parallel,
+            told=checking.told,
+        )
 
     def import_run(self, path: Path, *, name: str = "", scorer: str = "") -> BenchRun:
         """Take a log of Inspect as a run that has ended; the same file again is the same run.

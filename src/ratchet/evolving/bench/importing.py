@@ -302,8 +302,13 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
         raise UsageError(f"{where}: test defines no check(candidate)")
     said = row.get("canonical_solution")
     solution = _text(said, f"{where}, canonical_solution") if isinstance(said, str) else ""
-    called = f"def test_{entry}():\n    from {_MODULE} import {entry}\n\n    check(_ratchet_heard({entry}))\n"
-    grader = f"{test}\n\n{_HEARD}\n\n{called}"
+    called = f"""def test_{entry}():
+    from {_MODULE} import {entry} as answer
+
+    globals()[{entry!r}] = _ratchet_heard(answer)
+    check({entry})
+"""
+    grader = f"{_context(prompt, solution)}\n\n{test}\n\n{_HEARD}\n\n{called}"
     _check_parses(grader, where)
     return BenchTask(
         id=task_id,
@@ -319,6 +324,19 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
         title=entry,
         wall_s=60.0,
     )
+
+
+def _context(prompt: str, solution: str) -> str:
+    """What the prompt defines, for the test to use: helpers, imports, and a stub of the entry, which the answer
+    replaces. A prompt that ends in the middle of a function is closed; one that is no Python by itself gives nothing.
+    """
+    for text in (prompt, f"{prompt.rstrip()}\n    pass\n", prompt + solution):
+        try:
+            _check_parses(text, "")
+        except UsageError:
+            continue
+        return text
+    return ""
 
 
 def _check_id(task_id: str, where: str) -> None:

@@ -83,7 +83,7 @@ class Measuring:
 
     def _measured(self, job: Job, place: Path, cancelled: Callable[[], bool]) -> Evaluation:
         sandbox = self.sandbox(job.unsafe)
-        workspace = self._laid(job.task, sandbox, place)
+        workspace = self.laid(job.task, sandbox, place)
         before = fingerprints((job.version, *self.guarded))
         if job.agent.how == "http":
             done = ask_agent(job, workspace, cancelled)
@@ -101,7 +101,7 @@ class Measuring:
             return _unscored(job, replace(done, reason="cancelled while it was scored", killed="cancel"), place)
         return _of_score(job, done, scored)
 
-    def _laid(self, task: BenchTask, sandbox: Sandbox, place: Path) -> Workspace:
+    def laid(self, task: BenchTask, sandbox: Sandbox, place: Path) -> Workspace:
         """The task's files in a workspace of their own, as they are the first state of it."""
         project = place / "task"
         write_files(project, task.files)

@@ -52,14 +52,18 @@ class BenchShelf:
         """The file or folder that a benchmark lies in: whoever runs agents guards it."""
         return Path(shipped.__file__).parent / name if name in shipped.names() else self._path(name)
 
+    def holds(self, made: Benchmark) -> bool:
+        """Tell whether this very benchmark is kept under its name."""
+        return made.name in self.names() and self.get(made.name).hash == made.hash
+
     def keep(self, made: Benchmark) -> bool:
         """Freeze a benchmark; False where the same one is kept under this name already. Raises Conflict where it is
         another one."""
         if made.name in shipped.names():
             raise Conflict(f"{made.name} is the name of a shipped benchmark; choose another with --name")
+        if self.holds(made):
+            return False
         if made.name in self.names():
-            if self.get(made.name).hash == made.hash:
-                return False
             raise Conflict(
                 f"there is another benchmark {made.name!r}, and a benchmark never changes; choose another with --name, "
                 f"or remove {self._path(made.name)}"

@@ -337,13 +337,14 @@ def _sides(word: str) -> _Sides:
 
 
 def _build() -> None:
-    _one_for.extend((several.partition(" ")[0], several, one) for several, one in _AS_ONE)
+    _one_for[:] = [(several.partition(" ")[0], several, one) for several, one in _AS_ONE]
     index: dict[str, tuple[set[int], set[int]]] = {}
     for family, (_, subjects, fates) in enumerate(FAMILIES):
         for side, words in enumerate((subjects, fates)):
             for word in words.split():
                 index.setdefault(_stem(word), (set(), set()))[side].add(family)
-    _index.update((stem, (frozenset(subjects), frozenset(fates))) for stem, (subjects, fates) in index.items())
+    # Last, and at once: another thread that finds the index finds all of it.
+    _index.update({stem: (frozenset(subjects), frozenset(fates)) for stem, (subjects, fates) in index.items()})
 
 
 def _stem(word: str) -> str:

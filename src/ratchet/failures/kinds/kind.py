@@ -189,7 +189,7 @@ def _of_classes(names: Sequence[str]) -> str:
     if listed or not names or names[0] in PROGRAM_ERRORS or names[0] in ANY_ERRORS:
         return listed
     if not _parts:
-        _parts.extend((part, kind) for kind, held in NAME_PARTS for part in held.split())
+        _parts[:] = [(part, kind) for kind, held in NAME_PARTS for part in held.split()]  # at once, for other threads
     return next((kind for name in names for part, kind in _parts if part in name), "")
 
 

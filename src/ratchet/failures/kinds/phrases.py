@@ -92,9 +92,13 @@ def _build() -> None:
                 common[key] = common.get(key, 0) + 1
             first, *others = (f" {' '.join(held)} " for held in needed)
             rules.append((keys, (rank, kind, first, tuple(others), barred)))
+    by_word: dict[str, list[Rule]] = {}
+    by_pair: dict[tuple[str, str], list[Rule]] = {}
     for keys, rule in rules:
         rarest = min(keys, key=lambda key: (common[key], str(key)))
         if isinstance(rarest, tuple):
-            _by_pair.setdefault(rarest, []).append(rule)
+            by_pair.setdefault(rarest, []).append(rule)
         else:
-            _by_word.setdefault(rarest, []).append(rule)
+            by_word.setdefault(rarest, []).append(rule)
+    _by_word.update(by_word)
+    _by_pair.update(by_pair)  # last, and at once: another thread that finds it finds both whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ratchet.evolving.bench.figures import MDE
@@ -36,6 +37,21 @@ class ImportedBenchmarkShape(BenchmarkShape):
     """A benchmark that was imported."""
 
     fresh: bool = said("Whether it was not here before.")
+
+
+class TaskFaultShape(Shape):
+    """A task that cannot measure."""
+
+    task: str = said("Names the task.")
+    reason: str = said("Why, in words.")
+
+
+class BenchCheckShape(Shape):
+    """A check of a benchmark's tasks: right answers pass, doing nothing does not."""
+
+    tasks: int = said("Tasks that were tried.")
+    unproven: int = said("Those without a right answer: there only doing nothing was tried.")
+    faults: Sequence[TaskFaultShape] = said("Those that cannot measure.")
 
 
 class BenchTaskShape(Shape):
