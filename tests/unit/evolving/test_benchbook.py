@@ -124,7 +124,7 @@ def test_a_run_that_was_stopped_goes_on_and_pays_for_nothing_twice(book: BenchBo
     with pytest.raises(Refused):
         book.resume(stopped.id)
     with pytest.raises(NotFound):
-        book.resume("bn0")
+        book.resume("none")
 
 
 def test_a_run_that_breaks_keeps_what_ended(book: BenchBook, asked: BenchAsked) -> None:
