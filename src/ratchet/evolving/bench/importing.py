@@ -327,8 +327,8 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
 
 
 def _context(prompt: str, solution: str) -> str:
-    """What the prompt defines, for the test to use: helpers, imports, and a stub of the entry, which the answer
-    replaces. A prompt that ends in the middle of a function is closed; one that is no Python by itself gives nothing.
+    """Give a test what its prompt defines: helpers, imports, and a stub of the entry, which the answer replaces.
+    A prompt that ends in the middle of a function is closed; one that is no Python by itself gives nothing.
     """
     for text in (prompt, f"{prompt.rstrip()}\n    pass\n", prompt + solution):
         try:
