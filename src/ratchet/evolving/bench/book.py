@@ -1,4 +1,5 @@
-"""Benchmarks as people ask for them: the operations behind `ratchet bench`."""
+"""Benchmarks as people ask for them, in one file since runs, imports and checks share one home: the operations behind
+`ratchet bench`."""
 
 from __future__ import annotations
 
