@@ -1,5 +1,6 @@
 """Reads what others measure with into a benchmark, in one file since all of it shares its checks: a folder of pytest
-tasks, HumanEval-style lines, a command that prints a score. Everything is read and checked before anything is kept; what is wrong is named with its file and line.
+tasks, HumanEval-style lines, a command that prints a score. Everything is read and checked before anything is
+kept; what is wrong is named with its file and line.
 """
 
 from __future__ import annotations
