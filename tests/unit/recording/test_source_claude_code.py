@@ -426,3 +426,22 @@ def test_a_command_that_fails_in_the_background_is_an_outcome_of_its_own_however
     assert len({outcome.id for outcome in found}) == 2
     assert found[1].failure is not None
     assert (found[1].failure.exit_code, found[1].step and found[1].step.head) == (3, "make serve")
+
+
+def test_the_lines_of_an_answer_count_once_and_wait_for_what_its_call_brought(tmp_path: Path) -> None:
+    records = [
+        use("toolu_1", "Bash", {"command": "ls"}, 1, tokens=40),
+        use("toolu_2", "Bash", {"command": "pwd"}, 2, tokens=70),
+        result("toolu_1", "a.py", 3),
+        result("toolu_2", "/shop", 4),
+        use("toolu_3", "Bash", {"command": "id"}, 5, message="msg_2", tokens=9),
+    ]
+    path = lines(tmp_path / "one.jsonl", records)
+    pieces = [read.items for read in ClaudeCode().read(str(path), 0, {})]
+    assert [[type(item).__name__ for item in items] for items in pieces] == [
+        ["MessageTokens", "Outcome"],
+        ["Outcome"],
+        ["MessageTokens"],
+    ]
+    told = read(ClaudeCode(), path)
+    assert [(each.given, each.step) for each in told.tokens] == [(70, told.outcomes[0].id), (9, told.tokens[1].step)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ratchet import ids
@@ -54,6 +55,17 @@ def answered(usage: Row, place: Spot, *, key: str, model: str, call: str = "") -
             **split._asdict(),
         )
     ]
+
+
+def larger(one: MessageTokens, other: MessageTokens) -> MessageTokens:
+    """The larger of two counts of one answer, with the first call and the first time that either names."""
+    more = one if _size(one) >= _size(other) else other
+    step, at = one.step or other.step, min(one.at, other.at)
+    return more if (more.step, more.at) == (step, at) else replace(more, step=step, at=at)
+
+
+def _size(each: MessageTokens) -> int:
+    return each.given + each.stored + each.cached + each.made
 
 
 def _whole(usage: Row, *names: str) -> int:
