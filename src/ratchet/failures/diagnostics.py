@@ -58,7 +58,8 @@ _AFTER_NOUN = (
 )
 _NUMBERS = r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])"
 _UNDEFINED = r"^undefined: ([a-z]\w*)$"
-_WANTED = r"^cannot use .{1,200} as ([\w.*\[\]{}]+) value\b"  # of a wrong type it is what says how to mend it
+# Two types say how to mend a wrong one. Go: `cannot use id (variable of string type shop.ID) as string value`.
+_WANTED = r"^cannot use .{1,200}[( ](?!constant\))([\w.*\[\]]+)(?: constant)?\) as ([\w.*\[\]]+) value\b"
 
 
 class Diagnostic:
@@ -217,7 +218,7 @@ def _found(
         message = lines[at].removeprefix("- ")
     elif not message and form.tool in ("rspec", "npm", "jest", "dialyzer"):
         message = next((text.strip() for text in lines[at + 1 : at + 4] if text.strip()), code)
-    if not message and not code:
+    if (not message and not code) or message == "too many errors":
         return None
     source = source or _quoted(lines, at)
     key = _key(form, groups, message, path)
@@ -323,7 +324,7 @@ def masked(message: str) -> str:
         return f"undefined: {undefined[1]}"
     wanted = compiled(_WANTED).match(message) if message.startswith("cannot use ") else None
     if wanted is not None:
-        return f"cannot use as {wanted[1]}"[:_KEY_CHARS]
+        return f"cannot use {wanted[1]} as {wanted[2]}"[:_KEY_CHARS]
     text = compiled(_AFTER_NOUN).sub(_unnamed, compiled(_QUOTED).sub("<>", message[:_MESSAGE_CHARS]))
     text = compiled(_NUMBERS).sub("#", compiled(_NAMED).sub("<>", text))
     return " ".join(text.split())[:_KEY_CHARS].rstrip(" .:")

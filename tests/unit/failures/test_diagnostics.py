@@ -45,10 +45,16 @@ def test_what_an_editor_repeats_of_its_input_is_no_finding() -> None:
     assert keys_of(text) == ["e:String to replace not found in file"]
 
 
+def test_that_there_were_more_errors_is_no_finding() -> None:
+    said = "cart.go:1:2: declared and not used: a\ncart.go:9:2: too many errors"
+    assert keys_of(said) == ["c:declared and not used: a"]
+
+
 def test_a_message_is_masked_to_what_its_cause_shares() -> None:
-    assert masked("cannot use cp (variable of type strategy.Checkpoint) as string") == masked(
-        "cannot use cp (variable of type store.Row) as string"
+    assert masked("cannot use cp.ID (variable of string type shop.ID) as string value in argument to add") == masked(
+        "cannot use ids[0] (value of type shop.ID) as string value in return statement"
     )
+    assert masked("cannot use 3 (untyped int constant) as string value in assignment") == "cannot use int as string"
     assert masked("undefined: strconv") != masked("undefined: errors")
     assert masked("unknown flag: --stat") != masked("unknown flag: --json")
 

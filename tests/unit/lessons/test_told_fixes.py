@@ -64,6 +64,18 @@ def test_an_import_is_news_at_once_only_where_its_name_does_not_tell_it() -> Non
     assert state("strings", "strings", 2) == "active"
 
 
+def test_what_is_asked_of_what_stood_there_is_one_fix_wherever_it_stood() -> None:
+    finding = "cart.go:9:9: cannot use {0} (variable of string type shop.ID) as string value in argument to add"
+    found = [
+        fixed("go build ./...", finding.format(name), edit("cart.go", f"\tadd({name})", f"\tadd({name}.String())"))
+        for name in ("cart.ID", "id")
+    ]
+    assert {each.keys for each in found} == {("c:cannot use shop.ID as string",)}
+    assert all("add .String" in each.forms for each in found)
+    fixes = [("add .String", list(each.removed), list(each.added)) for each in found]
+    assert told(*fixes, key=found[0].keys[0]).startswith("Use `.String()` (2 of 2 fixes, 2 sessions)")
+
+
 def fixed(check: str, finding: str, *edits: Row) -> Resolution:
     made = resolutions(session([shell(check, finding), *edits, shell(check)]))
     (found,) = [each for each in made if each.way == "edit"]

@@ -15,7 +15,7 @@ from ratchet.records import LessonState
 
 PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three loses a tenth of what is right
 _SHARE, _WEAK_SHARE, _LOOSE_SHARE, _LOOSE_SESSIONS = 0.25, 0.5, 0.6, 3
-_NAMING = ("c:undefined: ", "c:cannot use as ")  # keys of compilers that hold the name that matters
+_NAMING = ("c:undefined: ", "c:cannot use ")  # keys of compilers that hold the name that matters
 _SECOND_SHARE = 0.25
 _WAY_SESSIONS = 3  # sessions in which a project switched one linter off at a place before that is its way
 _TOGETHER = 0.8  # features that come together this often are one fix
@@ -189,14 +189,13 @@ def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -
         # Where a name comes from is news at once; that `strings` is imported as "strings" is none.
         told = key.startswith("c:undefined") and not key.endswith(f" {form.removeprefix('import ')}")
         return told or (share >= _SHARE and (sessions >= PROVEN_SESSIONS or not proven))
-    loose = key[:2] in ("c:", "t:", "e:", "w:") or key.startswith("py:")
-    least = _LOOSE_SHARE if loose else _SHARE if strong(form) else _WEAK_SHARE
+    loose = (key[:2] in ("c:", "t:", "e:", "w:") or key.startswith("py:")) and not key.startswith(_NAMING)
+    least = _LOOSE_SHARE if loose else _SHARE if strong(form) and key[:2] != "c:" else _WEAK_SHARE
     if not proven:
         return share >= least
     if form.startswith(("suppress ", "silence ")):
         return share >= least and sessions >= _WAY_SESSIONS
-    loosely = loose and not key.startswith(_NAMING)
-    return share >= least and sessions >= (_LOOSE_SESSIONS if loosely else PROVEN_SESSIONS)
+    return share >= least and sessions >= (_LOOSE_SESSIONS if loose else PROVEN_SESSIONS)
 
 
 def _suppresses(forms: frozenset[str]) -> bool:
@@ -298,8 +297,9 @@ def _call(forms: frozenset[str], added: Sequence[str]) -> str:
     """The call of what a fix adds, its texts shortened to the verbs that are part of the fix; "" for none."""
     verbs = [form.partition(" ")[2] for form in sorted(forms) if form.startswith("add %")]
     for name in sorted(form.partition(" ")[2] for form in forms if form.startswith("add ") and "%" not in form):
+        begins = "" if name[0] == "." else r"(?<![\w.])"
         for line in added:
-            found = re.search(rf"(?<![\w.]){re.escape(name)}\(((?:\"(?:[^\"\\]|\\.)*\"|[^()\"`]){{0,120}})\)", line)
+            found = re.search(rf"{begins}{re.escape(name)}\(((?:\"(?:[^\"\\]|\\.)*\"|[^()\"`]){{0,120}})\)", line)
             if found is not None:
                 given = re.sub(r'"(?:[^"\\]|\\.)*"', f'"...{": " if verbs else ""}{" ".join(verbs)}"', found[1])
                 return f"{name}({given})"

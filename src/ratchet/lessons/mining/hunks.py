@@ -193,7 +193,7 @@ def features(hunk: Hunk, said: str) -> frozenset[str]:
     found |= {f"import {name}" for name in Counter(imports(hunk.added)) - Counter(imports(hunk.removed))}
     gained = {name for name in _gained(_DOTTED, old, code) if not name.startswith(("t.", "self.", "this."))}
     short = {name for name in gained if f".{name}" in old}
-    found |= {f"add {name}" for name in gained - short} | ({SHORTER} if short else set())
+    found |= {f"add {_called(name, old)}" for name in gained - short} | ({SHORTER} if short else set())
     found |= {f"add {name}" for name in _gained(_VERB, old, code) if name == "%w" or name == "%q"}
     found |= {f"mode {name}" for name in _gained(_MODE, old, code)}
     found |= {f"use {name}" for name in _gained(_KEYWORDS, _PROSE.sub("", old), _PROSE.sub("", code))}
@@ -201,6 +201,13 @@ def features(hunk: Hunk, said: str) -> frozenset[str]:
         found.add("check the error")
     found |= _reshaped(hunk, old, code, said)
     return frozenset(found)
+
+
+def _called(name: str, old: str) -> str:
+    """A gained name as fixes share it: of what stood there (`id` is now `id.String`) the new part."""
+    asked, _, last = name.rpartition(".")
+    stood = asked and re.search(rf"(?<![\w.]){re.escape(asked)}(?![\w.])", old)
+    return f".{last}" if stood else name
 
 
 _TOOL_OF = {
