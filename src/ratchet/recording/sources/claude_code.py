@@ -24,9 +24,9 @@ from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.lines import objects_in
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
 from ratchet.recording.sources.subagents import limits_beside
-from ratchet.recording.sources.tokens import answered, larger
+from ratchet.recording.sources.tokens import Answers
 from ratchet.recording.sources.voices import Spot, Voices, spoken
-from ratchet.records import Json, MessageTokens, Outcome, Quarantined, Row
+from ratchet.records import Json, Outcome, Quarantined, Row
 
 NAME = "claude-code"
 _EXIT_CODE = re.compile(r"\A\s*(?:Error: )?Exit code (\d{1,3})\b")
@@ -73,8 +73,7 @@ class ClaudeCode:
         history = _History(path, carry)
         for read in read_records(path, offset, carry, history.take, name=NAME):
             history.rest()
-            answers = history.answers()
-            yield replace(read, items=(*answers, *read.items)) if answers else read
+            yield history.answers.borne_by(read)
 
 
 def _is_own(record: Row) -> bool:
@@ -112,19 +111,13 @@ class _History:
         self._voices = Voices(carry)
         self._beside: list[tuple[float, str]] | None = None  # limits in subagents' files, once they are asked for
         self._fresh: dict[str, Callable[[str], Row]] = {}  # a call's key -> its call, once what it changed is known
-        self._answers: dict[str, MessageTokens] = {}  # each stands in several lines, and makes no Read of its own
+        self.answers = Answers()
 
     def rest(self) -> None:
         """Put into the carry what waits: it may be stored now."""
         for key, call in self._fresh.items():
             table(self._carry, "open")[key] = call("")
         self._fresh.clear()
-
-    def answers(self) -> list[MessageTokens]:
-        """Give away the tokens of the answers since the last Read."""
-        found = [*self._answers.values()]
-        self._answers.clear()
-        return found
 
     def _open_call(self, key: str, changed: str) -> Row:
         """The call of that key, no longer open; {} for none. `changed` is what an edit did."""
@@ -243,9 +236,9 @@ class _History:
     def _assistant(self, record: Row, message: Row, place: _Place) -> list[Item]:
         if record.get("isApiErrorMessage") is True:
             return [self._api_message(record, message, place)]
-        self._spend(record, message, place)
-        said: list[Item] = []
         model = fields.text(message.get("model"))
+        self._spend(record, message, place, model)
+        said: list[Item] = []
         if not place.in_progress and self._voices.listens(place.thread):
             said += self._voices.agent(spoken(message), _where(place))
         for block in fields.rows(message.get("content")):
@@ -261,7 +254,7 @@ class _History:
                 )
         return said
 
-    def _spend(self, record: Row, message: Row, place: _Place) -> None:
+    def _spend(self, record: Row, message: Row, place: _Place, model: str) -> None:
         """Count a message's tokens once (the last of its lines wins); the next finished call of the thread takes them.
 
         A message without a call is the thinking that led to the next one. Inside progress lines messages are missing,
@@ -277,11 +270,7 @@ class _History:
             waiting[place.thread] = 0
         waiting[place.thread] = tally(waiting, place.thread) + total - tally(spent, key)
         spent[key] = total
-        made = (block.get("id") for block in fields.rows(message.get("content")) if block.get("type") == "tool_use")
-        call = next(filter(None, map(fields.text, made)), "")
-        for each in answered(usage, _where(place), key=key, model=fields.text(message.get("model")), call=call):
-            held = self._answers.get(each.id)
-            self._answers[each.id] = each if held is None else larger(held, each)
+        self.answers.count(usage, _where(place), key=key, model=model, content=message.get("content"))
 
     def _result(self, block: Row, record: Row, place: _Place) -> Outcome:
         named = fields.first(record, ("sourceToolAssistantUUID", "parentUuid", "uuid"))

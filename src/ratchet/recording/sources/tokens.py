@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ratchet import ids
+from ratchet.ports import Read
 from ratchet.recording.sources import fields
 from ratchet.recording.sources.voices import Spot
-from ratchet.records import MessageTokens, Row
+from ratchet.records import Json, MessageTokens, Row
 
 
 class TokenSplit(NamedTuple):
@@ -57,7 +58,27 @@ def answered(usage: Row, place: Spot, *, key: str, model: str, call: str = "") -
     ]
 
 
-def larger(one: MessageTokens, other: MessageTokens) -> MessageTokens:
+class Answers:
+    """The tokens of answers that no Read bears yet: each stands in several lines, which make no Read of their own."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, MessageTokens] = {}
+
+    def count(self, usage: Row, place: Spot, *, key: str, model: str, content: Json) -> None:
+        """Count an answer that `content` is a part of (`answered`); its calls are blocks of type `tool_use`."""
+        made = (fields.text(block.get("id")) for block in fields.rows(content) if block.get("type") == "tool_use")
+        for each in answered(usage, place, key=key, model=model, call=next(filter(None, made), "")):
+            held = self._held.get(each.id)
+            self._held[each.id] = each if held is None else _larger(held, each)
+
+    def borne_by(self, read: Read) -> Read:
+        """The Read with the tokens of the answers since the last one."""
+        found = tuple(self._held.values())
+        self._held.clear()
+        return replace(read, items=(*found, *read.items)) if found else read
+
+
+def _larger(one: MessageTokens, other: MessageTokens) -> MessageTokens:
     """The larger of two counts of one answer, with the first call and the first time that either names."""
     more = one if _size(one) >= _size(other) else other
     step, at = one.step or other.step, min(one.at, other.at)
