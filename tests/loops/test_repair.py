@@ -303,3 +303,12 @@ def test_a_test_that_fails_only_in_the_search_is_none_of_its_affair(sandbox: San
     found = searched(sandbox, written(tmp_path / "p", files), failing=("test_add.py::test_add",))
     assert b"return a + b" in files_of(found.patches[0])["calc.py"]
     assert not searched(sandbox, written(tmp_path / "q", files), candidates=200).patches
+
+
+def test_a_search_that_goes_on_tries_nothing_twice_and_finds_the_next(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {"calc.py": ADD, "test_add.py": "from calc import add\ndef test_add(): assert add(2, 2) == 4\n"}
+    first = searched(sandbox, written(tmp_path / "p", files), choice=0)
+    key = str(first.patches[0]["key"])
+    again = searched(sandbox, written(tmp_path / "q", files), choice=0, skip=(key,), spent=first.spent)
+    assert str(again.patches[0]["key"]) != key
+    assert not set(first.spent) & set(again.spent)

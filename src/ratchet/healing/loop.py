@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal, Protocol
 
 from ratchet.failures.redaction.text import clean
@@ -17,6 +18,7 @@ from ratchet.healing.attempt import Checks, SolverAnswer, lay, propose
 from ratchet.healing.breaker import why_stop
 from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Memo, Task, Verdict
 from ratchet.healing.job import SolveJob, Solver
+from ratchet.healing.missing import missing
 from ratchet.healing.patches import diff_text
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import Checkpoint, state_of
@@ -106,6 +108,9 @@ class HealLoop:
             return False
         if verdict.passed:
             self._end("already_passing", "the check passes as it is: nothing to heal")
+        elif lacking := missing(verdict, Path(self._episode.task.folder)):
+            self._end("refused", lacking)
+            return False
         return not verdict.passed
 
     # -- retrieve ------------------------------------------------------------------------------------------------------

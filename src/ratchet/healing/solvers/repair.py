@@ -56,6 +56,10 @@ class SearchResult:
     """Lines of the program by how suspect they are: (path, line, suspicion), the most suspect first."""
     loaded_anew: int = 0
     """Candidates for which all was imported again."""
+    spent: tuple[str, ...] = ()
+    """Candidates that came to nothing, as `SearchRequest.spent` takes them."""
+    trying_s: float = 0.0
+    """CPU time that the candidates took, without what came before the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +75,8 @@ class SearchRequest:
     order: Order = "best"
     protected: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    spent: tuple[str, ...] = ()
+    """What an earlier search of the same files told in `SearchResult.spent`: not to be tried again."""
     failing: tuple[str, ...] = ()
     """Tests that fail for the judge, by its names; none where it only counts."""
     plain: bool = False
@@ -91,28 +97,42 @@ class Repair:
         self._order = order
 
     def solve(self, job: SolveJob) -> Solved:
-        seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
-        if seconds <= 0:
-            return Solved(status="gave_up", reason="no time is left to try anything")
-        found = self._search(job, seconds)
-        if not found.patches:
-            return Solved(
-                status="gave_up", candidates=found.tried, reason=found.problem or exhausted(found, job.candidates)
-            )
-        return self._proposed(job, found)
+        """Search, and go on searching where the full check refuses what passes here, as long as there is time."""
+        skip, spent = _skipped(job), tuple[str, ...]()
+        tried, refused = 0, ""
+        while True:
+            seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
+            if seconds <= 0 or job.cancelled():
+                return Solved(status="gave_up", candidates=tried, reason=refused or "no time is left to try anything")
+            found = self._search(job, seconds, candidates=job.candidates - tried, skip=skip, spent=spent)
+            tried += found.tried
+            if not found.patches:
+                reason = found.problem or exhausted(replace(found, tried=tried), job.candidates)
+                return Solved(status="gave_up", candidates=tried, reason="; ".join(filter(None, (refused, reason))))
+            judged, reason = self._proposed(job, found)
+            if judged is not None:
+                earlier = tried - found.tried
+                return replace(judged, candidates=judged.candidates + earlier)
+            skip = (*skip, *(str(patch.get("key")) for patch in found.patches[:_JUDGED]))
+            spent = (*spent, *found.spent)
+            refused = f"{len(skip)} patches pass the tests here, but not the full check ({reason})"
+            job.note(f"{refused}; the search goes on")
 
-    def _search(self, job: SolveJob, seconds: float) -> SearchResult:
+    def _search(
+        self, job: SolveJob, seconds: float, *, candidates: int, skip: tuple[str, ...], spent: tuple[str, ...]
+    ) -> SearchResult:
         """Run the search where nothing that a candidate does is kept."""
         trial = job.workspace.fork(job.workspace.checkpoint())
         try:
             asked = SearchRequest(
                 check=job.task.check,
-                candidates=job.candidates,
+                candidates=candidates,
                 seconds=seconds,
                 seed=job.seed,
                 order=self._order,
                 protected=job.task.protected,
-                skip=_skipped(job),
+                skip=skip,
+                spent=spent,
                 failing=job.failure.tests.failed_ids if job.failure.tests else (),
                 memos=job.memos,
                 signature=job.failure.signature,
@@ -122,8 +142,8 @@ class Repair:
         finally:
             trial.close()
 
-    def _proposed(self, job: SolveJob, found: SearchResult) -> Solved:
-        """The first patch that the full check takes, in the workspace."""
+    def _proposed(self, job: SolveJob, found: SearchResult) -> tuple[Solved | None, str]:
+        """The first patch that the full check takes, in the workspace; None, and why it took none."""
         start = job.workspace.checkpoint()
         reason = ""
         for patch in found.patches[:_JUDGED]:
@@ -134,11 +154,10 @@ class Repair:
                 job.workspace.write(path, content)
             verdict = job.judge(job.workspace)
             if verdict.passed:
-                return _solved(patch, found, others=len(found.patches) - 1)
+                return _solved(patch, found, others=len(found.patches) - 1), ""
             reason = verdict.reason
             job.workspace.restore(start)
-        tried = f"{len(found.patches)} patches pass the tests here, but not the full check"
-        return Solved(status="gave_up", candidates=found.tried, reason=f"{tried}: {reason}" if reason else tried)
+        return None, reason
 
 
 def search(
@@ -157,6 +176,7 @@ def search(
         "project": str(view.known_as or ""), "seconds": asked.seconds, "candidates": asked.candidates,
         "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
         "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
+        "spent": list(asked.spent),
         "donors": dict(asked.donors),
         **remembered(asked.memos, asked.signature),
     }  # fmt: skip
@@ -263,6 +283,8 @@ def _read(ran: Ran) -> SearchResult:
         timed_out=said.get("timed_out") is True,
         places=tuple(_places(said.get("places"))),
         loaded_anew=_count(said.get("loaded_anew")),
+        spent=tuple(map(str, _list(said.get("spent")))),
+        trying_s=_share(said.get("trying_s")),
     )
 
 

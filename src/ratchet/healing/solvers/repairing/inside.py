@@ -36,11 +36,13 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 def main() -> None:
     """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
-    "exact", "skip", "protected", "failing"}."""
+    "exact", "skip", "protected", "failing", "spent"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    if request["plain"]:
+        sys.pycache_prefix = f"/tmp/no-bytecode-{os.getpid()}"  # noqa: S108  (never made)
     root = os.path.realpath(os.getcwd())
     placing = runpy.run_path(request["placing"])
     sys.path[:0] = placing["place"](request["run"], root, request["project"])
@@ -86,7 +88,8 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
         grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=len(search.first.passing))),
         timed_out=server.out_of_time(),
-        places=search.places, loaded_anew=server.loaded_anew,
+        places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds,
+        spent=sorted(search.spent),
     )  # fmt: skip
 
 
@@ -101,6 +104,7 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         skip=frozenset(request["skip"]),
         donors=request.get("donors", {}),
         failing=frozenset(request["failing"]),
+        spent=frozenset(request["spent"]),
         plain=request["plain"],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -60,6 +61,8 @@ class Wanted:
     """Keys of patches that were tried and found wanting."""
     donors: Mapping[str, str] = field(default_factory=dict)
     """Texts of other implementations that are right, by a name."""
+    spent: frozenset[str] = frozenset()
+    """Candidates that came to nothing in an earlier search."""
     failing: frozenset[str] = frozenset()
     """Tests that fail for the judge; none where it only counts."""
     plain: bool = False
@@ -94,9 +97,14 @@ class RepairSearch:
         self._imported: Mapping[str, Collection[int]] = {}
         self.places: list[tuple[str, int, float]] = []
         """Lines by how suspect they are, the most suspect first."""
-        self._seen: set[int] = set()
+        self._seen = set(wanted.spent)
+        self.spent: set[str] = set()
+        """Candidates that came to nothing and need not be tried again."""
+        self._last = ""
         self.patches: list[Patch] = []
         self.tried = 0
+        self.seconds = 0.0
+        """CPU time that the candidates took, without what came before the first."""
         self.calls: list[Mapping[str, str]] = []
         self.programs: Mapping[str, Program] = {}
         """The files that the failing tests run."""
@@ -128,6 +136,7 @@ class RepairSearch:
         self.calls, self.programs = root.calls, root.programs
         if not self._wanted.plain:
             self._server.keep_loaded()
+        began = self._server.cpu_s
         self._from_donors(root)
         while self.tried < self._until and not self._out_of_time():
             state = self._next_state()
@@ -139,6 +148,7 @@ class RepairSearch:
                 continue
             self._try(state, one)
         self._look_again()
+        self.seconds = self._server.cpu_s - began
         return ""
 
     def _differs(self) -> str:
@@ -239,10 +249,11 @@ class RepairSearch:
 
     def _is_new(self, path: str, content: bytes, beside: Hashable) -> bool:
         """Tell whether these files were not tried yet and are Python, without warnings (`x is 1` helps nobody)."""
-        key = hash((path, content, beside))
+        key = hashlib.blake2b(repr((path, beside)).encode() + content, digest_size=8).hexdigest()
         if key in self._seen:
             return False
         self._seen.add(key)
+        self._last = key
         file = self._file(path)
         return file is None or file.against(content) is not None
 
@@ -270,7 +281,10 @@ class RepairSearch:
             report = self._server.candidate(files)  # as the judge will: loaded anew
         # Some of what failed passes already: it is slow rather than endless.
         slow = report.cut_short and bool(report.passing & self.first.failing)
-        return self._server.candidate(files, times=_SLOWER) if slow else report
+        report = self._server.candidate(files, times=_SLOWER) if slow else report
+        if not report.cut_short and not promise(self.first, report):
+            self.spent.add(self._last)
+        return report
 
     def _swaps(self, files: Mapping[str, bytes]) -> list[Swap] | None:
         """The functions whose exchange in the loaded program makes it these files; None where that does not do."""

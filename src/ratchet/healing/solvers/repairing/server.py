@@ -246,7 +246,8 @@ _UNFIT = "unfit"
 
 class _Keeper:
     """The process that has loaded the tests, as seen from its parent: a request and an open pipe go there, the number
-    of the child that answers comes back, and its CPU time in millionths of a second when that is gone."""
+    of the child that answers comes back, and what CPU time both took, in millionths of a second, when
+    that is gone."""
 
     def __init__(self, process: int, channel: socket.socket) -> None:
         self._process = process
@@ -280,6 +281,7 @@ def _held(channel: socket.socket, kept: ForkedRun) -> ForkedRun:
     gc.collect()
     gc.freeze()  # what is there is not looked at again in every child, which would copy its pages
     channel.sendall(_NUMBER.pack(0))
+    told_s = 0.0
     while True:
         head, descriptors, *_ = socket.recv_fds(channel, _NUMBER.size, 1)
         if len(head) < _NUMBER.size or not descriptors:
@@ -292,8 +294,10 @@ def _held(channel: socket.socket, kept: ForkedRun) -> ForkedRun:
         if child:
             os.close(descriptors[0])
             channel.sendall(_NUMBER.pack(child))
-            used = os.wait4(child, 0)[2]
-            channel.sendall(_NUMBER.pack(int(1e6 * (used.ru_utime + used.ru_stime))))
+            os.waitpid(child, 0)
+            used_s = sum(os.times()[:4])
+            channel.sendall(_NUMBER.pack(int(1e6 * (used_s - told_s))))
+            told_s = used_s
             continue
         os.setpgid(0, 0)
         channel.close()

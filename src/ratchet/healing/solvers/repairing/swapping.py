@@ -38,7 +38,7 @@ def exchange(functions: dict[Key, list[FunctionType]], swaps: Collection[Swap]) 
     """Give the functions their new code. False where the outermost of a change does not exist here."""
     whole = True
     for at, (key, old, new) in enumerate(swaps):
-        there = [each for each in functions.get(key, ()) if _own(each.__code__) == _own(old)]
+        there = [each for each in functions.get(key, ()) if _named(each.__code__) == _named(old)]
         for each in there:
             each.__code__ = new
         inner = any(_holds(above, old) for _, above, _ in list(swaps)[:at])
@@ -66,10 +66,16 @@ def _compare(old: CodeType, new: CodeType, imported: Collection[int], found: lis
 
 def _own(code: CodeType) -> tuple[object, ...]:
     """All that a code object does by itself: without lines, and without the functions within it."""
+    return (*_named(code), code.co_code, getattr(code, "co_exceptiontable", b""))
+
+
+def _named(code: CodeType) -> tuple[object, ...]:
+    """The same without its instructions: of two functions of a line it tells which, however they were compiled. (A
+    call through an imported name is compiled otherwise where the import is in sight.)"""
     constants = tuple(None if isinstance(each, CodeType) else (type(each), repr(each)) for each in code.co_consts)
     return (
-        code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags,
-        code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, getattr(code, "co_exceptiontable", b""),
+        constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags,
+        code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
     )  # fmt: skip
 
 

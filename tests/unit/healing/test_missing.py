@@ -1,0 +1,63 @@
+"""What is not installed is named with its remedy; what an edit can bring is left to the search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ratchet.healing.episode import Verdict
+from ratchet.healing.missing import missing
+
+
+def said(output: str) -> Verdict:
+    return Verdict(passed=False, score=0.0, reason="1 of 1 tests fail", output=output)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "src" / "shop").mkdir(parents=True)
+    (tmp_path / "src" / "shop" / "__init__.py").write_text("")
+    (tmp_path / "prices.py").write_text("")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "shop"\ndependencies = ["jsons"]\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("output", "named"),
+    [
+        ("E   ModuleNotFoundError: No module named 'six'", "pip install -e . six"),
+        ("E   ModuleNotFoundError: No module named 'yaml.constructor'", "pip install -e . pyyaml"),
+        ("E   ModuleNotFoundError: No module named 'jsons'", "pip install -e . jsons"),
+        ("/x/python: No module named pytest", "pip install -e . pytest"),
+        ("pytest: error: unrecognized arguments: --timeout=60", "pip install -e . pytest-timeout"),
+        ("E       fixture 'mocker' not found", "pip install -e . pytest-mock"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_remedy(project: Path, output: str, named: str) -> None:
+    found = missing(said(output), project)
+    assert found.startswith("dependency_missing: ")
+    assert found.endswith(named)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "E   ModuleNotFoundError: No module named 'shop.basket'",
+        "E   ModuleNotFoundError: No module named 'price'",
+        "E   ModuleNotFoundError: No module named 'jsno'",
+        "E   ModuleNotFoundError: No module named 'ittertools'",
+        "E   assert 1 == 2",
+        "E       fixture 'basket' not found",
+    ],
+)
+def test_what_the_project_holds_or_misspells_is_a_fault_of_the_program(project: Path, output: str) -> None:
+    assert missing(said(output), project) == ""
+
+
+def test_the_remedy_names_the_environment_that_is_there(project: Path) -> None:
+    (project / ".venv").mkdir()
+    (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert missing(said("No module named 'six'"), project).endswith(".venv/bin/python -m pip install six")
+    (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.4.0\n")
+    assert missing(said("No module named 'six'"), project).endswith("uv pip install --python .venv six")
