@@ -16,7 +16,7 @@ _OPTION = re.compile(r"^.*error: unrecognized arguments: (--?[a-z][\w-]*)", re.M
 _FIXTURE = re.compile(r"fixture '(mocker|benchmark|httpx_mock|requests_mock|freezer|faker|snapshot)' not found")
 _DECLARED = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "requirements*.txt",
              "requirements/*.txt", "*requirements.txt")  # fmt: skip
-_SAME = 0.75  # similarity from which an unknown name is a misspelt known one
+_SAME = 0.8  # similarity from which an unknown name is a misspelt known one
 # Distributions that are called otherwise than their modules, as far as test suites import them.
 _DISTRIBUTIONS = {"yaml": "pyyaml", "dateutil": "python-dateutil", "attr": "attrs", "bs4": "beautifulsoup4",
                   "PIL": "pillow", "sklearn": "scikit-learn", "cv2": "opencv-python", "dotenv": "python-dotenv",

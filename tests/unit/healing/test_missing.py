@@ -45,7 +45,7 @@ def test_what_is_missing_is_named_with_its_remedy(project: Path, output: str, na
     [
         "E   ModuleNotFoundError: No module named 'shop.basket'",
         "E   ModuleNotFoundError: No module named 'price'",
-        "E   ModuleNotFoundError: No module named 'jsno'",
+        "E   ModuleNotFoundError: No module named 'jsn'",
         "E   ModuleNotFoundError: No module named 'ittertools'",
         "E   assert 1 == 2",
         "E       fixture 'basket' not found",
