@@ -71,35 +71,50 @@ FAMILIES: Mapping[str, Template] = {
     "caught": statements.caught,
 }
 _EDITS_A_FILE = 60_000
-"""A file so large that its edits are more is searched in its most suspect lines only, since they come first."""
+"""Where all edits of a file are asked for: so many, from its top."""
 
 
-def edits(program: Program, wanted: Callable[[tuple[int, int]], bool]) -> Iterator[SourceEdit]:
+Span = tuple[int, int]
+"""First and last of the lines that speak for an edit."""
+Seen = set[tuple[int, int, str, str]]
+
+
+def edits(program: Program, wanted: Callable[[Span], bool]) -> Iterator[SourceEdit]:
     """Every edit of the file whose lines are `wanted`. Two families may make the same one, each with its own share, and
     some are no Python: whoever runs them finds out."""
-    seen: set[tuple[int, int, str, str]] = set()
+    seen: Seen = set()
+    for node, lines in sites(program):
+        if wanted(lines):
+            yield from edits_at(program, node, lines, seen)
+            if len(seen) >= _EDITS_A_FILE:
+                return
+
+
+def sites(program: Program) -> Iterator[tuple[ast.AST, Span]]:
+    """The nodes of a file at which there are edits, each with the lines that speak for those."""
     for node in program.nodes:
-        if not isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.comprehension | ast.Slice):
+        if isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.comprehension | ast.Slice):
+            lines = _lines(program, node)
+            if lines is not None and not _is_annotation(program, node):
+                yield node, lines
+
+
+def edits_at(program: Program, node: ast.AST, lines: Span, seen: Seen) -> Iterator[SourceEdit]:
+    """The edits at one node but those `seen`, to which they are added."""
+    site = _site(program, node)
+    for family, template in FAMILIES.items():
+        if family != "text_piece" and program.within_format(node):
             continue
-        lines = _lines(program, node)
-        if lines is None or not wanted(lines) or _is_annotation(program, node):
-            continue
-        site = _site(program, node)
-        for family, template in FAMILIES.items():
-            if family != "text_piece" and program.within_format(node):
+        for start, end, text, weight in template(program, node):
+            before = program.text[start:end]
+            if before == text or (start, end, text, family) in seen:
                 continue
-            for start, end, text, weight in template(program, node):
-                before = program.text[start:end]
-                if before == text or (start, end, text, family) in seen:
-                    continue
-                seen.add((start, end, text, family))
-                yield SourceEdit(
-                    path=program.path, start=start, end=end, text=text, family=family, lines=lines,
-                    shape=f"{_masked(program, before)} => {_masked(program, text)}",
-                    function=program.qualname(node), before=before, weight=weight, site=site,
-                )  # fmt: skip
-                if len(seen) >= _EDITS_A_FILE:
-                    return
+            seen.add((start, end, text, family))
+            yield SourceEdit(
+                path=program.path, start=start, end=end, text=text, family=family, lines=lines,
+                shape=f"{_masked(program, before)} => {_masked(program, text)}",
+                function=program.qualname(node), before=before, weight=weight, site=site,
+            )  # fmt: skip
 
 
 def _lines(program: Program, node: ast.AST) -> tuple[int, int] | None:

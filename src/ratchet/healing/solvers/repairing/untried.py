@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .ordering import Ranked
 from .program import Program, SourceEdit
 from .spectrum import Place
-from .templates import edits as edits_of
+from .templates import Seen, Span, edits_at, sites
 
 _AT_FIRST = 12_000  # edits; as many as a program of a few hundred lines has, so that nothing changes for one
-_AT_FIRST_S = 4.0  # and what they may take to think of
-_LINES = 50  # looked at together
+_AT_FIRST_S = 4.0  # of CPU: what they may take to think of
 _DUE = 150  # candidates after which more lines are looked at; then after twice as many
+
+_Sites = tuple[Program | None, dict[int, list[tuple[ast.AST, Span]]], Seen]
+"""A file, its nodes by the lines that speak for edits there, and the edits that were made."""
 
 
 class Untried:
@@ -30,9 +33,10 @@ class Untried:
         self._rank = rank
         self._deadline = deadline
         self._lines = sorted(suspicion, key=lambda place: (-suspicion[place], place))
-        self._looked: dict[str, set[int]] = {}
+        self._at = 0
+        self._sites: dict[str, _Sites] = {}
+        self._done: set[int] = set()
         self._queue: Iterator[Ranked] = iter(())
-        self._most = _AT_FIRST
         self._given, self._due = 0, 0
         self.width = 0
         """Edits that were thought of."""
@@ -45,13 +49,13 @@ class Untried:
         return self
 
     def __next__(self) -> Ranked:
-        if self._given >= self._due and self._lines:
+        if self._given >= self._due and self._at < len(self._lines):
             self._grow()
             self._due = max(_DUE, 2 * self._given)
         for one in self._queue:
             self._given += 1
             return one
-        if not self._lines or time.monotonic() > self._deadline:
+        if self._at >= len(self._lines) or time.monotonic() > self._deadline:
             raise StopIteration
         self._due = self._given
         return next(self)
@@ -59,30 +63,32 @@ class Untried:
     def _grow(self) -> None:
         """Look at more lines, and put all edits that are left into a new order."""
         rest = [one.edit for one in self._queue]
-        until = min(self._deadline, time.monotonic() + _AT_FIRST_S)
+        until_s = time.process_time() + _AT_FIRST_S
         found: list[SourceEdit] = []
-        step = _LINES
-        while self._lines and len(found) < self._most and time.monotonic() < until:
-            now, self._lines = self._lines[:step], self._lines[step:]
-            step *= 2
-            for path in dict.fromkeys(path for path, _ in now):
-                found += self._edits(path, {line for each, line in now if each == path}, until)
+        while self._at < len(self._lines) and len(found) < _AT_FIRST:
+            found += self._edits(*self._lines[self._at])
+            self._at += 1
+            if time.process_time() > until_s or time.monotonic() > self._deadline:
+                break
         self.width += len(found)
         self._queue = iter(self._rank([*rest, *found]))
 
-    def _edits(self, path: str, lines: set[int], until: float) -> Iterator[SourceEdit]:
-        """The edits at some lines that were not thought of for more suspect ones."""
-        program = self._program_of(path)
+    def _edits(self, path: str, line: int) -> Iterator[SourceEdit]:
+        """The edits for which a line speaks, but those that a more suspect one spoke for."""
+        if path not in self._sites:
+            self._sites[path] = self._sites_of(path)
+        program, nodes, seen = self._sites[path]
         if program is None:
             return
-        before = self._looked.setdefault(path, set())
+        for node, lines in nodes.pop(line, ()):
+            if id(node) not in self._done:
+                self._done.add(id(node))
+                yield from edits_at(program, node, lines, seen)
 
-        def wanted(span: tuple[int, int]) -> bool:
-            within = range(span[0], span[1] + 1)
-            return any(line in lines for line in within) and not any(line in before for line in within)
-
-        for edit in edits_of(program, wanted):
-            yield edit
-            if time.monotonic() > until:
-                break
-        before |= lines
+    def _sites_of(self, path: str) -> _Sites:
+        program = self._program_of(path)
+        found: dict[int, list[tuple[ast.AST, Span]]] = {}
+        for node, lines in sites(program) if program is not None else ():
+            for line in range(lines[0], lines[1] + 1):
+                found.setdefault(line, []).append((node, lines))
+        return program, found, set()
