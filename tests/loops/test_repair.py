@@ -312,3 +312,17 @@ def test_a_search_that_goes_on_tries_nothing_twice_and_finds_the_next(sandbox: S
     again = searched(sandbox, written(tmp_path / "q", files), choice=0, skip=(key,), spent=first.spent)
     assert str(again.patches[0]["key"]) != key
     assert not set(first.spent) & set(again.spent)
+
+
+def test_what_breaks_a_test_beside_the_failing_one_is_no_answer(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {
+        "stamps.py": "def stamped(event, key):\n    if 'at' not in event:\n        event[key] = 1\n    return event\n",
+        "test_stamps.py": "from stamps import stamped\n\n\ndef test_own_key():\n"
+        "    assert stamped({'at': 5}, 'when') == {'at': 5, 'when': 1}\n\n\ndef test_kept():\n"
+        "    assert stamped({'at': 5}, 'at') == {'at': 5}\n\n\ndef test_added():\n"
+        "    assert stamped({}, 'at') == {'at': 1}\n",
+    }
+    check = ("python", "-m", "pytest", "-q", "test_stamps.py::test_own_key")
+    found = searched(sandbox, written(tmp_path / "p", files), check=check)
+    assert b"if key not in event" in files_of(found.patches[0])["stamps.py"]
+    assert all(b"if 'at' in event" not in files_of(each)["stamps.py"] for each in found.patches)

@@ -35,6 +35,7 @@ CHOICE = 400  # candidates after the first that passes, at most
 _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and judge
 _LONGEST_S = 1_200.0
 _JUDGED = 4  # patches shown to the full check
+_TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
 _AWAY = 17  # places between a family and the one that the placebo tells in its stead
 _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
@@ -184,7 +185,7 @@ def search(
     command = Command(
         argv=("python", "-c", _START.format(repr(str(_PACKAGE)))),
         view=view,
-        limits=replace(limits or Limits(), wall_s=wall_s, cpu_s=cpu_s, idle_s=None),
+        limits=replace(limits or Limits(), wall_s=wall_s, cpu_s=cpu_s, idle_s=None, output_kb=_TOLD_KB),
         readable=(_PACKAGE, _PLACING.parent),
         stdin=(json.dumps(request) + "\n").encode(),
     )

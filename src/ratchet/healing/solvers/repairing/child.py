@@ -55,6 +55,8 @@ class ForkedRun:
     """Tests known to take longer than that: what they do again and again is seen soon."""
     wider: bool = False
     """Run all tests of the files that the check names tests of."""
+    only: frozenset[str] = frozenset()
+    """Run these alone, if any are named."""
     writes: bool = False
     """Keep what is compiled: the files are those of the project."""
     tracer: Tracer | None = None
@@ -94,7 +96,8 @@ class ForkedRun:
     def ordered(self, ids: Sequence[str]) -> list[int]:
         """The order in which to run these tests, as positions."""
         place = {name: i for i, name in enumerate(self.first)}
-        return sorted(range(len(ids)), key=lambda i: (place.get(ids[i], len(place)), i))
+        chosen = [i for i, name in enumerate(ids) if name in self.only or not self.only]
+        return sorted(chosen, key=lambda i: (place.get(ids[i], len(place)), i))
 
     def begin(self, name: str) -> None:
         if self.tracer is not None:

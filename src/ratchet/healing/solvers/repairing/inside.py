@@ -86,7 +86,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     tell(
         done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
-        grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=len(search.first.passing))),
+        grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=len(search.passing))),
         timed_out=server.out_of_time(),
         places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds,
         spent=sorted(search.spent),

@@ -29,6 +29,19 @@ class Localiser:
         self._server = server
         self._tree_of = tree_of
         self._beside: Mapping[str, Mapping[str, list[int]]] | None = None
+        self._imported: Mapping[str, Collection[int]] = {}
+
+    @property
+    def beside(self) -> frozenset[str]:
+        """Tests that lie beside those of the check, and pass."""
+        return frozenset(self._beside or ())
+
+    def guarding(self, places: Collection[Place]) -> frozenset[str]:
+        """Those of them that run one of some lines; all of them where one is run at import."""
+        held = self._beside or {}
+        if any(line in self._imported.get(path, ()) for path, line in places):
+            return self.beside
+        return frozenset(name for name, ran in held.items() if any(line in ran.get(path, ()) for path, line in places))
 
     def located(self, files: Mapping[str, bytes], report: RunReport) -> Located:
         """Trace the tests on files of which `report` told how they end."""
@@ -39,10 +52,11 @@ class Localiser:
         places = {name: {(file, at) for file, lines in held.items() for at in lines} for name, held in ran.items()}
         failed = [test for name, test in traced.tests.items() if name in report.failing and test.error != "TimeUp"]
         found = suspicion(places, report.failing, [test.frames for test in failed])
+        self._imported = {file: frozenset(lines) for file, lines in traced.lines.get("", {}).items()}
         trees = {path: self._tree_of(path) for path in {file for file, _ in found}}
         return Located(
             suspicion=with_definitions(found, {path: tree for path, tree in trees.items() if tree is not None}),
-            imported={file: frozenset(lines) for file, lines in traced.lines.get("", {}).items()},
+            imported=self._imported,
             trace=traced.trace,
         )
 

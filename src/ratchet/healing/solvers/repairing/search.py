@@ -164,6 +164,11 @@ class RepairSearch:
             return f"{min(judged)} passes when the search runs it; the check may depend on the order or on the time"
         return "" if failing else "every test passes here"
 
+    @property
+    def passing(self) -> frozenset[str]:
+        """Tests that passed from the beginning, of the check or beside it: a patch keeps them."""
+        return self.first.passing | self._localiser.beside
+
     # -- what comes next -----------------------------------------------------------------------------------------------
 
     def _next_state(self) -> State | None:
@@ -313,7 +318,8 @@ class RepairSearch:
         return report.whole and bool(report.passing) and not report.failing and expected <= report.passing
 
     def _found(self, patch: Patch) -> None:
-        if patch.key in self._wanted.skip:
+        if patch.key in self._wanted.skip or not self._keeps(patch):
+            self.spent.add(self._last)
             return
         if not self.patches:
             self._first_cpu_s, self._first_at = self._server.cpu_s, time.monotonic()
@@ -322,6 +328,13 @@ class RepairSearch:
             self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
         self.patches.append(patch)
         self._note(f"candidate {self.tried} passes all tests")
+
+    def _keeps(self, patch: Patch) -> bool:
+        """Tell whether a patch lets the tests beside those of the check pass that run what it changes."""
+        places = [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
+        guarding = self._localiser.guarding(places)
+        report = self._server.beside(patch.files, guarding) if guarding else RunReport()
+        return not (report.failing & guarding and not report.cut_short)
 
     def _limit_choice(self, cpu_s: float) -> None:
         self._cpu_ends_s = self._first_cpu_s + cpu_s

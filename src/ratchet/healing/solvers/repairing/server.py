@@ -16,7 +16,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .child import ForkedRun, InChild
@@ -28,6 +28,7 @@ _TIMES = 5.0
 _READ = 1 << 18
 _KEPT = 64_000_000  # bytes of what one child says
 _LOADING_S = 60.0
+_BESIDE_S = 10.0
 _NUMBER = struct.Struct("=q")
 _BEGUN = 1_000_000_000  # seconds: from here on every content of a file has a time of its own
 
@@ -123,6 +124,10 @@ class ForkServer:
         wall_s = wider_s or 60.0
         return self._run(files, tracer=tracer, each_s=2.0 if trace else 0.7, wall_s=wall_s, wider=wider_s > 0)
 
+    def beside(self, files: Mapping[str, bytes], names: Collection[str]) -> RunReport:
+        """Tests that lie beside those of the check, by their names, as far as there is time for them."""
+        return self._run(files, only=frozenset(names), wider=True, each_s=2.0, cpu_s=_BESIDE_S, wall_s=3 * _BESIDE_S)
+
     def keep_loaded(self) -> bool:
         """Load the tests once, for the candidates that only change functions; False where that cannot be had."""
         ours, theirs = socket.socketpair()
@@ -191,6 +196,7 @@ class ForkServer:
         each_s: float = 0.0,
         tracer: Tracer | None = None,
         wider: bool = False,
+        only: frozenset[str] = frozenset(),
         call: Callable[[], object] | None = None,
     ) -> RunReport:
         kept = {path: self._put(path, content, 0) for path, content in files.items()}
@@ -209,6 +215,7 @@ class ForkServer:
                     each_s=each_s,
                     endless=self._endless,
                     wider=wider,
+                    only=only,
                     writes=not files,
                     tracer=tracer,
                     call=call,
