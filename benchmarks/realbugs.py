@@ -211,7 +211,7 @@ def _healed(sandbox: Sandbox, bugs: Sequence[RealBug], seconds: float, *, show: 
                 flush=True,
             )
             continue
-        bad = _fails_with(sandbox, bug, ended.diff)
+        bad = sorted(_fails_with(sandbox, bug, ended.diff) - _fails_with(sandbox, bug, bug.fix) - set(bug.known_bad))
         sure = getattr(last, "standing", "sure") == "sure"
         right, wrong = right + (not bad), wrong + bool(bad)
         unmarked_right, unmarked_wrong = unmarked_right + (not bad and sure), unmarked_wrong + (bool(bad) and sure)
@@ -235,8 +235,8 @@ def _episode(bug: RealBug, seconds: float) -> Episode:
         return runtime.episodes.run(asked)
 
 
-def _fails_with(sandbox: Sandbox, bug: RealBug, diff: str) -> list[str]:
-    """Tests of the whole suite that fail with a patch, but for those known to."""
+def _fails_with(sandbox: Sandbox, bug: RealBug, diff: str) -> set[str]:
+    """Tests of the whole suite that fail with a patch."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / bug.folder.name
         shutil.copytree(bug.folder, copy, symlinks=True, ignore=shutil.ignore_patterns(".venv"))
@@ -247,8 +247,8 @@ def _fails_with(sandbox: Sandbox, bug: RealBug, diff: str) -> list[str]:
         ran = sandbox.run(Command(argv=argv, view=view, limits=replace(_LIMITS, wall_s=_SUITE_S)))
         workspace.close()
     text = ran.stdout.decode(errors="replace")
-    bad = [found for found in re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE) if found not in bug.known_bad]
-    return bad or ([] if re.search(r"\d+ passed", text) else [f"the suite did not run: {text[-300:]}"])
+    bad = set(re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE))
+    return bad if re.search(r"\d+ passed", text) else {f"the suite did not run: {text[-300:]}"}
 
 
 if __name__ == "__main__":
