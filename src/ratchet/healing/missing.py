@@ -27,7 +27,7 @@ _DISTRIBUTIONS = {"yaml": "pyyaml", "dateutil": "python-dateutil", "attr": "attr
 
 
 def missing(verdict: Verdict, project: Path) -> str:
-    """What is not installed, in one line that ends in its remedy; "" where a failure has another cause."""
+    """Name what is not installed, in one line that ends in its remedy; "" where a failure has another cause."""
     text = f"{verdict.reason}\n{verdict.output}"
     for name in dict.fromkeys(reversed(_MODULE.findall(text))):
         if not _is_own(name, project) and not _is_misspelt(name, project):

@@ -14,6 +14,7 @@ from ratchet.healing.judges.pytest import INSIDE
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.templates import FAMILIES
+from ratchet.healing.solvers.survey import executable
 from ratchet.healing.testruns import counted_arguments, reading, suite_run
 from ratchet.ports import Sandbox
 from ratchet.records import Json
@@ -147,12 +148,13 @@ class Repair:
         """The first patch that the full check takes, in the workspace; None, and why it took none."""
         start = job.workspace.checkpoint()
         reason = ""
+        paths = sorted({path for patch in found.patches[:_JUDGED] for path in files_of(patch)})
+        runnable = executable(job.workspace, job.sandbox, paths)
         for patch in found.patches[:_JUDGED]:
             if job.cancelled():
                 break
-            files = files_of(patch)
-            for path, content in files.items():
-                job.workspace.write(path, content)
+            for path, content in files_of(patch).items():
+                job.workspace.write(path, content, mode=0o755 if path in runnable else 0o644)
             verdict = job.judge(job.workspace)
             if verdict.passed:
                 return _solved(patch, found, others=len(found.patches) - 1), ""
