@@ -62,6 +62,10 @@ class Config:
 
     Tallies, lessons, trials, and patterns with an example of each always stay."""
 
+    keep_steps: bool = False
+    """Whether the results of steps that worked are kept in the store, redacted and cut, too. Else they are read from
+    their histories as long as those are there."""
+
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
         _check_range("proven_withheld_share", self.proven_withheld_share, 0.0, 0.9)
@@ -94,6 +98,7 @@ class Tunables(TypedDict, total=False):
     prompts: str | None
     database_url: str | None
     retention_days: float | None
+    keep_steps: bool | None
 
 
 class Settings(Tunables, total=False):

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from ratchet.ports import Progress, Proposer, Store
     from ratchet.recording.drain import Drained
     from ratchet.recording.sources.watch_dir import Polled
-    from ratchet.records import Fields, Json, Outcome, Pattern, Row
+    from ratchet.records import Fields, Outcome, Pattern, Row
     from ratchet.sessions.book import SessionBook
+    from ratchet.sessions.digest import Digest
+    from ratchet.sessions.listing import Narrowing
     from ratchet.store.moving import Relocated
 
 DAY_S = 86_400.0
@@ -209,7 +211,7 @@ class Runtime(Foundation):
         from ratchet.lessons.delivery import publish_facts, publish_triggers
         from ratchet.lessons.learning import mine_pending
 
-        gained = mine_pending(self.store, progress, grown=grown)
+        gained = mine_pending(self.store, progress, grown=grown, keep_steps=self.config.keep_steps)
         publish_facts(self.store, self.home, gained.projects)
         publish_triggers(self.store, self.home, gained.projects)
         if gained.lessons:
@@ -326,26 +328,17 @@ class Runtime(Foundation):
         self.publish()
 
     def outcomes(
-        self,
-        *,
-        agent: str | None = None,
-        ok: bool | None = None,
-        session: str | None = None,
-        kind: str | None = None,
-        since: float | None = None,
-        limit: int | None = None,
-        drained: bool = True,
+        self, *, limit: int | None = None, drained: bool = True, **where: Unpack[Narrowing]
     ) -> Iterator[Outcome]:
         """Outcomes by time, newest first; every filter narrows. `since` is Unix seconds."""
-        from ratchet.records import outcome_of
-        from ratchet.store.paging import rows_of
+        from ratchet.sessions.listing import outcomes
 
-        wanted = {"agent": agent, "ok": ok, "session": session, "kind": kind}
-        where: dict[str, Json | tuple[str, Json]] = {name: value for name, value in wanted.items() if value is not None}
-        if since is not None:
-            where["started_at"] = (">=", since)
-        store = self._read(drained=drained)
-        yield from map(outcome_of, rows_of(store, "outcomes", where, order=("-started_at",), limit=limit))
+        return outcomes(self._read(drained=drained), where, limit=limit)
+
+    def digest(self, *, since: float, until: float | None = None, often: int | None = None) -> Digest:
+        """Digest the time from `since` (Unix seconds) on. `often` failures of one pattern are worth an alert."""
+        patterns, settled = self.patterns(), self.report().changes
+        return self.sessions.digest(patterns, settled, since=since, until=until, often=often)
 
     @property
     def sessions(self) -> SessionBook:
@@ -353,7 +346,8 @@ class Runtime(Foundation):
         from ratchet.healing.models.prices import own_prices
         from ratchet.sessions.book import SessionBook
 
-        return SessionBook(reading=self._read, prices=own_prices(self.config.model_prices))
+        own = own_prices(self.config.model_prices)
+        return SessionBook(home=self.home, reading=self._read, recalling=self.recall, prices=own)
 
     def patterns(
         self,

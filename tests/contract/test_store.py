@@ -297,6 +297,32 @@ def test_no_term_is_a_query(store: Store, term: str) -> None:
     assert len(store.match("lessons", {term: 1.0, **weighed(plain=1.0)})) == 1
 
 
+def test_rows_that_have_all_words_come_those_written_last_first(store: Store) -> None:
+    rows: list[Row] = [
+        {"id": "s1", "session": "a", "at": 1.0, "words": "git push failed", "revision": 1},
+        {"id": "s2", "session": "b", "at": 2.0, "words": "git pull", "revision": 1},
+        {"id": "s3", "session": "b", "at": 3.0, "words": "push git again", "revision": 1},
+    ]
+    store.insert_new("steps", rows)
+    assert [row["id"] for row in store.having("steps", ["git", "push"])] == ["s3", "s1"]
+    assert [row["id"] for row in store.having("steps", ["git"], limit=2)] == ["s3", "s2"]
+    assert [row["id"] for row in store.having("steps", ["git"], {"session": "a"})] == ["s1"]
+    assert store.having("steps", ["pus"]) == []
+    store.swap("steps", "s1", 1, {**rows[0], "words": "moved"})
+    store.delete("steps", {"id": "s3"})
+    assert store.having("steps", ["push"]) == []
+    assert [row["id"] for row in store.having("steps", ["moved"])] == ["s1"]
+    store.compact()
+    assert [row["id"] for row in store.having("steps", ["git"])] == ["s2"]
+
+
+def test_only_words_of_a_table_that_declares_them_are_searched(store: Store) -> None:
+    with pytest.raises(UsageError, match="no words to search"):
+        store.having("outcomes", ["git"])
+    with pytest.raises(UsageError, match="name a word"):
+        store.having("steps", ["-", ""])
+
+
 def test_a_table_without_declared_terms_cannot_be_matched(store: Store) -> None:
     with pytest.raises(UsageError, match="no terms to match"):
         store.match("outcomes", {"x": 1.0})

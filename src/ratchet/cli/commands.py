@@ -14,6 +14,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "See what keeps failing": {
         "patterns": ("patterns", "Show what keeps failing, what it cost, what fixed it."),
+        "sessions": ("sessions", "Sessions: what agents did step by step, what it cost, and all of it searched."),
         "health": ("see", "Rate each agent's recent runs, from 0 to 1."),
         "classify": ("see", "Tell the kind of a failure, and whether the step may be repeated."),
     },
@@ -60,6 +61,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Keep it": {
         "migrate": ("database", "Copy everything into a database, or back into a file, and prove it."),
+        "forget": ("sessions", "Forget sessions: rows, texts, index and evidence, and prove it."),
         "compact": ("database", "Remove old outcomes, events and diffs; tallies, patterns, lessons and trials..."),
     },
     "About": {

@@ -12,9 +12,10 @@ from ratchet.cli.app import home_option, json_option, opened
 
 
 @click.command()
+@click.option("--deep", is_flag=True, help="Read every history again, and compare the store with it.")
 @home_option
 @json_option
-def doctor(command_home: Path | None, as_json: bool) -> None:
+def doctor(deep: bool, command_home: Path | None, as_json: bool) -> None:
     """Check what is set up, what is wrong, and what to do.
 
     Exit code 1 if something is wrong.
@@ -22,12 +23,25 @@ def doctor(command_home: Path | None, as_json: bool) -> None:
     from ratchet.cli import shapes, show
     from ratchet.cli.doctor import examine
 
+    if deep:
+        _deep(command_home, as_json)
+        return
     checks = list(examine(opened(command_home).config, os.environ, Path.cwd()))
     if as_json:
         show.as_json([shapes.machine.CheckShape.built(each) for each in checks])
     else:
         show.doctor(checks)
     if not all(check.ok for check in checks):
+        click.get_current_context().exit(1)
+
+
+def _deep(command_home: Path | None, as_json: bool) -> None:
+    from ratchet.cli import shapes, show, show_sessions
+
+    with show.progress(quiet=as_json) as progress:
+        found = opened(command_home).sessions.check(progress)
+    show.as_json(shapes.used.CheckedShape.built(found)) if as_json else show_sessions.checked(found)
+    if not found.sound:
         click.get_current_context().exit(1)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime
 from math import isfinite
+from typing import ClassVar
 
 import click
 
@@ -15,3 +18,22 @@ class Finite(click.FloatRange):
         if not isfinite(number):
             self.fail(f"{value} is not finite: give a number", param, ctx)
         return number
+
+
+class Moment(click.ParamType[float]):
+    """A moment, as Unix seconds: a day (2026-03-01), a time (2026-03-01T10:00), or so long ago (7d, 24h, 30m)."""
+
+    name = "moment"
+    _AGO: ClassVar = {"d": 86_400.0, "h": 3_600.0, "m": 60.0}
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        said = str(value).strip()
+        if said[:-1].isdecimal() and said[-1:] in self._AGO:
+            return time.time() - int(said[:-1]) * self._AGO[said[-1]]
+        try:
+            found = datetime.fromisoformat(said)
+        except ValueError:
+            self.fail(f"{said!r} is no moment: write it as 2026-03-01, or as 7d, 24h, 30m ago", param, ctx)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

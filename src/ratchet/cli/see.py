@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
+from ratchet.cli.numbers import Moment
 from ratchet.errors import UsageError
+
+if TYPE_CHECKING:
+    from ratchet.runtime import Runtime
 
 
 @click.command()
@@ -82,15 +87,32 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
 
 
 @click.command()
+@click.option("--since", type=Moment(), metavar="WHEN", help="A digest of what happened since: 2026-03-01, or 7d, 24h.")
+@click.option("--format", "form", type=click.Choice(["markdown", "html"]), help="How the digest is written.")
+@click.option("--often", type=click.IntRange(1), metavar="N", help="Alert where a pattern failed N times in it.")
+@click.option("--notify", is_flag=True, help="Send the digest to the notifiers, if it holds an alert.")
 @home_option
 @json_option
-def report(command_home: Path | None, as_json: bool) -> None:
+def report(
+    since: float | None,
+    form: str | None,
+    often: int | None,
+    notify: bool,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
     """Do the lessons help, and what became of the changes?
 
     A share of the sessions is left without lessons, by coin; both groups are compared, with an interval that is valid
-    however often you look.
+    however often you look. With --since it is a digest instead: what ran, what it cost, what is new or rising.
     """
-    found = opened(command_home).report()
+    runtime = opened(command_home)
+    if since is not None:
+        _digest(runtime, since, form, often, notify=notify, as_json=as_json)
+        return
+    if form or often or notify:
+        raise UsageError("--format, --often and --notify are about a digest: name its time with --since 7d")
+    found = runtime.report()
     if as_json:
         show.as_json(shapes.trials.ReportShape.built(found))
     else:
@@ -98,6 +120,23 @@ def report(command_home: Path | None, as_json: bool) -> None:
 
         show.report(found)
         show_trials.changes(found.changes)
+
+
+def _digest(
+    runtime: Runtime, since: float, form: str | None, often: int | None, *, notify: bool, as_json: bool
+) -> None:
+    from ratchet.sessions.digest import html, markdown
+
+    found = runtime.digest(since=since, often=often)
+    if notify and found.alerts:
+        from ratchet.ports import Notice
+
+        title = f"{len(found.alerts)} alerts" if len(found.alerts) > 1 else found.alerts[0]
+        runtime.outbox.tell(Notice(title=f"Ratchet: {title}", text=markdown(found), level="warning", at=found.until))
+    if as_json:
+        show.as_json(shapes.used.DigestShape.shown_as(found))
+    else:
+        click.echo(html(found) if form == "html" else show.block(markdown(found)).plain, nl=False)
 
 
 def pasted(words: tuple[str, ...]) -> str:

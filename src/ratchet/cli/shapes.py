@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         shape,
         tasks,
         trials,
+        used,
     )
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "shape",
     "tasks",
     "trials",
+    "used",
 ]
 
 

@@ -40,11 +40,8 @@ class WantedEntry:
     entry: Json
 
 
-def install(
-    path: Path, wanted: Sequence[WantedEntry], *, home: Path, dry_run: bool = False, mode: int = 0o600
-) -> Installed:
-    """Bring a file's entries of ours to what is wanted. Again: nothing changes, or only our own entries. A file that is
-    not there is made with `mode`.
+def install(path: Path, wanted: Sequence[WantedEntry], *, home: Path, dry_run: bool = False) -> Installed:
+    """Bring a file's entries of ours to what is wanted. Again: nothing changes, or only our own entries.
 
     Raises Refused when the file does not parse or cannot be edited safely (it is left untouched), BackendError when it
     cannot be read or written, Conflict when it changed meanwhile.
@@ -64,7 +61,7 @@ def install(
     _check(path, after, {each.form: each.entry for each in wanted})
     if not dry_run:
         kept.remember(original, after)
-        replace(path, before, after, mode=mode)
+        replace(path, before, after)
     return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
 
 

@@ -20,16 +20,19 @@ from ratchet.failures.intent import intent
 from ratchet.failures.patterns.ingest import Ingested, ingest
 from ratchet.failures.patterns.loops import loops
 from ratchet.lessons.exposure import project_name
+from ratchet.lessons.indexing import keep_index, keep_unmined
 from ratchet.lessons.mined import keep_evidence, recount
 from ratchet.lessons.mining.calls import calls_of
 from ratchet.lessons.mining.facts import facts
 from ratchet.lessons.mining.facts import row_of as fact_row
+from ratchet.lessons.mining.spending import is_mined
 from ratchet.lessons.repositories import keep_remotes
 from ratchet.lessons.words.kept import hear
 from ratchet.ports import Progress, Source, Store
-from ratchet.recording.keeping import file_identity, keep_places, keep_tokens
+from ratchet.recording.keeping import StepPlace, file_identity, keep_places, keep_tokens
 from ratchet.recording.rows import row_of
 from ratchet.recording.sources.calls import UNRETURNED
+from ratchet.recording.sources.lines import bare_carry
 from ratchet.records import (
     Json,
     LessonState,
@@ -41,6 +44,7 @@ from ratchet.records import (
     text_in,
     whole_in,
 )
+from ratchet.store.retention import forgotten, hash_of
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
@@ -164,11 +168,15 @@ def read_file(store: Store, path: str, source: Source, tally: Tally, settle: Set
     carry_held = cursor.get("carry")
     carry: Row = dict(carry_held) if isinstance(carry_held, dict) else {}
     batch: list[Outcome | Saying | MessageTokens | Quarantined] = []
-    places: list[tuple[str, int, str]] = []
+    places: list[StepPlace] = []
     for read in source.read(path, offset, carry):
         batch.extend(read.items)
         if read.start >= 0:
-            places += [(item.id, read.start, read.digest) for item in read.items if isinstance(item, Outcome)]
+            places += [
+                StepPlace(item.id, item.started_at, read.start, read.digest)
+                for item in read.items
+                if isinstance(item, Outcome)
+            ]
         tally.sessions.update(read.sessions)
         if read.note:
             tally.notes.append(Quarantined(path=path, line=0, reason=read.note))
@@ -185,7 +193,7 @@ def _keep(
     path: str,
     source: Source,
     items: Sequence[Outcome | Saying | MessageTokens | Quarantined],
-    places: Sequence[tuple[str, int, str]],
+    places: Sequence[StepPlace],
     offset: int,
     carry: Row,
     tally: Tally,
@@ -196,17 +204,28 @@ def _keep(
     bad = [item for item in items if isinstance(item, Quarantined)]
     with store.transaction():
         found = take(store, rows, settle)
-        hear(store, (item for item in items if isinstance(item, Saying)))
-        keep_tokens(store, (item for item in items if isinstance(item, MessageTokens)))
-        keep_places(store, _key(path), places)
+        gone = forgotten(store)
+        told = [item for item in items if not isinstance(item, Quarantined) and hash_of(item.session) not in gone]
+        hear(store, (item for item in told if isinstance(item, Saying)))
+        _pend(store, keep_tokens(store, (item for item in told if isinstance(item, MessageTokens))))
+        here = {item.id for item in told if isinstance(item, Outcome)} if gone else None
+        keep_places(store, _key(path), [place for place in places if here is None or place.step in here])
         cursor = store.get("cursors", _key(path)) or {}
-        moved: Row = {"source": source.name, "offset": offset, "carry": dict(carry), "at": time.time()}
+        moved: Row = {"source": source.name, "offset": offset, "carry": _memory(carry, gone), "at": time.time()}
         moved |= {"identity": file_identity(_key(path)), "file": _key(str(Path(path).absolute()))}
         # Another process that reads the same file may move the cursor too: the rows are idempotent either way.
         store.swap("cursors", _key(path), whole_in(cursor, "revision"), moved)
         _quarantine(store, tally, bad, source.name)
     tally.count(found)
     tally.sessions.update(str(row["session"]) for row in rows if row.get("session"))
+
+
+def _memory(carry: Row, gone: frozenset[str]) -> Row:
+    """The carry as it is stored: of a file of forgotten sessions only what tells that it is the same file."""
+    sessions = carry.get("sessions")
+    if gone and isinstance(sessions, dict) and all(hash_of(each) in gone for each in sessions):
+        return bare_carry(carry)
+    return dict(carry)
 
 
 def _key(path: str) -> str:
@@ -217,16 +236,23 @@ def _key(path: str) -> str:
 def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
     """Ingest rows, settle the units that they end, and mark their sessions to be searched for resolutions."""
     with store.transaction():
-        found = ingest(store, [_told_apart(row) for row in rows])
+        gone = forgotten(store)
+        kept = [row for row in rows if hash_of(str(row.get("session"))) not in gone] if gone else rows
+        found = ingest(store, [_told_apart(row) for row in kept])
         settle(store, found.new)
         keep_remotes(store, found.new)
         store.add("facts", _uncounted(found.new))
-        grown = Counter(str(row["session"]) for row in found.new if row.get("session") and row.get("step"))
-        for session, count in sorted(grown.items()):
-            held = store.get("sessions", session) or {}
-            more: Row = {"new": whole_in(held, "new") + count, "mined": whole_in(held, "mined")}
-            store.swap("sessions", session, whole_in(held, "revision"), {"pending": True, "at": time.time(), **more})
+        keep_unmined(store, found.new)
+        _pend(store, Counter(str(row["session"]) for row in found.new if is_mined(row)))
     return found
+
+
+def _pend(store: Store, grown: Counter[str]) -> None:
+    """Mark sessions that grew by so many steps to be mined."""
+    for session, count in sorted(grown.items()):
+        held = store.get("sessions", session) or {}
+        more: Row = {"new": whole_in(held, "new") + count, "mined": whole_in(held, "mined")}
+        store.swap("sessions", session, whole_in(held, "revision"), {"pending": True, "at": time.time(), **more})
 
 
 def _uncounted(rows: Sequence[Row]) -> list[Row]:
@@ -277,9 +303,9 @@ class Gained:
     projects: frozenset[str] = frozenset()
 
 
-def mine_pending(store: Store, progress: Progress, *, grown: float = 0.0) -> Gained:
+def mine_pending(store: Store, progress: Progress, *, grown: float = 0.0, keep_steps: bool = False) -> Gained:
     """Search grown sessions for loops and for what fixed what failed. Those that grew by less than the share `grown`
-    since they were last searched wait.
+    since they were last searched wait. With `keep_steps` the results of steps that worked are kept, too.
 
     Sessions stay pending until the lessons that they touch are counted anew: a crash between repeats work.
     """
@@ -305,6 +331,7 @@ def mine_pending(store: Store, progress: Progress, *, grown: float = 0.0) -> Gai
             kept = keep_evidence(store, session, rows)
             touched |= kept.touched
             projects.add(kept.project)
+            keep_index(store, session, rows, kept.project, keep_steps=keep_steps)
     with store.transaction():
         changed = recount(store, touched)
         for held in waiting:

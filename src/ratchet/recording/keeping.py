@@ -5,8 +5,9 @@ Called in the transaction that moves a file's cursor: read again after a crash, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from ratchet import ids
 from ratchet.failures.redaction.text import FOLDER, label
@@ -24,14 +25,17 @@ def file_identity(path: str) -> str:
     return ids.hex_of(path)[:16]
 
 
-def keep_tokens(store: Store, found: Iterable[MessageTokens]) -> None:
-    """Keep the tokens of answers. Of one that stands in several lines or files the largest counts, whatever the
-    order; the first call that any of them names is its step."""
+def keep_tokens(store: Store, found: Iterable[MessageTokens]) -> Counter[str]:
+    """Keep the tokens of answers; return the sessions that have more of them, with 0 each since no step came.
+
+    Of an answer that stands in several lines or files the largest counts, whatever the order; the first call that any
+    of them names is its step.
+    """
     merged: dict[str, Row] = {}
     for each in found:
         merged[each.id] = _larger(merged.get(each.id), _row_of(each))
     if not merged:
-        return
+        return Counter()
     held = {str(row["id"]): row for row in store.find("message_tokens", {"id": ("in", [*merged])}).rows}
     changed = []
     for key, row in merged.items():
@@ -42,12 +46,24 @@ def keep_tokens(store: Store, found: Iterable[MessageTokens]) -> None:
     store.swap_many("message_tokens", [after for _, after in changed])
     store.add("session_tallies", [_met(after) for _, after in changed if after.get("session")])
     store.add("session_models", [_added(before, after) for before, after in changed if after.get("session")])
+    return Counter({text_in(after, "session"): 0 for _, after in changed if after.get("session")})
 
 
-def keep_places(store: Store, path: str, found: Sequence[tuple[str, int, str]]) -> None:
-    """Keep where steps stand in a file: (outcome id, byte at which its line begins, the line's hash)."""
+class StepPlace(NamedTuple):
+    """Place of a step: the byte at which its line begins, and the line's hash. `at` is when the step began."""
+
+    step: str
+    at: float
+    start: int
+    digest: str
+
+
+def keep_places(store: Store, path: str, found: Iterable[StepPlace]) -> None:
+    """Keep where steps stand in a file."""
     file = file_identity(path)
-    rows: list[Row] = [{"id": step, "file": file, "start": start, "digest": digest} for step, start, digest in found]
+    rows: list[Row] = [
+        {"id": each.step, "file": file, "start": each.start, "digest": each.digest, "at": each.at} for each in found
+    ]
     store.insert_new("step_places", rows)
 
 

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.arguments import whole_id
-from ratchet.errors import NotFound
+from ratchet.errors import NotFound, UsageError
 from ratchet.lessons.exposure import project_name
 from ratchet.records import Json, outcome_of
-from ratchet.sessions import listing, opening
+from ratchet.sessions import cost, finding, handoff, listing, opening, ways
+from ratchet.sessions.finding import Narrowed, SearchFound
 from ratchet.sessions.prices import Prices
 from ratchet.sessions.session import OutcomeDetail, OutcomePage, SessionDetail, SessionPage
 
 if TYPE_CHECKING:
-    from ratchet.ports import Store
-    from ratchet.records import Outcome
+    from ratchet.lessons.recall import Recalled
+    from ratchet.ports import Progress, Store
+    from ratchet.records import Outcome, Pattern, Trial
+    from ratchet.sessions.checking import Checked
+    from ratchet.sessions.cost import CostBy, Costs
+    from ratchet.sessions.digest import Digest
+    from ratchet.sessions.forgetting import Forgotten
+    from ratchet.sessions.handoff import Handoff, HandoffTo
+    from ratchet.sessions.ways import Replaced, ToolWay
+
+_DAY_S = 86_400.0
 
 
 class SessionBook:
-    """The sessions of one store. `reading` gives the store after what was recorded is in it; `prices` are a person's
-    own, by model, in USD for a million tokens sent and received."""
+    """The sessions of one store. `reading` gives the store after what was recorded is in it, `recalling` what is known
+    to fix a text; `prices` are a person's own, by model, in USD for a million tokens sent and received."""
 
-    def __init__(self, *, reading: Callable[[], Store], prices: Mapping[str, tuple[float, float]]) -> None:
+    def __init__(
+        self,
+        *,
+        home: Path,
+        reading: Callable[[], Store],
+        recalling: Callable[[str], Recalled],
+        prices: Mapping[str, tuple[float, float]],
+    ) -> None:
+        self._home = home
         self._reading = reading
+        self._recalling = recalling
         self._prices = Prices(prices)
 
     def list(
@@ -94,3 +114,112 @@ class SessionBook:
     def step(self, outcome_id: str) -> OutcomeDetail:
         """One outcome whole: its result's text from its history, and the steps beside it. Raises NotFound."""
         return opening.step(self._reading(), self.outcome(outcome_id), self._prices)
+
+    def search(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        agent: str = "",
+        tool: str = "",
+        kind: str = "",
+        model: str = "",
+        failed: bool = False,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int = 20,
+    ) -> SearchFound:
+        """Find what has all words of a text: steps, edits, what people said, patterns and lessons, at most `limit` of
+        each. Of a whole pasted output `recalled` says what is known to fix it. `project` is a folder. Raises UsageError
+        for a text without words."""
+        store = self._reading()
+        if finding.is_pasted(text):
+            return SearchFound(words=(), hits=(), sessions=(), recalled=self._recalling(text))
+        narrowed = Narrowed(
+            agent=agent,
+            project=project_name(project) if project else "",
+            tool=tool,
+            kind=kind,
+            model=model,
+            failed=failed,
+            since=since,
+            until=until if until is not None or since is None else time.time() + _DAY_S,
+        )
+        return finding.found_by(store, text, narrowed, limit=limit)
+
+    def ways(self, tool: str, *, project: str | None = None, limit: int = 20) -> tuple[ToolWay, ...]:
+        """The ways to call a tool, or a command, that were tried here: those that worked first. `project` is a folder.
+        Raises NotFound where it never ran."""
+        return ways.ways(self._reading(), tool, project=project_name(project) if project else None, limit=limit)
+
+    def replaced(self, path: str, *, step: str = "") -> Replaced:
+        """Find what a file held before the last session that edited it, or before one step. Changes nothing. Raises
+        NotFound."""
+        return ways.replaced(self._reading(), path, step=step)
+
+    def handoff(self, session: str, *, to: HandoffTo) -> Handoff:
+        """A digest of a session for another agent to go on with. Raises NotFound, UsageError."""
+        store = self._reading()
+        row = listing.named(store, session)
+        return handoff.handoff(store, next(listing.summaries(store, [row], self._prices, now=time.time())), to)
+
+    def costs(
+        self,
+        *,
+        by: CostBy = "model",
+        project: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> Costs:
+        """Sum up tokens and money by one thing, and how much of both was waste. `project` is a folder."""
+        named = project_name(project) if project else None
+        return cost.costs(self._reading(), self._prices, by=by, project=named, since=since, until=until)
+
+    def forget(self, what: str = "", *, before: float | None = None, dry_run: bool = False) -> Forgotten:
+        """Forget a session (by its id), all sessions of a project (by its folder), or all that ended before a moment,
+        with all that rests on nothing else, and look for what is left. Raises NotFound, UsageError for neither."""
+        from ratchet.sessions.forgetting import forget
+
+        store = self._reading()
+        wanted = _wanted(store, what, before)
+        return forget(store, self._home, wanted, before=None if what else before, dry_run=dry_run)
+
+    def check(self, progress: Progress) -> Checked:
+        """Read every history again and compare it with what is kept of it. Changes nothing."""
+        from ratchet import registry
+        from ratchet.recording.sources import source_for
+        from ratchet.sessions.checking import checked
+
+        plugins = tuple(registry.plugin_sources())
+        return checked(self._reading(), lambda path: source_for(path, plugins), progress)
+
+    def digest(
+        self,
+        patterns: Sequence[Pattern],
+        trials: Sequence[Trial],
+        *,
+        since: float,
+        until: float | None = None,
+        often: int | None = None,
+    ) -> Digest:
+        """Digest the time from `since` on: what ran, what it cost, what is new, rising, learnt, decided."""
+        from ratchet.sessions.digest import digest
+
+        end = time.time() if until is None else until
+        return digest(self._reading(), self._prices, patterns, trials, since=since, until=end, often=often)
+
+
+def _wanted(store: Store, what: str, before: float | None) -> list[str]:
+    """The sessions that are to be forgotten, oldest first."""
+    if not what and before is None:
+        raise UsageError("name a session, a project's folder, or --before DATE")
+    where: dict[str, Json | tuple[str, Json]] = {}
+    if before is not None:
+        where["max_at"] = ("<", before)
+    if what:
+        folders = listing.folders_of(store, project_name(what)) if Path(what).is_absolute() else []
+        if folders:
+            where["project"] = ("in", [*folders])
+        else:
+            where["session"] = listing.named(store, what)["session"]
+    return [str(row["session"]) for row in store.find("session_tallies", where, order=("max_at",)).rows]

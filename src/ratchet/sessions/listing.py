@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from ratchet.errors import NotFound, UsageError
 from ratchet.lessons.exposure import project_name
-from ratchet.records import Json, Page, Row, number_in, text_in, whole_in
+from ratchet.records import Json, Outcome, Page, Row, number_in, outcome_of, text_in, whole_in
 from ratchet.sessions.prices import Prices, Tokens
 from ratchet.sessions.session import LIVE_S, ModelCost, SessionSummary
+from ratchet.store.paging import rows_of
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
@@ -17,6 +18,28 @@ if TYPE_CHECKING:
 _TITLE_CHARS = 120
 _NEAR = 5  # sessions that are named where a beginning fits several
 _SUMS = ("messages", "given", "stored", "cached", "made")
+
+
+class Narrowing(TypedDict, total=False):
+    """Filters of outcomes; None is none. `since` is Unix seconds."""
+
+    agent: str | None
+    ok: bool | None
+    session: str | None
+    kind: str | None
+    since: float | None
+
+
+def outcomes(store: Store, narrowing: Narrowing, *, limit: int | None) -> Iterator[Outcome]:
+    """Outcomes by time, newest first, read as they are iterated."""
+    where: dict[str, Json | tuple[str, Json]] = {}
+    for name in ("agent", "ok", "session", "kind"):
+        value = narrowing.get(name)
+        if isinstance(value, str | bool):
+            where[name] = value
+    if (since := narrowing.get("since")) is not None:
+        where["started_at"] = (">=", since)
+    return map(outcome_of, rows_of(store, "outcomes", where, order=("-started_at",), limit=limit))
 
 
 def listed(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import NotFound
 from ratchet.failures.patterns.ingest import DERIVED
+from ratchet.recording.texts import RESULT_CHARS, results_of
 from ratchet.records import Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
 from ratchet.sessions.listing import summaries
 from ratchet.sessions.prices import Prices, Tokens
 from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread
-from ratchet.sessions.texts import RESULT_CHARS, results_of
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
@@ -98,17 +98,19 @@ def steps_of(
     }
     fixes = _fixes(store, {each.session for each in outcomes} - {""})
     texts = results_of(store, outcomes) if limit is None else results_of(store, outcomes, limit=limit)
+    lost: Json = [key for key, text in texts.items() if text.found != "read"]
+    kept = {text_in(row, "id"): text_in(row, "result") for row in store.find("steps", {"id": ("in", lost)}).rows}
     found = []
     for each in outcomes:
-        row, text = used.get(each.id, {}), texts.get(each.id)
+        row, text, own = used.get(each.id, {}), texts.get(each.id), kept.get(each.id, "")
         tokens = tokens_of(row)
         found.append(
             SessionStep(
                 number=0,
                 outcome=each,
                 pattern=patterns.get(each.failure.signature, "") if each.failure else "",
-                result=text.text if text else "",
-                place=text.found if text else "none",
+                result=own or (text.text if text else ""),
+                place="kept" if own else text.found if text else "none",
                 tokens=tokens,
                 cost_usd=prices.of(text_in(row, "model"), tokens) if row else each.cost_usd,
                 fixed_by=fixes.worked.get(each.id, ""),

@@ -36,7 +36,8 @@ class Index:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
     """One table. `key` identifies a row; `terms` is the column of blank-separated terms by which `Store.match` finds
-    it. `made` columns are computed from the row by each write: what is found by them is always what the row says.
+    it, `words` one of those by which `Store.having` does. `made` columns are computed from the row by each write: what
+    is found by them is always what the row says.
 
     `clustered` rows lie in the order of their key, which suits tallies (read by ranges of the key, no other index);
     all others are appended, which is what keeps inserts cheap. A table with a `revision` column can be swapped.
@@ -48,6 +49,7 @@ class Table:
     columns: tuple[Column, ...]
     indexes: tuple[Index, ...] = ()
     terms: str = ""
+    words: str = ""
     made: Mapping[str, Callable[[Row], Json]] = field(default_factory=dict)
     clustered: bool = False
     body: bool = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ratchet.failures.features import MASKED, features_in, features_of
 from ratchet.failures.signature import mask
 from ratchet.records import Json, Row, text_in
@@ -19,3 +21,14 @@ def terms_of(row: Row) -> Json:
         return " ".join(features_of(said)) or None
     terms = features_in(text_in(row, "when_text"))
     return " ".join([*terms, MASKED]) if terms else None
+
+
+def words_of(*names: str) -> Callable[[Row], Json]:
+    """Make the words of a row by those of its fields."""
+
+    def made(row: Row) -> Json:
+        from ratchet.failures.searching import words_in  # whoever only reads pays for none
+
+        return " ".join(words_in("\n".join(text_in(row, name) for name in names))) or None
+
+    return made

@@ -53,6 +53,23 @@ def keep_texts(connection: Executing, mark: str) -> None:
         )
 
 
+def keep_words(connection: Executing, mark: str) -> None:
+    """Give each row of a table that is found by its words what its declaration makes of it (layout 14)."""
+    from ratchet.store.rows import read_names, row_of
+    from ratchet.store.schema import TABLES
+
+    for table in (each for each in TABLES.values() if each.words in each.made):
+        make, names, last = table.made[table.words], read_names(table), ""
+        columns = ", ".join(f'"{name}"' for name in names)
+        asked = f'SELECT {columns} FROM "{table.name}" WHERE "id" > {mark} ORDER BY "id" LIMIT {_ROWS}'
+        while rows := connection.execute(asked, (last,)).fetchall():
+            for values in rows:
+                row = row_of(table, values)
+                last = str(row["id"])
+                changed = f'UPDATE "{table.name}" SET "{table.words}" = {mark} WHERE "id" = {mark}'
+                connection.execute(changed, (make(row), last))
+
+
 def _message(connection: Executing, mark: str, evidence: Iterable[object], signature: object) -> str:
     """The message of the first of these outcomes with that signature, "" where none is left."""
     for outcome_id in evidence:

@@ -71,6 +71,14 @@ def _tell_sessions(connection: sqlite3.Connection) -> None:
     _read_anew(connection)
 
 
+def _index_words(connection: sqlite3.Connection) -> None:
+    """Version 14: everything is found by its words, and sessions are mined again for those of their steps."""
+    from ratchet.store.kept_texts import keep_words
+
+    keep_words(connection, "?")
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
 _EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
 
 
@@ -95,6 +103,7 @@ PLAN: Mapping[int, Step] = {
     9: _keep_texts,
     11: _tell_sessions,
     12: _count_around,
+    14: _index_words,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 
@@ -174,6 +183,9 @@ def _lay_out(connection: sqlite3.Connection, table: Table) -> None:
             columns = ", ".join(f'"{column}"' for column in index.columns)
             only = f' WHERE "{index.where}" IS NOT NULL' if index.where else ""
             connection.execute(f'CREATE INDEX "{name}" ON "{table.name}" ({columns}){only}')
+    if table.words and search.words_of(table) not in names:
+        for statement in search.create_words(table):
+            connection.execute(statement)
     if table.terms and search.terms_of(table) not in names:
         for statement in search.create(table):
             connection.execute(statement)

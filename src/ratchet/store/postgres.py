@@ -26,7 +26,7 @@ from ratchet.store.postgres_connections import OLDEST, Connection, Connections, 
 from ratchet.store.postgres_layout import BEGIN, layout_of, migrate
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
 from ratchet.store.schema import TABLES, table_of
-from ratchet.store.search import searched
+from ratchet.store.search import asked_words, searched, worded
 from ratchet.store.sql import POSTGRES
 
 _BATCH_ROWS = 16  # fewer are quicker one by one than by COPY with its savepoint
@@ -154,6 +154,11 @@ class PostgresStore:
         if not words:
             return []
         text, values = postgres_terms.weigh(declared, words, fitted_where(declared, where), limit)
+        return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
+
+    def having(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 50) -> list[Row]:
+        declared = worded(table_of(table))
+        text, values = postgres_terms.having(declared, asked_words(words), fitted_where(declared, where), limit)
         return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
 
     def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from ratchet.store import postgres_terms
 from ratchet.store.declaring import Column, Table
 from ratchet.store.postgres_migrations import PLAN, Step
 from ratchet.store.schema import TABLES, VERSION
-from ratchet.store.search import terms_of
+from ratchet.store.search import terms_of, words_of
 
 if TYPE_CHECKING:
     from ratchet.store.postgres_connections import Connection
@@ -30,6 +30,7 @@ savepoint lets a first write that is refused be tried in another way, and saves 
 
 _SQL_TYPES = {"text": 'text COLLATE "C"', "int": "bigint", "real": "double precision", "bool": "smallint"}
 _MARK = "ratchet_layout"
+_ROW_NUMBER = '"rowid_" bigint GENERATED ALWAYS AS IDENTITY UNIQUE'
 
 
 def migrate(
@@ -114,6 +115,8 @@ def _lay_out(connection: Connection, table: Table) -> None:
         for column in table.columns:
             if column.name not in held:
                 connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_declared(column)}')
+        if _numbered(table) and "rowid_" not in held:
+            connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_ROW_NUMBER}')
     for index in table.indexes:
         name = f"{table.name}_by_{'_'.join(index.columns)}"
         if name not in names:
@@ -123,17 +126,24 @@ def _lay_out(connection: Connection, table: Table) -> None:
             )
             only = f' WHERE "{index.where}" IS NOT NULL' if index.where else ""
             connection.execute(f'CREATE INDEX "{name}" ON "{table.name}" ({columns}){only}')
+    if table.words and words_of(table) not in names:
+        connection.execute(postgres_terms.words_index(table))
     if table.terms and terms_of(table) not in names:
         for statement in postgres_terms.create(table):
             connection.execute(statement)
+
+
+def _numbered(table: Table) -> bool:
+    """Tell whether a search names the rows of a table, or orders them as they were written."""
+    return bool(table.terms or table.words)
 
 
 def _create(table: Table) -> str:
     columns = [_declared(c) + (" NOT NULL" if c.required or c.name in table.key else "") for c in table.columns]
     if table.body:
         columns.append('"body" text')
-    if table.terms:
-        columns.insert(0, '"rowid_" bigint GENERATED ALWAYS AS IDENTITY UNIQUE')
+    if _numbered(table):
+        columns.insert(0, _ROW_NUMBER)
     key = ", ".join(f'"{name}"' for name in table.key)
     return f'CREATE TABLE "{table.name}" ({", ".join(columns)}, PRIMARY KEY ({key}))'
 

@@ -60,6 +60,14 @@ def _tell_sessions(connection: Connection) -> None:
     _read_anew(connection)
 
 
+def _index_words(connection: Connection) -> None:
+    """Version 14: everything is found by its words, and sessions are mined again for those of their steps."""
+    from ratchet.store.kept_texts import keep_words
+
+    keep_words(connection, "%s")
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
 _EXCUSED = ", ".join(f"'{kind}'" for kind in sorted(EXCUSED))
 
 
@@ -79,5 +87,6 @@ PLAN: Mapping[int, Step] = {
     9: _keep_texts,
     11: _tell_sessions,
     12: _count_around,
+    14: _index_words,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

@@ -12,7 +12,7 @@ from ratchet.ports import Where
 from ratchet.records import Json
 from ratchet.store.declaring import Table
 from ratchet.store.rows import read_names
-from ratchet.store.search import spread_of, terms_of
+from ratchet.store.search import spread_of, terms_of, words_of
 from ratchet.store.sql import POSTGRES, conditions
 
 
@@ -48,6 +48,25 @@ def create(table: Table) -> list[str]:
         f'CREATE FUNCTION "{moved}"() RETURNS trigger LANGUAGE plpgsql AS $moved${body}$moved$',
         on,
     ]
+
+
+def words_index(table: Table) -> str:
+    """The statement that indexes a table's words."""
+    return f'CREATE INDEX "{words_of(table)}" ON "{table.name}" USING gin ({_listed(table)})'
+
+
+def _listed(table: Table, prefix: str = "") -> str:
+    return f"string_to_array({prefix}\"{table.words}\", ' ')"
+
+
+def having(table: Table, words: Sequence[str], where: Where | None, limit: int) -> tuple[str, list[Json]]:
+    """Rows that have all of these words, those written last first."""
+    said, values = conditions(table, where, POSTGRES, prefix="held.")
+    columns = ", ".join(f'held."{column}"' for column in read_names(table))
+    text = f'SELECT {columns} FROM "{table.name}" AS held WHERE {_listed(table, "held.")} @> %s::text[]'
+    if said:
+        text += f" AND {said}"
+    return f'{text} ORDER BY held."rowid_" DESC LIMIT %s', [list(words), *values, limit]
 
 
 def spread(table: Table, terms: Sequence[str]) -> tuple[str, list[Json]]:

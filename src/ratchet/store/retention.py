@@ -1,9 +1,9 @@
 """Delete what is old, by policy; what was learnt from it stays.
 
-What goes: outcomes (but for the newest of every signature, which is its pattern's example), what was said, lines of
-the timeline that tell of no decision, lines in quarantine, and the diffs and workspaces of healing. What stays: all
-tallies, patterns, lessons, trials and their exposures, proposals, money. Nothing that an open trial, an unsettled
-exposure or an unread session still needs is old.
+What goes: outcomes (but for the newest of every signature, which is its pattern's example) and the index of their
+steps, what was said, lines of the timeline that tell of no decision, lines in quarantine, and the diffs and workspaces
+of healing. What stays: all tallies, patterns, lessons, trials and their exposures, proposals, money. Nothing that an
+open trial, an unsettled exposure or an unread session still needs is old.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ratchet import ids
 from ratchet.errors import UsageError
 from ratchet.ports import Store, Where
 from ratchet.records import Json, Row, number_in, whole_in
@@ -20,6 +21,9 @@ from ratchet.store.paging import rows_of
 DAY_S = 86_400.0
 RETENTION = "retention"
 """The row of `meta` that says before when outcomes are gone: one that arrives later than that is not counted again."""
+FORGOTTEN = "forgotten"
+"""The row of `meta` that knows, by their hash, the sessions that a person had forgotten: their histories are not read
+again."""
 _DECISIONS = frozenset(("trial", "proposal", "lesson", "settings"))
 """What the timeline says of these is kept: it is their history."""
 _SHED = ("diff", "note", "memo")
@@ -74,6 +78,8 @@ class Retention:
             "events": _count(store, "events", _old_events(store, before), dry_run=dry_run),
             "quarantine": _count(store, "quarantine", [{"at": ("<", before)}], dry_run=dry_run),
             "sayings": _count(store, "sayings", [{"at": ("<", needed)}], dry_run=dry_run),
+            "steps": _count(store, "steps", [{"at": ("<", needed)}], dry_run=dry_run),
+            "step_places": _count(store, "step_places", [{"at": ("<", needed)}], dry_run=dry_run),
         }
         removed |= _shed_episodes(store, before, dry_run=dry_run)
         if whole and not dry_run:
@@ -145,3 +151,26 @@ def _remember(store: Store, before: float, now: float) -> None:
         held = store.get("meta", RETENTION) or {}
         row: Row = {"before": max(before, number_in(held, "before")), "at": now}
         store.swap("meta", RETENTION, whole_in(held, "revision"), row)
+
+
+def forgotten(store: Store) -> frozenset[str]:
+    """The hashes of sessions that are never to be stored again."""
+    held = (store.get("meta", FORGOTTEN) or {}).get("sessions")
+    return frozenset(map(str, held)) if isinstance(held, list) else frozenset()
+
+
+def hash_of(session: str) -> str:
+    """The hash by which a forgotten session is known."""
+    return ids.hex_of(f"forgotten\0{session}")[:24]
+
+
+def remember_forgotten(store: Store, sessions: Iterable[str]) -> None:
+    """Note that these sessions are never to be stored again."""
+    held = store.get("meta", FORGOTTEN) or {}
+    known: list[Json] = [*sorted(forgotten(store) | {hash_of(each) for each in sessions})]
+    store.swap("meta", FORGOTTEN, whole_in(held, "revision"), {"sessions": known})
+
+
+def forget_before(store: Store, before: float, now: float) -> None:
+    """Note that no outcome from before a moment is to be stored again."""
+    _remember(store, before, now)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
-from ratchet.store.derived import terms_of
+from ratchet.store.derived import terms_of, words_of
 
-VERSION = 13
+VERSION = 14
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -93,8 +93,31 @@ _TABLES = (
     Table(
         name="step_places",
         key=("id",),
-        columns=(*text("id", "file", "digest"), *integer("start")),
-        indexes=(Index(columns=("file",)),),
+        columns=(*text("id", "file", "digest"), *integer("start"), *real("at")),
+        indexes=(Index(columns=("file",)), Index(columns=("at",))),
+        body=False,
+    ),
+    # The words of a session's steps, by which they are found; the body holds the result where steps are kept.
+    Table(
+        name="steps",
+        key=("id",),
+        columns=(*text("id", "session", "words"), *real("at"), *_REVISION),
+        indexes=(Index(columns=("session",)), Index(columns=("at",))),
+        words="words",
+    ),
+    # Money's tokens by what they were used for, and waste among them (`waste`: failure, retry or loop). Rows of a
+    # session replace those kept of it before.
+    Table(
+        name="spending",
+        key=("session", "project", "agent", "model", "tool", "signature", "waste", "hour"),
+        columns=(
+            *text("session", "project", "agent", "model", "tool", "signature", "waste"),
+            *integer("hour"),
+            *counters("int", "calls", "given", "stored", "cached", "made", "unsplit"),
+            *counters("real", "cost_usd", "duration_s", "wasted_s"),
+        ),
+        indexes=(Index(columns=("project", "hour")), Index(columns=("hour",))),
+        clustered=True,
         body=False,
     ),
     # What the failures have in common.
@@ -112,7 +135,9 @@ _TABLES = (
     Table(
         name="patterns",
         key=("id",),
-        columns=(*text("id", "signature", "kind", "template"), *real("created_at"), *_REVISION),
+        columns=(*text("id", "signature", "kind", "template"), *real("created_at"), *_REVISION, *text("words")),
+        words="words",
+        made={"words": words_of("kind", "template")},
     ),
     Table(
         name="merges",
@@ -227,7 +252,7 @@ _TABLES = (
             *integer("tried", "worked", "uses", "wins"),
             *real("created_at", "updated_at"),
             *_REVISION,
-            *text("source", "terms", "said"),
+            *text("source", "terms", "said", "words"),
         ),
         # In the order in which a session start is offered them: `lookup.top` reads the first few and no more.
         indexes=(
@@ -237,14 +262,17 @@ _TABLES = (
             Index(columns=("project", "head"), where="project"),
         ),
         terms="terms",
-        made={"terms": terms_of},
+        words="words",
+        made={"terms": terms_of, "words": words_of("text", "when_text", "said", "note", "quote")},
     ),
     # What was said in a history, and what a session makes of a person's words.
     Table(
         name="sayings",
         key=("id",),
-        columns=(*text("id", "session", "who", "after"), *real("at"), *_REVISION),
+        columns=(*text("id", "session", "who", "after"), *real("at"), *_REVISION, *text("words")),
         indexes=(Index(columns=("session", "who")), Index(columns=("at",))),
+        words="words",
+        made={"words": words_of("text")},
     ),
     Table(
         name="moves",

@@ -7,7 +7,7 @@ both in step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ratchet.errors import UsageError
@@ -36,6 +36,61 @@ def searched(table: Table) -> Table:
     if not table.terms:
         raise UsageError(f"table {table.name} has no terms to match")
     return table
+
+
+def words_of(table: Table) -> str:
+    return f"{table.name}_having"
+
+
+def worded(table: Table) -> Table:
+    """The table. Raises UsageError for one that has no words to search."""
+    if not table.words:
+        raise UsageError(f"table {table.name} has no words to search")
+    return table
+
+
+def asked_words(words: Sequence[str]) -> list[str]:
+    """The words that can be in a row. Raises UsageError for none."""
+    found = [word for word in dict.fromkeys(words) if word.isalnum()]
+    if not found:
+        raise UsageError("name a word to search for")
+    return found
+
+
+def create_words(table: Table) -> list[str]:
+    """Statements that build the index of a table's `words` and keep it in step. Nothing counts them: who asks for all
+    of some words needs no weights."""
+    name, column = words_of(table), f'"{table.words}"'
+    put = f'INSERT INTO "{name}" (rowid, {column}) VALUES (new.rowid_, new.{column});'
+    remove = f'INSERT INTO "{name}" ("{name}", rowid, {column}) VALUES (\'delete\', old.rowid_, old.{column});'
+    has, had = f"new.{column} <> ''", f"old.{column} <> ''"
+    changed = f"old.{column} IS NOT new.{column}"
+    on = f'UPDATE OF {column} ON "{table.name}"'
+    return [
+        f"CREATE VIRTUAL TABLE \"{name}\" USING fts5({column}, content='', detail='none', columnsize=0)",
+        f'CREATE TRIGGER "{name}_in" AFTER INSERT ON "{table.name}" WHEN {has} BEGIN {put} END',
+        f'CREATE TRIGGER "{name}_out" AFTER DELETE ON "{table.name}" WHEN {had} BEGIN {remove} END',
+        f'CREATE TRIGGER "{name}_old" BEFORE {on} WHEN {had} AND {changed} BEGIN {remove} END',
+        f'CREATE TRIGGER "{name}_new" AFTER {on} WHEN {has} AND {changed} BEGIN {put} END',
+    ]
+
+
+def optimized(tables: Collection[Table]) -> list[str]:
+    """Statements after which no index holds a word of a row that was deleted."""
+    names = [words_of(table) for table in tables if table.words]
+    names += [terms_of(table) for table in tables if table.terms]
+    return [f'INSERT INTO "{name}" ("{name}") VALUES (\'optimize\')' for name in names]
+
+
+def having(table: Table, words: Sequence[str], where: Where | None, limit: int) -> tuple[str, list[Json]]:
+    """Rows that have all of these words, those written last first: the index gives them in that order."""
+    name = words_of(table)
+    said, values = conditions(table, where, prefix="held.")
+    columns = ", ".join(f'held."{column}"' for column in read_names(table))
+    text = f'SELECT {columns} FROM "{name}" CROSS JOIN "{table.name}" AS held ON held.rowid_ = "{name}".rowid '
+    text += f'WHERE "{name}" MATCH ?' + (f" AND {said}" if said else "")
+    asked = " AND ".join(f'"{word}"' for word in words)
+    return f'{text} ORDER BY "{name}".rowid DESC LIMIT ?', [asked, *values, limit]
 
 
 def create(table: Table) -> list[str]:

@@ -23,7 +23,7 @@ from ratchet.store import rows as codec
 from ratchet.store import search, sql
 from ratchet.store.listening import Polling
 from ratchet.store.migrations import check, migrate
-from ratchet.store.schema import table_of
+from ratchet.store.schema import TABLES, table_of
 
 if TYPE_CHECKING:
     from ratchet.ports import Changes, Where
@@ -181,6 +181,11 @@ class SqliteStore:
         text, values = search.weigh(declared, words, where, limit)
         return [codec.row_of(declared, held) for held in self._read(text, values)]
 
+    def having(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 50) -> list[Row]:
+        declared = search.worded(table_of(table))
+        text, values = search.having(declared, search.asked_words(words), where, limit)
+        return [codec.row_of(declared, held) for held in self._read(text, values)]
+
     def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
         text, values = search.spread(search.searched(table_of(table)), terms)
         return dict(self._read(text, values))
@@ -216,7 +221,7 @@ class SqliteStore:
 
     def compact(self) -> None:
         with self._translated():
-            for text in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+            for text in (*search.optimized(TABLES.values()), "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
                 self._held().connection.execute(text)
 
     def changes(self) -> Changes:

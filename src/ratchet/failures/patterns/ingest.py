@@ -126,6 +126,15 @@ def _read(
     return kind, template, sign(kind, template)
 
 
+def uncount(store: Store, rows: Iterable[Row]) -> None:
+    """Take stored outcomes out of the tallies that they share with others. Call it in the transaction that deletes
+    them; when a tally was first and last moved stays as it was."""
+    counts = _Counts()
+    for row in rows:
+        counts.count(row)
+    counts.take_back(store)
+
+
 class _Counts:
     """Amounts that one batch adds to the tallies, summed up before it is written: one row per key and batch."""
 
@@ -220,6 +229,16 @@ class _Counts:
         store.add("session_tallies", [self._session_row(session) for session in sorted(self._sessions)])
         keep_recent(store, self._ran)
 
+    def take_back(self, store: Store) -> None:
+        """Subtract the sums from the store's."""
+        for table, sums, names in (("tallies", self._tallies, _TALLY), ("activity", self._activity, _ACTIVITY)):
+            rows = _rows(sorted(sums.items()), names)
+            store.add(table, [_negated(row) for row in rows])
+        for row in _rows(sorted(self._tallies.items()), _TALLY):
+            store.delete("tallies", {"signature": row["signature"], "n": ("<=", 0)})
+        for row in _rows(sorted(self._activity.items()), _ACTIVITY):
+            store.delete("activity", {"agent": row["agent"], "hour": row["hour"], "calls": ("<=", 0)})
+
     def _session_row(self, session: str) -> Row:
         named, held = self._sessions[session]
         return {"session": session, **named, **dict(zip(_SESSION, held, strict=True))}
@@ -255,6 +274,14 @@ def _wasted(row: Row) -> tuple[int, float, float]:
 
 def _rows(sums: Iterable[tuple[tuple[str | int, ...], Sums]], names: Sequence[str]) -> list[Row]:
     return [dict(zip(names, [*key, *held], strict=True)) for key, held in sums]
+
+
+def _negated(row: Row) -> Row:
+    """A row of a tally that takes away what the row adds."""
+    counted = {name: value for name, value in row.items() if name not in ("min_at", "max_at")}
+    return {
+        name: -value if isinstance(value, int | float) and name != "hour" else value for name, value in counted.items()
+    }
 
 
 def _whole(value: Json) -> int | None:

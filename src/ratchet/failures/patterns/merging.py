@@ -7,7 +7,7 @@ signature that was split off is pinned: it is never compared again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -203,3 +203,16 @@ def current(store: Store, pattern: str) -> str:
             raise NotFound(f"no pattern {pattern}; `ratchet patterns` lists them")
         pattern = str(row.get("merged_into") or pattern)
     return pattern
+
+
+def drop(store: Store, signatures: Sequence[str]) -> int:
+    """Delete signatures with all that is counted of them, and the patterns that have no other; how many patterns went.
+    Inside a transaction."""
+    wanted: list[Json] = [*signatures]
+    held = store.find("signatures", {"signature": ("in", wanted)}).rows
+    for table in ("tallies", "sightings", "merges", "signatures"):
+        store.delete(table, {"signature": ("in", wanted)})
+    patterns = {str(row["pattern"]) for row in held}
+    empty: list[Json] = [each for each in patterns if not store.find("signatures", {"pattern": each}, limit=1).rows]
+    _known.pop(store, None)
+    return store.delete("patterns", {"id": ("in", empty)}) if empty else 0

@@ -45,7 +45,6 @@ class CodexClient(Client):
 
     name = "codex"
     title = "Codex"
-    folders = (".codex",)
     events = _EVENTS
     prevents = frozenset(("PreToolUse",))
     matched = frozenset(("PreToolUse", "PostToolUse"))

@@ -1,4 +1,8 @@
-"""opencode: 1.18.33 seen. All its sessions are in one database."""
+"""opencode: 1.18.33 seen.
+
+A plugin of ours says what a failed call's lesson is where the request is made, not where the call ends: there the tools
+that throw are not told of. So what is added reaches the model and is not written into the history.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,6 @@ class OpencodeClient(BridgedClient):
 
     name = "opencode"
     title = "opencode"
-    folders = (".config/opencode",)
 
     def server(self, command: Sequence[str]) -> Row:
         """A server, its command line as one list."""

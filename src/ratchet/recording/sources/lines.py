@@ -19,6 +19,7 @@ from ratchet.recording.sources.unpacked import damage_of, open_plain
 from ratchet.records import Json, Row
 
 HEAD_BYTES = 65536  # what a source sees of a file to decide whether it is its own
+_SAME_FILE = ("head_bytes", "head", "lines", "first", "known", "steps", "bad")  # of a carry: no text
 _HEADS = 4  # how many times as much is looked at where lines are broken
 _LINE_LIMIT_BYTES = 256 << 20  # real lines reach 20 MB; one beyond this is no line of a history, and would fill memory
 _IDENTITY_BYTES = 4096  # enough to tell a file from the one that replaced it: the first line holds a session's id
@@ -143,6 +144,11 @@ def start_of(file: io.BufferedReader, offset: int, carry: Row) -> int:
         carry["head"] = _digest(head)
     file.seek(offset)
     return offset
+
+
+def bare_carry(carry: Row) -> Row:
+    """Keep of a carry what tells that a file is the same, and how much was read; nothing that stood in it."""
+    return {name: carry[name] for name in _SAME_FILE if name in carry}
 
 
 def _digest(head: bytes) -> str:

@@ -18,6 +18,7 @@ from ratchet.runtime import Runtime
 from ratchet.serving.mcp.answers import guarded
 from ratchet.serving.mcp.failingtools import FailingTools
 from ratchet.serving.mcp.lessontools import LessonTools
+from ratchet.serving.mcp.sessiontools import SessionTools
 from ratchet.serving.mcp.tasktools import Place, TaskTools
 from ratchet.serving.mcp.tools import Tools, fenced
 from ratchet.serving.shapes.failures import PatternDetailShape, PatternShape
@@ -35,7 +36,7 @@ _SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_worl
 def furnish(server: MCPServer, runtime: Runtime, place: Place) -> None:
     """Add everything to a server."""
     tools = Tools(runtime, place.allowed, with_evidence=place.with_evidence)
-    others = (FailingTools(runtime), LessonTools(runtime, place), TaskTools(runtime, place))
+    others = (FailingTools(runtime), SessionTools(runtime), LessonTools(runtime, place), TaskTools(runtime, place))
     for tool, hints in _tools(tools, *others):
         server.add_tool(tool, annotations=hints)
     leaving = _as_it_is if place.with_evidence else without_evidence
@@ -48,7 +49,7 @@ def _as_it_is(lesson: Lesson) -> Lesson:
 
 
 def _tools(
-    tools: Tools, failing: FailingTools, lessons: LessonTools, tasks: TaskTools
+    tools: Tools, failing: FailingTools, sessions: SessionTools, lessons: LessonTools, tasks: TaskTools
 ) -> list[tuple[Callable[..., Any], ToolAnnotations]]:
     return [
         (tools.search_memory, _READS),
@@ -61,6 +62,8 @@ def _tools(
         (tools.project_facts, _READS),
         (tools.predict_failures, _READS),
         (tools.get_report, _READS),
+        (sessions.search_sessions, _READS),
+        (sessions.get_session, _READS),
         (lessons.get_backtest, _READS),
         (lessons.propose_cures, _READS),
         (lessons.plan_distilling, _READS),

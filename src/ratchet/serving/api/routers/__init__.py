@@ -25,12 +25,14 @@ from ratchet.serving.api.routers import (
     settings,
     tasks,
     trials,
+    used,
     webhook,
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
     outcomes.router,
     sessions.router,
+    used.router,
     otlp.router,
     webhook.router,
     health.router,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 RESULT_CHARS = 20_000
 """Characters of a result that are shown whole; head and tail of a longer one."""
 EXCERPT_CHARS = 400
+_SEEN = 4  # times as much of a text is redacted as is shown
 _LINE_BYTES = 32 << 20  # real lines reach 20 MB
 _TEXTS = ("content", "output", "result", "aggregated_output", "text")
 _DEPTH = 6
@@ -69,7 +70,14 @@ def _read(path: str, rows: list[Row], wanted: Mapping[str, Outcome], limit: int)
                 yield key, ResultText("", "changed", path)
                 continue
             said = result_in(line, wanted[key])
-            yield key, ResultText(tool_call.safe(said, limit), "read", path)
+            yield key, ResultText(_shown(said, limit), "read", path)
+
+
+def _shown(said: str, limit: int) -> str:
+    """A text redacted and cut; of a short one the head, so that no secret is cut in half before it is seen."""
+    if limit >= RESULT_CHARS:
+        return tool_call.safe(said, limit)
+    return tool_call.safe(said[: limit * _SEEN], limit * _SEEN)[:limit]
 
 
 def _line_at(file: object, start: int) -> bytes:
@@ -78,6 +86,20 @@ def _line_at(file: object, start: int) -> bytes:
         return bytes(file.readline(_LINE_BYTES))  # type: ignore[attr-defined]
     except OSError:
         return b""
+
+
+def line_of(store: Store, step: str) -> bytes:
+    """The line of a history in which a step's result stands; b"" where it is not there any more."""
+    place = store.get("step_places", step)
+    cursors = store.find("cursors", {"identity": text_in(place, "file")}).rows if place else []
+    if place is None or not cursors:
+        return b""
+    try:
+        with open_plain(text_in(cursors[0], "file")) as file:
+            line = _line_at(file, whole_in(place, "start"))
+    except (OSError, BackendError):
+        return b""
+    return line if digest_of(line) == text_in(place, "digest") else b""
 
 
 def result_in(line: bytes, outcome: Outcome) -> str:

@@ -1,0 +1,256 @@
+"""`ratchet sessions`, `ratchet forget`: what agents did, step by step; what it cost; and how to have it forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from ratchet.cli import shapes, show
+from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.folders import project_option
+from ratchet.cli.numbers import Moment
+from ratchet.errors import UsageError
+
+if TYPE_CHECKING:
+    from ratchet.sessions.cost import CostBy
+    from ratchet.sessions.handoff import HandoffTo
+
+_BY = ("model", "project", "agent", "tool", "pattern", "session", "day")
+_project = project_option("Only what ran in this folder's repository.")
+_since = click.option("--since", type=Moment(), metavar="WHEN", help="From then on: 2026-03-01, or 7d, 24h, 30m ago.")
+_until = click.option("--until", type=Moment(), metavar="WHEN", help="Up to then.")
+
+
+@click.group()
+def sessions() -> None:
+    """Sessions: what agents did step by step, what it cost, and all of it searched."""
+
+
+@sessions.command("list")
+@_project
+@click.option("--agent", help="Only this agent's.")
+@_since
+@_until
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="How many at most.")
+@home_option
+@json_option
+def list_sessions(
+    project: str | None,
+    agent: str | None,
+    since: float | None,
+    until: float | None,
+    limit: int,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """List sessions, the one that did something last first."""
+    found = opened(command_home).sessions.list(project=project, agent=agent, since=since, until=until, limit=limit)
+    if as_json:
+        show.as_json(shapes.sessions.SessionsShape.built(found))
+        return
+    from ratchet.cli import show_sessions
+
+    show_sessions.listed(found)
+
+
+@sessions.command("show")
+@click.argument("session_id")
+@click.option("--thread", help="Only a subagent's steps, by its name; empty: only the agent's own.")
+@click.option("--at", default="", metavar="STEP", help="The steps from this one on.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=40, show_default=True, help="Steps at most.")
+@click.option("--cursor", help="`next` of the part before.")
+@home_option
+@json_option
+def show_session(
+    session_id: str,
+    thread: str | None,
+    at: str,
+    limit: int,
+    cursor: str | None,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """One session step by step.
+
+    SESSION_ID may be the beginning of one, or a step's id: then it is that step whole, with its result.
+    """
+    book = opened(command_home).sessions
+    from ratchet.cli import show_sessions
+
+    if show_sessions.is_step(session_id):
+        step = book.step(session_id)
+        show.as_json(shapes.sessions.OutcomeDetailShape.built(step)) if as_json else show_sessions.step(step)
+        return
+    found = book.show(session_id, thread=thread, at=at, limit=limit, cursor=cursor)
+    show.as_json(shapes.sessions.SessionDetailShape.shown(found)) if as_json else show_sessions.opened(found)
+
+
+@sessions.command("search")
+@click.argument("text", nargs=-1, required=True)
+@_project
+@click.option("--agent", default="", help="Only this agent's steps.")
+@click.option("--tool", default="", help="Only calls of this tool.")
+@click.option("--kind", default="", help="Only failures of this kind.")
+@click.option("--model", default="", help="Only steps of this model.")
+@click.option("--failed", is_flag=True, help="Only steps that failed.")
+@_since
+@_until
+@click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="Of each noun at most.")
+@home_option
+@json_option
+def search(
+    text: tuple[str, ...],
+    project: str | None,
+    agent: str,
+    tool: str,
+    kind: str,
+    model: str,
+    failed: bool,
+    since: float | None,
+    until: float | None,
+    limit: int,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
+    """Find what has all of these words: steps, edits, what people said, patterns, lessons.
+
+    TEXT may be a whole output: then it is what is known to fix it.
+    """
+    found = opened(command_home).sessions.search(
+        " ".join(text),
+        project=project,
+        agent=agent,
+        tool=tool,
+        kind=kind,
+        model=model,
+        failed=failed,
+        since=since,
+        until=until,
+        limit=limit,
+    )
+    if as_json:
+        show.as_json(shapes.used.SearchFoundShape.built(found))
+        return
+    from ratchet.cli import show_sessions
+
+    show_sessions.found(found)
+
+
+@sessions.command("cost")
+@click.option("--by", type=click.Choice(_BY), default="model", show_default=True)
+@_project
+@_since
+@_until
+@home_option
+@json_option
+def cost(
+    by: str, project: str | None, since: float | None, until: float | None, command_home: Path | None, as_json: bool
+) -> None:
+    """Sum up tokens and money, and how much of both was waste."""
+    book = opened(command_home).sessions
+    found = book.costs(by=cast("CostBy", by), project=project, since=since, until=until)
+    if as_json:
+        show.as_json(shapes.used.CostsShape.built(found))
+        return
+    from ratchet.cli import show_sessions
+
+    show_sessions.costs(found)
+
+
+@sessions.command("how")
+@click.argument("tool", nargs=-1, required=True)
+@_project
+@click.option("--limit", type=click.IntRange(1, 200), default=12, show_default=True, help="How many at most.")
+@home_option
+@json_option
+def how(tool: tuple[str, ...], project: str | None, limit: int, command_home: Path | None, as_json: bool) -> None:
+    """List how a tool or a command was called here, those ways first that worked.
+
+    TOOL is a tool's name, or a command of a shell: `ratchet sessions how git rebase`.
+    """
+    found = opened(command_home).sessions.ways(" ".join(tool), project=project, limit=limit)
+    if as_json:
+        show.as_json(shapes.used.ToolWaysShape.built(None, ways=found))
+        return
+    from ratchet.cli import show_sessions
+
+    show_sessions.ways(found)
+
+
+@sessions.command("restore")
+@click.argument("path")
+@click.option("--step", default="", metavar="ID", help="Before this edit, instead of the last session's first.")
+@click.option("--write", is_flag=True, help="Put it into the file; else it is only printed.")
+@home_option
+@json_option
+def restore(path: str, step: str, write: bool, command_home: Path | None, as_json: bool) -> None:
+    """Print what a file held before the last session that edited it.
+
+    It comes out of the session's history, whole where that has it. With --write it replaces the file, if all of it is
+    known.
+    """
+    found = opened(command_home).sessions.replaced(path, step=step)
+    if as_json:
+        show.as_json(shapes.used.ReplacedShape.built(found))
+        return
+    if not write:
+        click.echo(found.text, nl=not found.text.endswith("\n"))
+        show.console(stderr=True).print(show.plain(_about(found.whole, found.path, found.edits, found.session)), "dim")
+        return
+    if not found.whole:
+        raise UsageError(f"only the replaced lines of {found.path} are known, not all of it: nothing was written")
+    from ratchet import files
+
+    files.replace(found.path, found.text.encode())
+    show.line(f"{found.path} is as it was before session {found.session}")
+
+
+def _about(whole: bool, path: str, edits: int, session: str) -> str:
+    what = "all of" if whole else "replaced lines of"
+    return f"{what} {path} before {show.number(edits, 'edit')} of session {session}"
+
+
+@sessions.command("handoff")
+@click.argument("session_id")
+@click.option("--to", type=click.Choice(["codex", "claude-code"]), required=True, help="Who goes on.")
+@home_option
+@json_option
+def handoff(session_id: str, to: str, command_home: Path | None, as_json: bool) -> None:
+    """Digest a session, for another agent to go on with.
+
+    `codex "$(ratchet sessions handoff ID --to codex)"` begins with it.
+    """
+    found = opened(command_home).sessions.handoff(session_id, to=cast("HandoffTo", to))
+    show.as_json(shapes.used.HandoffShape.built(found)) if as_json else click.echo(show.block(found.text).plain)
+
+
+@click.command()
+@click.argument("what", required=False, default="")
+@click.option("--before", type=Moment(), metavar="DATE", help="Everything that ended before then.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@home_option
+@json_option
+def forget(what: str, before: float | None, dry_run: bool, yes: bool, command_home: Path | None, as_json: bool) -> None:
+    """Forget sessions: rows, texts, index and evidence, and prove it.
+
+    WHAT is a session's id, or a project's folder. Counts that others share are taken back; what rests on nothing else
+    goes. The histories themselves are your client's: they stay, and are not read again.
+    """
+    book = opened(command_home).sessions
+    named = str(Path(what).absolute()) if what and Path(what).is_dir() else what
+    if not dry_run and not yes and not as_json:
+        planned = book.forget(named, before=before, dry_run=True)
+        rows = sum(planned.removed.values())
+        click.confirm(f"Forget {show.number(len(planned.sessions), 'session')}, {rows:,} rows?", abort=True, err=True)
+    done = book.forget(named, before=before, dry_run=dry_run)
+    if as_json:
+        show.as_json(shapes.used.ForgottenShape.built(done))
+    else:
+        from ratchet.cli import show_sessions
+
+        show_sessions.forgotten(done)
+    if done.done and (done.left or done.traces):
+        click.get_current_context().exit(1)

@@ -1,0 +1,242 @@
+"""Sessions, search and cost as a terminal shows them."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+from ratchet.cli import show
+from ratchet.cli.terminal import Console, Styled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ratchet.sessions.checking import Checked
+    from ratchet.sessions.cost import Cost, Costs
+    from ratchet.sessions.finding import SearchFound
+    from ratchet.sessions.forgetting import Forgotten
+    from ratchet.sessions.session import OutcomeDetail, SessionDetail, SessionPage, SessionStep, SessionSummary
+    from ratchet.sessions.ways import ToolWay
+
+_STEP = re.compile(r"o[0-9a-f]{24}")
+_NAME = 40
+
+
+def is_step(text: str) -> bool:
+    """Tell whether a text is an outcome's id and no session's."""
+    return _STEP.fullmatch(text) is not None
+
+
+def listed(page: SessionPage) -> None:
+    """Show sessions, two lines each."""
+    out = show.console()
+    if not page.items:
+        show.row(out, "No session is known. Next: ratchet learn")
+    for each in page.items:
+        show.row(out, _title(each))
+        show.row(out, _figures(each), "  ")
+    if page.next:
+        out.print(Styled("There are more; --limit shows them, --since and --project narrow.", "dim"))
+
+
+def _title(each: SessionSummary) -> Styled:
+    said = show.plain(each.title or "(nobody said anything)", 100)
+    said.stylize("bold")
+    return Styled("● " if each.live else "", "green").append(said)
+
+
+def _figures(each: SessionSummary) -> Styled:
+    told = [show.plain(each.id, 40), Styled(_when(each.started_at)), Styled(show.number(each.calls, "step"))]
+    line = Styled()
+    for part in told:
+        line.append(part).append("  ")
+    line.append(f"{each.failures} failed", "red" if each.failures else "dim").append(f"  {money(each.cost_usd)}")
+    return line.append(f"  {tokens(each.tokens.total)} tokens", "dim").append(f"  {each.agent}", "dim")
+
+
+def opened(found: SessionDetail) -> None:
+    """Show a session: what was said and done in its order."""
+    out = show.console()
+    show.row(out, _title(found.summary))
+    show.row(out, _figures(found.summary), "  ")
+    show.row(out, show.plain(found.summary.project, 100), "  ")
+    for each in found.summary.models:
+        used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens, {money(each.cost_usd)}"
+        show.row(out, show.plain(f"{each.model}: {used}"), "  ")
+    words = [said for said in found.said if said.who == "person"]
+    for taken in found.steps:
+        while words and words[0].at <= taken.outcome.started_at:
+            show.row(out, show.plain(words.pop(0).text, 200), Styled("person  ", "bold"))
+        _step(out, taken)
+    for said in words:
+        show.row(out, show.plain(said.text, 200), Styled("person  ", "bold"))
+    if found.next:
+        out.print(Styled(f"more: --cursor {found.next}", "dim"))
+
+
+def _step(out: Console, each: SessionStep) -> None:
+    outcome = each.outcome
+    lead = Styled(f"{each.number:>6}  ", "dim").append("│ " if outcome.thread else "")
+    asked = outcome.step.input if outcome.step else outcome.task
+    name = f"{outcome.step.tool if outcome.step else outcome.task}  "
+    said = Styled(name, "bold").append(show.plain(asked, 110))
+    if each.cost_usd:
+        said.append(f"  {money(each.cost_usd)}", "dim")
+    show.row(out, said, lead)
+    behind = Styled(" " * lead.cell_len)
+    if outcome.failure is not None:
+        failed = show.kind(outcome.failure.kind).append("  ").append(show.plain(outcome.failure.message, 160))
+        show.row(out, failed.append(f"  {outcome.id}", "dim"), behind)
+        if each.fixed_by:
+            show.row(out, Styled(f"fixed by {each.fixed_by}", "green"), behind)
+    for met in each.lessons:
+        show.row(out, show.plain(f"{'shown' if met.shown else 'withheld'}: {met.text}", 160), behind)
+
+
+def step(found: OutcomeDetail) -> None:
+    """Show one step whole."""
+    out = show.console()
+    each = found.step
+    outcome = each.outcome
+    state = Styled("ok", "green") if outcome.ok else Styled("failed", "red")
+    show.row(out, Styled(f"{outcome.step.tool if outcome.step else outcome.task}  ", "bold").append(state))
+    show.row(
+        out,
+        show.plain(f"{outcome.id}  session {outcome.session}  step {each.number}  {_when(outcome.started_at)}"),
+        "  ",
+    )
+    for title, text in (
+        ("asked", outcome.step.input if outcome.step else ""),
+        ("changed", outcome.step.change if outcome.step else ""),
+        ("failed", outcome.failure.message if outcome.failure else ""),
+        ("answered", each.result),
+    ):
+        if text:
+            out.print(Styled(title, "bold"))
+            show.row(out, show.block(text), "  ")
+    if each.place in ("gone", "changed"):
+        show.row(out, show.plain(f"its history is {each.place}: {found.path}"), "  ")
+    for name, other in (("fixed by", each.fixed_by), *(("fixes", failed) for failed in each.fixes)):
+        if other:
+            show.row(out, Styled(f"{name} {other}", "green"), "  ")
+
+
+def found(result: SearchFound) -> None:
+    """Show what a search found."""
+    if result.recalled is not None:
+        show.recalled(result.recalled)
+        return
+    out = show.console()
+    if not result.hits:
+        show.row(out, f"Nothing has all of these words: {' '.join(result.words)}")
+        return
+    for each in result.hits:
+        style = "" if each.ok else "red"
+        head = Styled(f"{each.noun:<8}", "bold").append(show.plain(each.title, 70), style)
+        head.append(f"  {_when(each.at)}  {each.outcome or each.id}", "dim")
+        show.row(out, head)
+        show.row(out, show.plain(each.text, 200), "        ")
+    for session in result.sessions[:5]:
+        show.row(
+            out,
+            Styled("session ", "bold")
+            .append(show.plain(session.title, 70))
+            .append(f"  {session.id}  {show.number(session.hits, 'hit')}", "dim"),
+        )
+
+
+def costs(result: Costs) -> None:
+    """Show what was used as a table."""
+    out = show.console()
+    if not result.rows:
+        show.row(out, "Nothing was used in this time, as far as it is known.")
+        return
+    out.print(Styled(f"{'cost':>12} {'waste':>10} {'tokens':>10} {'calls':>8}  {result.by}", "dim"))
+    for each in (*result.rows, result.total):
+        name = "all" if each is result.total else each.name or "(none)"
+        show.row(out, _cost(each).append(show.plain(name, 70), "bold" if each is result.total else ""))
+    for each in result.waste:
+        took = f"{each.name}: {show.number(each.wasted_calls, 'call')}, {tokens(each.wasted_tokens)} tokens"
+        show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {show.seconds(each.wasted_s)} of tools")
+    if result.total.unpriced:
+        remedy = "pip install 'ratchet-ai[prices]', or set model_prices"
+        show.row(out, f"{tokens(result.total.unpriced)} tokens have no known price: {remedy}")
+
+
+def _cost(each: Cost) -> Styled:
+    wasted = money(each.wasted_usd) if each.wasted_calls else ""
+    return Styled(f"{money(each.cost_usd):>12} {wasted:>10} {tokens(each.tokens.total):>10} {each.calls:>8,}  ")
+
+
+def ways(rows: Sequence[ToolWay]) -> None:
+    """Show the ways to call a tool."""
+    out = show.console()
+    for each in rows:
+        ended = f"worked {each.worked}" + (f", failed {each.failed}" if each.failed else "")
+        ended += f" (exit {', '.join(map(str, each.exit_codes))})" if each.exit_codes else ""
+        show.row(
+            out, show.plain(each.input, 300), Styled("+ " if each.worked else "- ", "green" if each.worked else "red")
+        )
+        show.row(out, Styled(f"{ended}, {show.ago(each.last_at)}  {each.last}", "dim"), "  ")
+
+
+def forgotten(done: Forgotten) -> None:
+    """Say what went, and whether anything is left."""
+    verb = "forgot" if done.done else "would forget"
+    show.line(f"{verb} {show.number(len(done.sessions), 'session')}")
+    for table, count in sorted(done.removed.items()):
+        show.line(f"  {count:>9,} rows of {table}")
+    if not done.done:
+        return
+    show.line(f"  {done.patterns:>9,} patterns and {len(done.lessons):,} lessons went with them")
+    if done.kept_lessons:
+        show.line(f"  {len(done.kept_lessons):>9,} lessons stay without that evidence")
+    if done.left or done.traces:
+        for table, count in done.left.items():
+            show.line(f"LEFT: {count:,} rows of {table}")
+        for name in done.traces:
+            show.line(f"LEFT: {name} still names one of them; a journal goes once it is moved and nobody writes to it")
+    else:
+        show.line("proved: no row names them any more, and no file of the home does")
+
+
+def checked(result: Checked) -> None:
+    """Say how the store compares with its histories."""
+    read = f"{show.number(result.files, 'history') if result.files == 1 else f'{result.files:,} histories'} read again"
+    show.line(f"{read}: {result.steps:,} steps and {result.answers:,} answers compared")
+    for title, names in (
+        ("not there any more", result.gone),
+        ("has lines that are not read yet (ratchet learn)", result.grown),
+        ("MISSING step", result.missing),
+        ("FEWER tokens", result.fewer),
+        ("SUM differs", result.strange),
+    ):
+        for name in names[:10]:
+            show.line(f"  {title}: {name}")
+        if len(names) > 10:
+            show.line(f"  {title}: and {len(names) - 10} more")
+    show.line(
+        "sound: the store has all that its histories say"
+        if result.sound
+        else "NOT SOUND: run ratchet learn, then this again"
+    )
+
+
+def money(usd: float | None) -> str:
+    """USD as people read it; "?" where nobody knows."""
+    if usd is None:
+        return "?"
+    return f"${usd:,.2f}" if usd >= 0.005 or not usd else f"${usd:.4f}"
+
+
+def tokens(count: int) -> str:
+    """Tokens in at most four digits."""
+    for size, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.1f}{name}"
+    return str(count)
+
+
+def _when(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))

@@ -1,0 +1,153 @@
+"""A forgotten session is gone: rows, texts, index and evidence; and it is looked for, not believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.errors import NotFound, UsageError
+from ratchet.runtime import Runtime, unwatched
+from support.histories import SESSION, lines
+from support.shop import HISTORY, SHOP, history, shell
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return history(tmp_path / "history.jsonl")
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, path: Path) -> Iterator[Runtime]:
+    with Runtime.open(home=tmp_path / "home", keep_steps=True) as opened:
+        opened.learn([path])
+        yield opened
+
+
+def other(tmp_path: Path) -> Path:
+    """Another session, in which the same failure came once."""
+    records = [
+        {**record, "sessionId": "other", "uuid": f"{record['uuid']}-other"}
+        for record in shell("nine", "make build", "make: *** No rule to make target 'build'.  Stop.", 20, failed=True)
+    ]
+    return lines(tmp_path / "other.jsonl", [*records])
+
+
+def test_a_forgotten_session_leaves_nothing(runtime: Runtime, tmp_path: Path) -> None:
+    assert runtime.sessions.search("make build").hits
+    planned = runtime.sessions.forget(SESSION, dry_run=True)
+    assert (planned.done, planned.removed["outcomes"]) == (False, 5)
+    done = runtime.sessions.forget(SESSION)
+    assert (done.left, done.traces, done.removed["outcomes"]) == ({}, (), 5)
+    assert runtime.sessions.list().items == ()
+    assert runtime.sessions.search("make").hits == ()
+    assert runtime.patterns() == []
+    assert runtime.sessions.costs().total.tokens.total == 0
+    assert runtime.health().score is None or runtime.store.sum_by("activity", (), ("calls",))[0]["calls"] == 0
+
+
+@pytest.mark.sqlite
+def test_no_word_of_it_is_left_in_the_files(runtime: Runtime, tmp_path: Path) -> None:
+    held = b"".join(each.read_bytes() for each in (tmp_path / "home").rglob("*") if each.is_file())
+    assert b"connection pool" in held
+    assert b"POOL = 5" in held
+    runtime.sessions.forget(SESSION)
+    held = b"".join(each.read_bytes() for each in (tmp_path / "home").rglob("*") if each.is_file())
+    for word in (b"connection pool", b"POOL = 5", b"No rule to make target", b"make all"):
+        assert word not in held, word
+
+
+def test_its_history_is_not_read_again(runtime: Runtime, path: Path, tmp_path: Path) -> None:
+    runtime.sessions.forget(SESSION)
+    lines(path, [*HISTORY, *shell("six", "make again", "fine", 30)])
+    lines(tmp_path / "copy.jsonl", HISTORY)
+    runtime.learn([path, tmp_path / "copy.jsonl"])
+    runtime.record("claude-code", ok=True, session=SESSION)
+    assert runtime.sessions.list().items == ()
+    assert not runtime.store.find("message_tokens").rows
+    assert not runtime.store.find("sayings").rows
+
+
+def test_what_another_session_met_stays_with_its_own_count(runtime: Runtime, tmp_path: Path) -> None:
+    runtime.learn([other(tmp_path)])
+    (before,) = runtime.patterns()
+    assert (before.count, before.sessions) == (3, 2)
+    done = runtime.sessions.forget(SESSION)
+    assert done.patterns == 0
+    (after,) = runtime.patterns()
+    assert (after.id, after.count, after.sessions) == (before.id, 1, 1)
+
+
+PUSH = "fatal: The current branch topic has no upstream branch.\nTo push, use git push --set-upstream origin topic"
+
+
+def pushed(path: Path, session: str) -> Path:
+    """A session that is told how to push, and does."""
+    calls = [
+        *shell(f"p{session}", "git push", PUSH, 40, failed=True),
+        *shell(f"q{session}", "git push --set-upstream origin topic", "done", 42),
+    ]
+    return lines(path, [{**record, "sessionId": session, "uuid": f"{record['uuid']}-{session}"} for record in calls])
+
+
+def test_a_lesson_goes_with_its_only_evidence(runtime: Runtime, tmp_path: Path) -> None:
+    runtime.learn([pushed(tmp_path / "push.jsonl", "push")])
+    (lesson,) = runtime.lessons.list()
+    assert runtime.sessions.forget("push").lessons == (lesson.id,)
+    assert runtime.lessons.list() == []
+
+
+def test_a_lesson_that_a_person_decided_about_stays_without_its_evidence(runtime: Runtime, tmp_path: Path) -> None:
+    runtime.learn([pushed(tmp_path / "push.jsonl", "push")])
+    (lesson,) = runtime.lessons.list()
+    runtime.lessons.approve(lesson.id)
+    done = runtime.sessions.forget("push")
+    assert (done.kept_lessons, done.traces) == ((lesson.id,), ())
+    kept = runtime.lessons.show(lesson.id)
+    assert (kept.text, kept.evidence, kept.example) == (lesson.text, (), "")
+
+
+def test_a_project_and_a_time_are_forgotten_whole(runtime: Runtime, tmp_path: Path) -> None:
+    runtime.record("bot", ok=True, session="s1", project="/elsewhere", started_at=1e9)
+    runtime.record("bot", error="old and alone", started_at=1e9)
+    done = runtime.sessions.forget(SHOP)
+    assert done.sessions == (SESSION,)
+    done = runtime.sessions.forget(before=1.1e9)
+    assert (done.sessions, done.removed["outcomes"]) == (("s1",), 2)
+    assert runtime.sessions.outcomes().items == ()
+    assert runtime.patterns() == []
+
+
+def test_nothing_named_or_known_is_an_error(runtime: Runtime) -> None:
+    with pytest.raises(UsageError, match="name a session"):
+        runtime.sessions.forget()
+    with pytest.raises(NotFound, match="no session nowhere"):
+        runtime.sessions.forget("nowhere")
+
+
+def test_a_store_is_proved_against_its_histories(runtime: Runtime, path: Path) -> None:
+    found = runtime.sessions.check(unwatched)
+    assert (found.sound, found.files, found.steps, found.answers) == (True, 1, 5, 6)
+    lost = runtime.sessions.outcomes().items[0]
+    runtime.store.delete("outcomes", {"id": lost.id})
+    runtime.store.delete("message_tokens", {"step": lost.id})
+    found = runtime.sessions.check(unwatched)
+    assert not found.sound
+    assert (len(found.missing), len(found.fewer), found.strange) == (1, 1, (SESSION,))
+    path.unlink()
+    assert runtime.sessions.check(unwatched).gone == (str(path),)
+
+
+def test_results_of_steps_that_worked_are_kept_where_that_is_asked_for(runtime: Runtime, path: Path) -> None:
+    path.unlink()
+    steps = runtime.sessions.show(SESSION).steps
+    assert [each.place for each in steps] == ["gone", "gone", "kept", "kept", "kept"]
+    assert steps[2].result.startswith("built with")
+    assert "a1B2" not in steps[2].result
+
+
+def test_results_are_not_kept_unless_asked_for(tmp_path: Path, path: Path) -> None:
+    with Runtime.open(home=tmp_path / "plain") as runtime:
+        runtime.learn([path])
+        assert not [row for row in runtime.store.find("steps").rows if row.get("result")]

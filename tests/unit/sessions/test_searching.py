@@ -1,0 +1,144 @@
+"""Everything that was done is found by its words: steps, edits, what people said, patterns and lessons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.errors import NotFound, UsageError
+from ratchet.failures.searching import month_marks, words_in
+from ratchet.runtime import Runtime
+from support.shop import SHOP, history
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Iterator[Runtime]:
+    with Runtime.open(home=tmp_path / "home") as opened:
+        opened.learn([history(tmp_path / "history.jsonl")])
+        yield opened
+
+
+def found(runtime: Runtime, text: str, **narrowed: object) -> list[tuple[str, str]]:
+    result = runtime.sessions.search(text, **narrowed)  # type: ignore[arg-type]
+    return [(each.noun, each.text) for each in result.hits]
+
+
+def test_a_step_is_found_by_the_words_of_its_error(runtime: Runtime) -> None:
+    nouns = [noun for noun, _ in found(runtime, "No rule target")]
+    assert nouns.count("step") == 2
+    assert "pattern" in nouns
+
+
+def test_an_edit_is_found_by_what_it_wrote(runtime: Runtime) -> None:
+    assert ("diff", "@@ 1 1 - SIZE = 1 + SIZE = 2") in found(runtime, "size 2")
+
+
+def test_what_a_person_said_is_found_with_its_session(runtime: Runtime) -> None:
+    result = runtime.sessions.search("connection pool leaks")
+    assert [each.noun for each in result.hits] == ["words"]
+    assert [(each.title, each.hits) for each in result.sessions] == [
+        ("make the shop build, its connection pool leaks", 1)
+    ]
+
+
+def test_all_words_must_be_there(runtime: Runtime) -> None:
+    assert found(runtime, "make target nonsense") == []
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "steps"),
+    [
+        ({"tool": "bash"}, 3),
+        ({"tool": "Edit"}, 0),
+        ({"failed": True}, 2),
+        ({"kind": "resource_missing", "failed": True}, 2),
+        ({"kind": "timeout"}, 0),
+        ({"agent": "claude-code"}, 3),
+        ({"agent": "codex"}, 0),
+        ({"model": "claude-opus-4"}, 3),
+        ({"project": SHOP, "tool": "Bash"}, 3),
+        ({"project": "/elsewhere", "tool": "Bash"}, 0),
+        ({"since": 1_900_000_000.0, "tool": "Bash"}, 0),
+        ({"since": 1_700_000_000.0, "until": 1_800_000_000.0, "tool": "Bash"}, 3),
+        ({"until": 1_700_000_000.0, "tool": "Bash"}, 0),
+    ],
+)
+def test_a_search_is_narrowed(runtime: Runtime, narrowed: dict[str, object], steps: int) -> None:
+    assert [noun for noun, _ in found(runtime, "make", **narrowed)].count("step") == steps
+
+
+def test_a_pasted_output_is_recalled_instead(runtime: Runtime) -> None:
+    result = runtime.sessions.search("$ make build\nmake: *** No rule to make target 'build'.  Stop.")
+    assert result.recalled is not None
+    assert not result.hits
+
+
+def test_a_text_without_a_word_is_an_error(runtime: Runtime) -> None:
+    with pytest.raises(UsageError, match="search for a word"):
+        runtime.sessions.search("--")
+
+
+def test_a_secret_is_found_nowhere(runtime: Runtime) -> None:
+    assert found(runtime, "a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2") == []
+
+
+def test_what_was_recorded_without_a_history_is_found_by_its_failure(runtime: Runtime) -> None:
+    runtime.record("bot", task="fetch", error="the frobnicator refused", session="b1")
+    assert ("step", "the frobnicator refused") in found(runtime, "frobnicator")
+
+
+def test_names_in_camel_case_are_found_whole_and_by_their_parts() -> None:
+    assert words_in("HTTPServer opened ConnectionPool_2 in a") == [
+        "httpserver",
+        "http",
+        "server",
+        "opened",
+        "connectionpool",
+        "connection",
+        "pool",
+        "in",
+    ]
+
+
+def test_a_stretch_of_time_touches_its_months() -> None:
+    assert len(month_marks(1_735_600_000, 1_741_000_000)) == 4  # the end of December to the beginning of March
+    assert len(month_marks(0, 0)) == 1
+
+
+def test_the_ways_that_worked_come_first(runtime: Runtime) -> None:
+    first, second = runtime.sessions.ways("make")
+    assert (first.input, first.worked, first.failed) == ("make all", 1, 0)
+    assert (second.input, second.worked, second.failed, second.exit_codes) == ("make build", 0, 2, (2,))
+    with pytest.raises(NotFound, match="cargo never ran"):
+        runtime.sessions.ways("cargo")
+
+
+def test_a_file_is_had_back_as_it_was_before_the_last_session(runtime: Runtime) -> None:
+    before = runtime.sessions.replaced("pool.py")
+    assert (before.text, before.whole, before.edits, before.path) == (
+        "POOL = 3\nSIZE = 1\n",
+        True,
+        2,
+        f"{SHOP}/pool.py",
+    )
+    with pytest.raises(NotFound, match=r"no edit of other\.py"):
+        runtime.sessions.replaced("other.py")
+
+
+def test_only_the_replaced_lines_are_known_once_a_history_is_gone(runtime: Runtime, tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").unlink()
+    before = runtime.sessions.replaced("pool.py")
+    assert (before.text, before.whole) == ("POOL = 3", False)
+
+
+def test_a_handoff_says_what_was_asked_changed_and_still_fails(runtime: Runtime) -> None:
+    session = runtime.sessions.list().items[0].id
+    text = runtime.sessions.handoff(session, to="codex").text
+    assert "make the shop build" in text
+    assert f"`{SHOP}/pool.py` (2 edits)" in text
+    assert "`make all`" in text
+    assert "AGENTS.md" in text
+    with pytest.raises(UsageError, match="no handoff to 'vim'"):
+        runtime.sessions.handoff(session, to="vim")  # type: ignore[arg-type]
