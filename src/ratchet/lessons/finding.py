@@ -205,15 +205,19 @@ def _ranked(
     asked: Sought, rows: Sequence[Row], same: Collection[str], spread: Callable[[Sequence[str]], Mapping[str, int]]
 ) -> list[Hit]:
     held = [(row, _features(row)) for row in rows]
-    counts = spread([*set(asked.features).union(*[features for _, features in held]), ""])
-    whole_text = {term: rarity(counts, term) for term in asked.features}
-    core = {term: rarity(counts, term) for term in features_in(asked.template)}
+    core_terms = features_in(asked.template)
+    terms = set(asked.features).union(core_terms, *[features for _, features in held])
+    counts = spread([*terms, ""])
+    weights = {term: rarity(counts, term) for term in terms}
+    weights[MASKED] = 0.0  # a mark, and no word of the text
+    whole_text = {term: weights[term] for term in asked.features}
+    core = {term: weights[term] for term in core_terms}
     hits = []
     for row, features in held:
         own = core if MASKED in features else whole_text
         weight = sum(own.values())
         common = sum([own[term] for term in features if term in own])
-        whole = weight + sum([rarity(counts, term) for term in features if term != MASKED]) - common
+        whole = weight + sum([weights[term] for term in features]) - common
         equal = str(row["id"]) in same
         hit = Hit(row, common / whole if whole > 0 else float(equal), common, equal)
         hit.holds = 0.0 < _ALL * weight <= common

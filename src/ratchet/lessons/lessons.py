@@ -48,6 +48,7 @@ def add(
     same failure and that says otherwise (`replaces`). Advice that switches a check off is kept as quarantined, with the
     reason. Raises UsageError.
     """
+    from ratchet.failures.features import KEPT
     from ratchet.failures.kinds.kind import kind_of
     from ratchet.failures.redaction.text import clean
     from ratchet.failures.signature import sign, template_of
@@ -55,7 +56,7 @@ def add(
     from ratchet.lessons.mining.advice import forbidden
     from ratchet.lessons.mining.triggers import lesson_id_of
 
-    text, said = clean(do.strip("\n")), clean(when)
+    text, said = clean(do.strip("\n")), clean(when, KEPT)
     template = template_of(said)
     _need_whole(text, template, state, scope)
     at = time.time() if now is None else now

@@ -2,8 +2,9 @@
 tried tells a right first hit from a wrong one.
 
 z = BM25 / the best BM25 + half of how much of either title stands in the other; of a conversation, whose turns speak of
-many things, its best window counts like a title. A later text about the same goes first, and the older one is shown as
-superseded: decided when asked, since a link by similarity at writing joins what is unrelated (64 of 140 pairs).
+many things, its best window counts like a title. Words are compared by their stems. A later text about the same goes
+first, and the older one is shown as superseded: decided when asked, since a link by similarity at writing joins what is
+unrelated (64 of 140 pairs).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from binascii import crc32
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ratchet.failures.features import spaced
@@ -28,7 +30,7 @@ WRITTEN = ("person", *PROSE)
 SOUGHT = 48  # words by which prose is searched
 STEPS = 20_000
 CANDIDATES = 64
-WINDOW, STRIDE = 6, 3  # turns of a conversation that are looked at together
+WINDOW = 3  # turns of a conversation that are looked at together, beginning with each of them
 AMONG = 5  # a newer text supersedes an older one among the best
 _WINDOW_SHARE = 0.5
 _SAME = 0.25  # words in common, by rarity, of two texts about the same
@@ -48,24 +50,66 @@ class Writing:
 
 def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writing]:
     """Texts of people that share words with what is asked, best first."""
-    words = words_of(asked)
+    words = dict.fromkeys(words_of(asked))
     if not words:
         return []
-    counts = store.spread("lessons", [*map(term_of, dict.fromkeys(words)), ""])
-    known = {word: rarity(counts, term_of(word)) for word in dict.fromkeys(words) if term_of(word) in counts}
+    terms = {stem: [term_of(form) for form in forms_of(stem)] for stem in map(stem_of, words)}
+    for word in words:
+        terms[stem_of(word)].append(term_of(word))
+    counts = store.spread("lessons", [*{term for forms in terms.values() for term in forms}, ""])
+    found = {stem: {term: counts[term] for term in forms if term in counts} for stem, forms in terms.items()}
+    known = {
+        stem: rarity({"": counts.get("", 0), stem: max(forms.values())}, stem) for stem, forms in found.items() if forms
+    }
     chosen: dict[str, float] = {}
     left = STEPS
-    for word in sorted(known, key=lambda each: -known[each])[:SOUGHT]:
-        left -= counts[term_of(word)]
+    for stem in sorted(known, key=lambda each: -known[each])[:SOUGHT]:
+        left -= sum(found[stem].values())
         if chosen and left < 0:
             break
-        chosen[term_of(word)] = known[word]
+        chosen |= dict.fromkeys(found[stem], known[stem])
     rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(CANDIDATES, limit))
     return _superseding(_scored(asked, known, rows), known)[:limit]
 
 
 def words_of(text: str) -> list[str]:
     return _WORD.findall(spaced(text.lower()))
+
+
+def stems_of(text: str) -> list[str]:
+    return list(map(stem_of, words_of(text)))
+
+
+@lru_cache(maxsize=20_000)
+def stem_of(word: str) -> str:
+    """A word without the ending that number, tense or manner give it in English, so that "paints", "painted" and
+    "painting" are one. Words of other languages lose a few letters at most, in a question and in a text alike."""
+    stem = word
+    if stem.endswith("ies"):
+        stem = stem[:-3] + "y"
+    elif stem.endswith("s") and stem[-2:] not in ("ss", "us"):
+        stem = stem[:-1]
+    for ending in ("ing", "ed"):
+        if stem.endswith(ending) and len(stem) >= len(ending) + _STEM:
+            stem = stem[: -len(ending)]
+            break
+    if len(stem) > _STEM and stem[-1] == stem[-2] and stem[-1] not in "lsz":
+        stem = stem[:-1]
+    if len(stem) > _STEM and stem[-1] == "e":
+        stem = stem[:-1]
+    if len(stem) > _STEM and stem[-1] == "y":
+        stem = stem[:-1] + "i"
+    return stem if len(stem) >= _STEM else word
+
+
+def forms_of(stem: str) -> list[str]:
+    """The words that a stem may stand for; those that are none are in no text."""
+    last, bare = stem[-1:], stem[:-1] + "y" if stem[-1:] == "i" else stem
+    more = [f"{stem}{ending}" for ending in ("e", "s", "es", "ed", "ing")]
+    return [bare, *more, f"{bare}ing", f"{stem}{last}ed", f"{stem}{last}ing"]
+
+
+_STEM = 3  # letters that a stem has at least
 
 
 def term_of(word: str) -> str:
@@ -78,7 +122,8 @@ def text_of(row: Row) -> str:
 
 
 def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row]) -> list[Writing]:
-    texts = [words_of(text_of(row)) for row in rows]
+    texts = [stems_of(text_of(row)) for row in rows]
+    weights = dict(weights) | _unindexed(set(stems_of(asked)) - set(weights), texts)
     mean = sum(map(len, texts)) / len(texts) if texts else 1.0
     plain = [bm25(weights, words, mean) for words in texts]
     best = max(plain, default=0.0) or 1.0
@@ -96,6 +141,13 @@ def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row]) -> li
     return sorted(found, key=lambda each: (-each.z, str(each.row["id"])))
 
 
+def _unindexed(stems: set[str], texts: Sequence[list[str]]) -> dict[str, float]:
+    """Weigh what a masked index does not hold (numbers, years, what somebody quoted) by the texts that were found."""
+    held = [stems.intersection(text) for text in map(set, texts)] if stems else []
+    counts = Counter(stem for each in held for stem in each)
+    return {stem: rarity({"": len(texts), stem: count}, stem) for stem, count in counts.items()}
+
+
 def bm25(weights: Mapping[str, float], words: Sequence[str], mean: float) -> float:
     said = Counter(words)
     flat = _K1 * (1.0 - _B + _B * len(words) / mean) if mean else _K1
@@ -107,16 +159,16 @@ def bm25(weights: Mapping[str, float], words: Sequence[str], mean: float) -> flo
 def _best_window(row: Row, weights: Mapping[str, float]) -> float:
     if text_in(row, "source") != "conversation":
         return 0.0
-    turns = [turn for turn in text_of(row).split("\n") if turn.strip()]
+    said = [{word for word in stems_of(turn) if word in weights} for turn in text_of(row).split("\n") if turn.strip()]
     best = 0.0
-    for start in range(0, max(1, len(turns) - WINDOW + STRIDE), STRIDE):
-        window = set(words_of("\n".join(turns[start : start + WINDOW])))
-        best = max(best, sum(weight for word, weight in weights.items() if word in window))
+    for start in range(len(said)):
+        window = said[start].union(*said[start + 1 : start + WINDOW])
+        best = max(best, sum([weights[word] for word in window]))
     return best
 
 
 def _title(text: str) -> set[str]:
-    return set(words_of(next((line for line in text.split("\n") if line.strip()), "")))
+    return set(stems_of(next((line for line in text.split("\n") if line.strip()), "")))
 
 
 def _covered(one: Collection[str], other: Collection[str], weights: Mapping[str, float]) -> float:
