@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings the frameworks for tests/surfaces/test_frameworks.py, each in an environment of its own below .frameworks, since
+# Brings the frameworks for tests/surfaces/test_frameworks.py and test_optimizers.py, each in an environment of its own below .frameworks, since
 # they pin what the others must not have. `frameworks.sh newest` takes those that CI tests, `frameworks.sh AGE NAME` one;
 # crewai alone is a gigabyte, and is taken by name only.
 set -euo pipefail
@@ -13,6 +13,7 @@ declare -A newest=(
   [claude_agent_sdk]="claude-agent-sdk==0.2.189"
   [google_adk]="google-adk==2.13.0"
   [crewai]="crewai==1.15.30"
+  [gepa]="gepa==0.1.4"
 )
 declare -A oldest=(
   [openai_agents]="openai-agents==0.11.0"
@@ -22,10 +23,11 @@ declare -A oldest=(
   [claude_agent_sdk]="claude-agent-sdk==0.1.33"
   [google_adk]="google-adk==1.14.0"
   [crewai]="crewai==1.9.0"
+  [gepa]="gepa==0.1.4"
 )
 age=${1:-newest}
 declare -n versions=$age
-names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk"}
+names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk gepa"}
 for name in $names; do
   place=.frameworks/$name-$age
   [ -x "$place/bin/python" ] || ${PYTHON:-python3} -m venv "$place"
