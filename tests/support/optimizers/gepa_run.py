@@ -1,5 +1,5 @@
-"""Runs gepa on proposals of known worth, by its own criterion or by the gate; prints what it kept, and of that what is no
-better, as JSON. `python gepa_run.py own|gated SEED`."""
+"""Runs gepa on proposals of known worth, by its own criterion or by the gate; prints what it kept, and what of it is
+no better, as JSON. `python gepa_run.py own|gated SEED`."""
 
 from __future__ import annotations
 
