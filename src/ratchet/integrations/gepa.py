@@ -17,19 +17,19 @@ from ratchet.gate import ScoreAnswer, ScoreGate
 
 _SEED = "seed"
 
-Candidate = Mapping[str, str]
+GepaCandidate = Mapping[str, str]
 ScoredExamples = Mapping[str, float]
 """Score in [0, 1] of each example, by its name."""
 
 
-class _Proposal(Protocol):
+class _GepaProposal(Protocol):
     @property
-    def candidate(self) -> Candidate: ...
+    def candidate(self) -> GepaCandidate: ...
 
 
-class _State(Protocol):
+class _GepaState(Protocol):
     @property
-    def program_candidates(self) -> Sequence[Candidate]: ...
+    def program_candidates(self) -> Sequence[GepaCandidate]: ...
 
 
 class ProvenAcceptance:
@@ -38,14 +38,14 @@ class ProvenAcceptance:
     `answers` are its decisions, in their order: each with the runs it took and the evidence.
     """
 
-    def __init__(self, run: Callable[[Candidate], ScoredExamples], *, gate: ScoreGate | None = None) -> None:
+    def __init__(self, run: Callable[[GepaCandidate], ScoredExamples], *, gate: ScoreGate | None = None) -> None:
         self._run = run
         self._gate = gate or ScoreGate(noise="bounded", incumbent=_SEED)
         self._gate.incumbent = self._gate.incumbent or _SEED
-        self._texts: dict[str, Candidate] = {}
+        self._texts: dict[str, GepaCandidate] = {}
         self.answers: list[ScoreAnswer] = []
 
-    def should_accept(self, proposal: _Proposal, state: _State) -> bool:
+    def should_accept(self, proposal: _GepaProposal, state: _GepaState) -> bool:
         """Run the proposal, and what stands, until one of them is proven or the gain is out of reach."""
         self._texts.setdefault(self._gate.incumbent, state.program_candidates[0])
         name = f"proposal {len(self.answers) + 1}"
@@ -53,7 +53,7 @@ class ProvenAcceptance:
         self.answers.append(self._gate.decide(name, lambda version: self._run(self._texts[version])))
         return self.answers[-1].decision == "keep"
 
-    def reject_reason(self, proposal: _Proposal, state: _State) -> str:
+    def reject_reason(self, proposal: _GepaProposal, state: _GepaState) -> str:
         """Say why the last proposal was refused, for gepa's log."""
         del proposal, state
         return self.answers[-1].reason if self.answers else ""
