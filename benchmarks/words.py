@@ -1,6 +1,6 @@
 """What a person's words are worth: kept from real histories in order, scored on corrections that were read by hand.
 
-    python -m benchmarks.words --history DIR --rows rows.jsonl [--split 2026-01-20]
+    python benchmarks/words.py --history DIR --rows rows.jsonl [--split 2026-01-20]
 
 DIR and `rows` are those of `benchmarks.lessons`; only rows of the type `correction` count here. One is in evidence
 where a quote of its session holds its words and the quote, or the step that it met, names what the row accepts. Printed
