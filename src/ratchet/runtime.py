@@ -347,7 +347,7 @@ class Runtime(Foundation):
         from ratchet.sessions.book import SessionBook
 
         own = own_prices(self.config.model_prices)
-        return SessionBook(home=self.home, reading=self._read, recalling=self.recall, prices=own)
+        return SessionBook(home=self.home, reading=self._read, recalling=self.recall, changed=self._decided, prices=own)
 
     def patterns(
         self,

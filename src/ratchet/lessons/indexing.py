@@ -39,17 +39,16 @@ def keep_index(store: Store, session: str, rows: Sequence[Row], project: str, *,
 
 
 def keep_unmined(store: Store, rows: Sequence[Row]) -> None:
-    """Count what outcomes took that no mining counts, as they come; the failures among them are indexed, too."""
-    own = [row for row in rows if not is_mined(row) and not is_loop(row)]
-    names = {folder: project_name(folder) for folder in {text_in(row, "project") for row in own}}
-    store.insert_new(
-        "steps",
-        [_step_row(row, text_in(row, "session"), names[text_in(row, "project")]) for row in own if not row.get("ok")],
-    )
+    """Count what outcomes took that no mining counts, as they come. They are not indexed, which would slow the drain
+    of a busy agent several times: a failure among them is found by its pattern."""
+    by_folder: dict[str, list[Row]] = {}
+    for row in rows:
+        if not is_mined(row) and not is_loop(row):
+            by_folder.setdefault(text_in(row, "project"), []).append(row)
     kept = [
-        {**each, "session": "", "project": names[folder]}
-        for folder in sorted(names)
-        for each in spent_by([row for row in own if text_in(row, "project") == folder])
+        {**each, "session": "", "project": project_name(folder)}
+        for folder, own in sorted(by_folder.items())
+        for each in spent_by(own)
     ]
     store.add("spending", kept)
 

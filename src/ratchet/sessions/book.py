@@ -32,7 +32,8 @@ _DAY_S = 86_400.0
 
 class SessionBook:
     """The sessions of one store. `reading` gives the store after what was recorded is in it, `recalling` what is known
-    to fix a text; `prices` are a person's own, by model, in USD for a million tokens sent and received."""
+    to fix a text, `changed` is called once lessons went; `prices` are a person's own, by model, in USD for a million
+    tokens sent and received."""
 
     def __init__(
         self,
@@ -40,11 +41,13 @@ class SessionBook:
         home: Path,
         reading: Callable[[], Store],
         recalling: Callable[[str], Recalled],
+        changed: Callable[[], object],
         prices: Mapping[str, tuple[float, float]],
     ) -> None:
         self._home = home
         self._reading = reading
         self._recalling = recalling
+        self._changed = changed
         self._prices = Prices(prices)
 
     def list(
@@ -182,7 +185,8 @@ class SessionBook:
 
         store = self._reading()
         wanted = _wanted(store, what, before)
-        return forget(store, self._home, wanted, before=None if what else before, dry_run=dry_run)
+        loose = None if what else before
+        return forget(store, self._home, wanted, before=loose, dry_run=dry_run, changed=self._changed)
 
     def check(self, progress: Progress) -> Checked:
         """Read every history again and compare it with what is kept of it. Changes nothing."""

@@ -8,13 +8,14 @@ histories is the client's: they are not read again here.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.failures.patterns.ingest import uncount
 from ratchet.failures.patterns.merging import drop
+from ratchet.lessons.exposure import mirror_path
 from ratchet.lessons.mined import recount
 from ratchet.recording.sources.lines import bare_carry
 from ratchet.records import Json, Row, text_in, whole_in
@@ -63,9 +64,18 @@ class Forgotten:
     done: bool
 
 
-def forget(store: Store, home: Path, sessions: Sequence[str], *, before: float | None, dry_run: bool) -> Forgotten:
+def forget(
+    store: Store,
+    home: Path,
+    sessions: Sequence[str],
+    *,
+    before: float | None,
+    dry_run: bool,
+    changed: Callable[[], object],
+) -> Forgotten:
     """Forget these sessions; with `before` (Unix seconds) also outcomes of no session that are older. `dry_run` only
-    counts. Sessions go one by one, each all or nothing: run again, it goes on. Raises StoreError."""
+    counts; `changed` tells the hooks what lessons there are now. Sessions go one by one, each all or nothing: run
+    again, it goes on. Raises StoreError."""
     if dry_run:
         return Forgotten(
             sessions=tuple(sessions),
@@ -84,6 +94,7 @@ def forget(store: Store, home: Path, sessions: Sequence[str], *, before: float |
         _forget_loose(store, before, tally)
     store.compact()
     _forget_hooks(home, sessions)
+    changed()
     return Forgotten(
         sessions=tuple(sessions),
         removed={name: count for name, count in tally.removed.items() if count},
@@ -227,12 +238,15 @@ def _forget_loose(store: Store, before: float, tally: _Gone) -> None:
 
 
 def _forget_hooks(home: Path, sessions: Sequence[str]) -> None:
-    """Delete what the hooks keep of these sessions."""
+    """Delete what the hooks keep of these sessions, and their copy of a shared store's lessons, which is made anew."""
     from ratchet.ids import hex_of
 
     for session in sessions:
         for kept in (home / "hook").glob(f"*/{hex_of(session)[:24]}*"):
             kept.unlink(missing_ok=True)
+    mirror = Path(mirror_path(str(home)))
+    for kept in mirror.parent.glob(f"{mirror.name}*"):
+        kept.unlink(missing_ok=True)
 
 
 def _traces(home: Path, steps: Sequence[str], sessions: Sequence[str]) -> Iterable[str]:

@@ -84,9 +84,9 @@ def test_a_secret_is_found_nowhere(runtime: Runtime) -> None:
     assert found(runtime, "a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2") == []
 
 
-def test_what_was_recorded_without_a_history_is_found_by_its_failure(runtime: Runtime) -> None:
+def test_what_was_recorded_without_a_history_is_found_by_its_pattern(runtime: Runtime) -> None:
     runtime.record("bot", task="fetch", error="the frobnicator refused", session="b1")
-    assert ("step", "the frobnicator refused") in found(runtime, "frobnicator")
+    assert ("pattern", "the frobnicator refused") in found(runtime, "frobnicator")
 
 
 def test_names_in_camel_case_are_found_whole_and_by_their_parts() -> None:

@@ -82,7 +82,7 @@ def _key(row: Row, model: str, waste: Mapping[str, str]) -> _Key:
     return (
         text_in(row, "agent"),
         model or text_in(row, "model"),
-        text_in(row.get("step"), "tool") or text_in(row, "task"),
+        text_in(row.get("step"), "tool") or ("model" if row.get("task") == "model" else ""),  # a task may be any text
         signature,
         waste.get(text_in(row, "id"), ""),
         int(number_in(row, "started_at", number_in(row, "at")) // HOUR_S),
