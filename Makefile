@@ -3,7 +3,7 @@
 # make soak   the long campaigns                               make docs    writes docs/reference from the code
 # make site   builds the documentation as a site, strictly, into site/
 # make wheel  builds the wheel into dist/                      make changelog  writes CHANGELOG.md from changelog.d
-# make pictures  makes README's two pictures anew (needs Chromium)
+# make pictures  makes the pictures anew (needs Chromium)
 
 PYTHON ?= python3
 BIN    := .venv/bin

@@ -1,9 +1,9 @@
-"""Make the two pictures of README with the real product, into docs/pictures/; `make pictures` runs it.
+"""Make the pictures of README and the docs with the real product, into docs/pictures/; `make pictures` runs it.
 
     python scripts/pictures.py [--into DIR]
 
-The demo's history is learnt in a home that ends with the script. terminal.svg is what the two commands print there
-(exported by rich); page.png is what `ratchet serve` shows of it, as headless Chromium sees it.
+terminal.svg is what two commands print of the demo's history (exported by rich); the others are pages of
+`ratchet demo --serve`, as headless Chromium sees them. Both homes end with the script.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ COMMANDS = (
     "ratchet recall \"ModuleNotFoundError: No module named 'shop'\"",
     'ratchet recall "Segmentation fault (core dumped)"',
 )
-PAGE, WIDTH, HEIGHT = "/ui/patterns", 1120, 660
-MOST_BYTES = 120_000
+PAGES = {"page.png": "/", "patterns.png": "/ui/patterns", "cost.png": "/ui/cost?by=model"}
+WIDTH, HEIGHT = 1280, 760
+MOST_BYTES = 140_000
 QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 
 
@@ -47,8 +48,9 @@ def main() -> int:
         environ.pop("RATCHET_HOME", None)
         (folder / "terminal.svg").write_text(terminal(environ), encoding="utf-8")
         with served(environ) as address:
-            photograph(address + PAGE, folder / "page.png", Path(scratch) / "browser")
-    for picture in ("terminal.svg", "page.png"):
+            for name, page in PAGES.items():
+                photograph(address + page, folder / name, Path(scratch) / "browser")
+    for picture in ("terminal.svg", *PAGES):
         size_bytes = (folder / picture).stat().st_size
         print(f"{folder / picture}  {size_bytes:,} bytes")
         if size_bytes > MOST_BYTES:
@@ -76,8 +78,8 @@ def ratchet(*arguments: str, environ: Mapping[str, str]) -> str:
 
 @contextmanager
 def served(environ: Mapping[str, str]) -> Iterator[str]:
-    """The home, served at the address that this yields."""
-    command = [sys.executable, "-P", "-u", "-m", "ratchet", "serve", "--port", "0", "--workers", "0"]
+    """A home with something on every page, served at the address that this yields."""
+    command = [sys.executable, "-P", "-u", "-m", "ratchet", "demo", "--serve", "--port", "0"]
     plain = {name: value for name, value in environ.items() if name != "FORCE_COLOR"}
     with subprocess.Popen(command, cwd=ROOT, env=plain, stdout=subprocess.PIPE, text=True) as server:
         try:

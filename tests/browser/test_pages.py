@@ -24,7 +24,16 @@ PAGES = (
         "/ui/backtest",
         "/ui/report",
     ),
-    *("/ui/recall", "/ui/search", "/ui/search?q=upstream", "/ui/trials", "/ui/proposals", "/ui/settings"),
+    *(
+        "/ui/recall",
+        "/ui/search",
+        "/ui/search?q=upstream",
+        "/ui/sessions",
+        "/ui/cost",
+        "/ui/trials",
+        "/ui/proposals",
+        "/ui/settings",
+    ),
     *("/ui/settings/support", "/ui/episodes", "/ui/evolve", "/ui/bench"),
 )
 PHONE = {"width": 390, "height": 844}
@@ -38,6 +47,8 @@ def details(site: Site) -> dict[str, str]:
         "lesson": f"/ui/lessons/{runtime.lessons.list()[0].id}",
         "trial": f"/ui/trials/{runtime.trials.list()[0].id}",
         "episode": f"/ui/episodes/{runtime.episodes.list()[0].id}",
+        "session": f"/ui/sessions/{runtime.sessions.list().items[0].id}",
+        "outcome": f"/ui/outcomes/{next(iter(runtime.outcomes(ok=False))).id}",
     }
 
 

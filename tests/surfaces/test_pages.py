@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from ratchet.cli.demo import HISTORY
+from ratchet.demo import home as demo
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.evolving.candidate import Candidate, Evolution
@@ -117,7 +118,7 @@ def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
         *("/", "/ui/patterns?state=all", f"/ui/patterns?q={asked}&sort={asked}", f"/ui/patterns/{pattern}"),
         *(f"/ui/fails?by={by}" for by in BY),
         *("/ui/lessons", f"/ui/lessons/{lesson.id}", f"/ui/lessons?q={asked}", f"/ui/search?q={asked}"),
-        *("/ui/recall", "/ui/report", "/ui/settings", "/ui/live", "/ui/sessions"),
+        *("/ui/recall", "/ui/report", "/ui/settings", "/ui/live", "/ui/sessions", "/ui/cost?by=session"),
         *(f"/ui/sessions/{quote(HOSTILE[:40], safe='')}", f"/ui/outcomes/{failed}"),
     ):
         answer = client.get(path, headers=HTML)
@@ -178,6 +179,7 @@ def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
         "/ui/fails",
         "/ui/report",
         "/ui/sessions",
+        "/ui/search",
     ):
         assert "<code>ratchet " in client.get(path, headers=HTML).text, path
 
@@ -410,3 +412,39 @@ def test_a_session_is_told_step_by_step_with_why_it_failed_and_what_fixed_it(run
     step = client.get(f"/ui/outcomes/{failed[0].id}", headers=HTML).text
     (fixed,) = re.findall(r'href="/ui/outcomes/(\w+)"><svg[^>]*>.{0,60}</svg>fixed by a later step', step)
     assert "--set-upstream" in client.get(f"/ui/outcomes/{fixed}", headers=HTML).text
+
+
+def test_search_finds_a_step_by_its_words_and_leads_into_its_session(runtime: Runtime) -> None:
+    runtime.learn([HISTORY / "a-monday.jsonl"])
+    page = browser(runtime).get("/ui/search", params={"q": "no upstream branch", "failed": "on"}, headers=HTML).text
+    (session,) = {each.id for each in runtime.sessions.list().items}
+    assert f'href="/ui/sessions/{session}?at=' in page
+    assert re.search(r'href="/ui/outcomes/o\w+"', page)
+    wrong = browser(runtime).get("/ui/search", params={"q": "---"}, headers=HTML)
+    assert (wrong.status_code, "notice" in wrong.text) == (200, True)
+
+
+def test_cost_tells_waste_apart_from_all_that_was_spent(runtime: Runtime) -> None:
+    runtime.learn([HISTORY])
+    found = runtime.sessions.costs(by="model").total
+    page = browser(runtime).get("/ui/cost?range=all", headers=HTML).text
+    assert found.wasted_tokens
+    assert 0 < found.wasted_tokens < found.tokens.total
+    assert "Of it waste" in page
+    for by in ("project", "agent", "tool", "pattern", "session", "day"):
+        assert browser(runtime).get(f"/ui/cost?range=all&by={by}&sort=-tokens", headers=HTML).status_code == 200
+
+
+def test_the_home_of_the_demo_has_something_on_every_page_that_needs_no_sandbox(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    demo.furnish(runtime, tmp_path)
+    client = browser(runtime)
+    for path in (
+        *("/", "/ui/sessions", "/ui/patterns", "/ui/patterns?state=muted", "/ui/fails", "/ui/fails?by=project"),
+        *("/ui/cost", "/ui/lessons", "/ui/backtest", "/ui/trials", "/ui/proposals", "/ui/settings", "/ui/live"),
+    ):
+        page = client.get(path, headers=HTML)
+        assert (page.status_code, 'class="empty"' in page.text) == (200, False), path
+    trial = client.get(f"/ui/trials/{runtime.trials.list()[0].id}", headers=HTML).text
+    assert "max_retries 0 -&gt; 2 (support)" in trial

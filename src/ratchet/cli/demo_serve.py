@@ -33,7 +33,7 @@ def serve(port: int) -> None:
         def run() -> None:
             try:
                 home.run(runtime, Path(scratch))
-            except RatchetError as error:
+            except (RatchetError, OSError) as error:  # no sandbox here, or the server ended and its home with it
                 log.warning("demo.skipped", extra={"why": str(error)})
 
         threading.Thread(target=run, name="ratchet-demo", daemon=True).start()

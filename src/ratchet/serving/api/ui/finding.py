@@ -7,18 +7,25 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from ratchet.errors import NotFound
+from ratchet.errors import NotFound, UsageError
+from ratchet.failures.kinds.table import KINDS
 from ratchet.lessons.recall import Recalled
-from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS
-from ratchet.serving.api.serving import Operations, Shared
+from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import form
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
 Form = Annotated[dict[str, str], Depends(form)]
-_SHOWN = 20
+_SHOWN = 20  # of each noun
+_NOUNS = (
+    ("pattern", "Patterns", "/ui/patterns/"),
+    ("lesson", "Lessons", "/ui/lessons/"),
+    ("step", "Steps", "/ui/outcomes/"),
+    ("diff", "Edits", "/ui/outcomes/"),
+    ("words", "What was said", ""),
+)
 _PASTE_CHARS = 60_000
 _SILENT = {
     "nothing": "Nothing was learnt yet, so there is nothing to look in. Next: ratchet learn",
@@ -29,27 +36,41 @@ _SILENT = {
 
 
 @router.get("/ui/search", dependencies=[READS])
-def search(request: Request, held: Shared, q: str = "") -> Response:
-    """Everything that holds these words: patterns, lessons, and what recall says where it is an error."""
-    words, runtime = q.lower().split(), held.runtime
-    found = looks.patterns(held, excused=True) if words else []
-    patterns = [
-        each for each in found if _holds(words, each.template, each.id, each.kind, *each.agents, each.triage.note)
-    ]
-    lessons = [
-        each
-        for each in (runtime.lessons.list() if words else [])
-        if _holds(words, each.text, each.when, each.id, each.example)
-    ]
+def search(
+    request: Request,
+    runtime: Operations,
+    q: str = "",
+    project: str = "",
+    agent: str = "",
+    tool: str = "",
+    kind: str = "",
+    failed: str = "",
+) -> Response:
+    """Everything that has these words: steps, edits, what people said, patterns, lessons; of a paste what fixes it."""
+    found, wrong = None, ""
+    if q.strip():
+        try:
+            found = runtime.sessions.search(
+                q[:_PASTE_CHARS],
+                project=project or None,
+                agent=agent,
+                tool=tool,
+                kind=kind,
+                failed=failed == "on",
+                limit=_SHOWN,
+            )
+        except UsageError as error:
+            wrong = str(error)
+    hits = found.hits if found is not None else ()
     return drawn(
         request,
         "search.html",
         q=q,
-        patterns=patterns[:_SHOWN],
-        more_patterns=max(0, len(patterns) - _SHOWN),
-        lessons=lessons[:_SHOWN],
-        more_lessons=max(0, len(lessons) - _SHOWN),
-        recalled=_recalled(runtime, q) if words else None,
+        found=found,
+        wrong=wrong,
+        nouns=[(said, href, [each for each in hits if each.noun == noun]) for noun, said, href in _NOUNS],
+        kinds=sorted(KINDS),
+        asked={"project": project, "failed": failed, "agent": agent, "tool": tool, "kind": kind},
     )
 
 
@@ -74,8 +95,3 @@ def _recalled(runtime: Operations, text: str) -> Recalled | None:
         return runtime.recall(text, limit=5)
     except NotFound:
         return None
-
-
-def _holds(words: list[str], *texts: str) -> bool:
-    text = " ".join(texts).lower()
-    return all(word in text for word in words)

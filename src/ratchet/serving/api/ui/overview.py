@@ -8,7 +8,9 @@ from fastapi import Request
 from starlette.responses import FileResponse, Response
 
 from ratchet.failures.kinds.groups import GROUPS
+from ratchet.improving.overview import Overview
 from ratchet.lessons.backtest.telling import said as told
+from ratchet.runtime import Runtime
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
@@ -17,6 +19,7 @@ from ratchet.serving.api.ui.asking import back, here
 from ratchet.serving.api.ui.drawing import Drawn, stacked, ticks
 from ratchet.serving.api.ui.ranges import range_links
 from ratchet.serving.api.ui.rendering import FOLDER, HEADERS, drawn, moment
+from ratchet.sessions.cost import Cost
 
 router = asking.router()
 _AGENTS = 20
@@ -29,7 +32,7 @@ def overview(request: Request, held: Shared) -> Response:
     runtime = held.runtime
     runtime.drain()
     asked = request.query_params.get("range", "")
-    seen = held.glance.at(runtime.store, lambda: runtime.overview(asked), ("overview", asked))
+    seen, spent = held.glance.at(runtime.store, lambda: _look(runtime, asked), ("overview", asked))
     columns = [
         Drawn(label=moment(each.at), parts={str(group): n for group, n in each.groups.items()})
         for each in seen.failing.columns
@@ -40,6 +43,7 @@ def overview(request: Request, held: Shared) -> Response:
         "overview.html",
         seen=seen,
         found=seen.failing,
+        spent=spent,
         chart=stacked(columns, [*GROUPS], "failures"),
         most=max((sum(each.groups.values()) for each in seen.failing.columns), default=0),
         ticks=ticks(seen.failing.window.moments, step_s=seen.failing.window.step_s),
@@ -57,6 +61,13 @@ def overview(request: Request, held: Shared) -> Response:
         prevented=told(seen.replayed) if seen.replayed is not None else "",
         here=here(request),
     )
+
+
+def _look(runtime: Runtime, asked: str) -> tuple[Overview, Cost]:
+    """One look at a range, and what was spent in it."""
+    seen = runtime.overview(asked)
+    within = seen.failing.window
+    return seen, runtime.sessions.costs(since=within.since, until=within.until).total
 
 
 @router.get("/ui", dependencies=[READS])

@@ -42,6 +42,7 @@ MENU = (
         (
             ("/ui/patterns", "Patterns", "patterns", "p"),
             ("/ui/fails", "By command", "fails", "f"),
+            ("/ui/cost", "Cost and waste", "cost", "c"),
         ),
     ),
     (

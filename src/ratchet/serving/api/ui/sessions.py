@@ -1,10 +1,10 @@
-"""Sessions: what agents did, step by step, with what each step took, failed at, and was fixed by."""
+"""Sessions, what agents did step by step, and what all of it took."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from fastapi import Request
 from starlette.responses import Response
@@ -16,8 +16,10 @@ from ratchet.serving.api.pages import Cursor
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import following, here
-from ratchet.serving.api.ui.ranges import with_query
+from ratchet.serving.api.ui.drawing import Drawn, stacked
+from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn
+from ratchet.sessions.cost import Cost, CostBy
 from ratchet.sessions.session import SessionDetail, SessionStep
 
 router = asking.router()
@@ -50,6 +52,47 @@ def sessions(
         here=here(request),
         asked={"project": project, "agent": agent},
     )
+
+
+@router.get("/ui/cost", dependencies=[READS])
+def cost(request: Request, runtime: Operations, by: CostBy = "model", project: str = "") -> Response:
+    """What agents took in a range, and how much of it was waste."""
+    within = runtime.failing.window(request.query_params.get("range", ""))
+    asked: dict[str, Any] = {"project": project or None, "since": within.since, "until": within.until}
+    found = runtime.sessions.costs(by=by, **asked)
+    orders: dict[str, Callable[[Cost], float | str]] = {
+        "name": lambda each: each.name,
+        "cost": lambda each: each.cost_usd or 0.0,
+        "waste": lambda each: each.wasted_usd or 0.0,
+        "tokens": lambda each: each.tokens.total,
+        "calls": lambda each: each.calls,
+        "time": lambda each: each.duration_s,
+    }
+    rows, order = ordered(request, found.rows, orders, "name" if by == "day" else "cost")
+    days = found.rows if by == "day" else runtime.sessions.costs(by="day", **asked).rows
+    columns = [Drawn(label=each.name, parts=cents(each)) for each in days]
+    return drawn(
+        request,
+        "cost.html",
+        found=found,
+        rows=rows[: asking.ROWS],
+        hidden=max(0, len(rows) - asking.ROWS),
+        by=by,
+        order=order,
+        within=within,
+        ranges=range_links(request),
+        tabs=[(name, with_query(request, by=name)) for name in get_args(CostBy)],
+        chart=stacked(columns, ["good", "bad"], "US cents"),
+        most=round(max((sum(each.parts.values()) for each in columns), default=0) / 100, 1),
+        ticks=[each.name for each in (days[0], days[len(days) // 2], days[-1])] if days else [],
+        here=here(request),
+    )
+
+
+def cents(of: Cost) -> dict[str, int]:
+    """Whole cents that were useful, and those that were waste."""
+    wasted = round(100 * (of.wasted_usd or 0.0))
+    return {"good": round(100 * (of.cost_usd or 0.0)) - wasted, "bad": wasted}
 
 
 @router.get("/ui/outcomes/{outcome_id}", dependencies=[READS])
