@@ -24,7 +24,7 @@ from ratchet.sessions.session import SessionDetail, SessionStep
 
 router = asking.router()
 _ROWS = 50
-_STEPS = 100
+_STEPS = 60
 _FAILED = 200
 
 
@@ -56,7 +56,7 @@ def sessions(
 
 @router.get("/ui/cost", dependencies=[READS])
 def cost(request: Request, runtime: Operations, by: CostBy = "model", project: str = "") -> Response:
-    """What agents took in a range, and how much of it was waste."""
+    """Show what agents took in a range, and how much of it was waste."""
     within = runtime.failing.window(request.query_params.get("range", ""))
     asked: dict[str, Any] = {"project": project or None, "since": within.since, "until": within.until}
     found = runtime.sessions.costs(by=by, **asked)
