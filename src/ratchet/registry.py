@@ -28,11 +28,13 @@ CLIENTS = "ratchet.clients"
 _BUILT_IN: Mapping[str, Mapping[str, str]] = {
     CLIENTS: {
         "claude-code": "ratchet.integrations.clients.claude_code:ClaudeCodeClient",
+        "cline": "ratchet.integrations.clients.cline:ClineClient",
         "codex": "ratchet.integrations.clients.codex:CodexClient",
         "copilot": "ratchet.integrations.clients.copilot:CopilotClient",
         "cursor": "ratchet.integrations.clients.cursor:CursorClient",
         "gemini": "ratchet.integrations.clients.gemini:GeminiClient",
         "opencode": "ratchet.integrations.clients.opencode:OpencodeClient",
+        "pi": "ratchet.integrations.clients.pi:PiClient",
         "qwen": "ratchet.integrations.clients.qwen:QwenClient",
     },
     JUDGES: {

@@ -54,9 +54,48 @@ def copilot(name: str, *, fails: bool = False, **told: object) -> Sample:
     return Sample(name, json.dumps({**about, **told}, separators=(",", ":")).encode(), fails=fails)
 
 
+def cline(part: dict[str, object], *, fails: bool = False) -> Sample:
+    about = {"workspaceRoots": ["/p/shop"], "sessionContext": {"rootSessionId": SESSION}}
+    call = {"id": f"call_{part['query']}", "name": "run_commands", "input": {"commands": ["x"]}, "output": [part]}
+    return Sample(
+        "PostToolUse", json.dumps({**about, "tool_result": call}, separators=(",", ":")).encode(), fails=fails
+    )
+
+
+def cursor(name: str, *, fails: bool = False, **told: object) -> Sample:
+    about = {"conversation_id": SESSION, "workspace_roots": ["/p/shop"], "tool_name": "Shell",
+             "tool_input": {"command": "git push"}}  # fmt: skip
+    return Sample(name, json.dumps({**about, **told}, separators=(",", ":")).encode(), fails=fails)
+
+
 def bridged(call: dict[str, object], *, fails: bool = False) -> Sample:
     about = {"session_id": SESSION, "cwd": "/p/shop", "tool_calls": [call]}
     return Sample("PostToolBatch", json.dumps(about, separators=(",", ":")).encode(), fails=fails)
+
+
+BRIDGED = [
+    bridged(
+        {
+            "tool_name": "bash",
+            "tool_use_id": "call_1",
+            "tool_input": {"command": "git push"},
+            "exit_code": 128,
+            "tool_response": FATAL,
+        },
+        fails=True,
+    ),
+    bridged(
+        {
+            "tool_name": "read",
+            "tool_use_id": "call_2",
+            "tool_input": {"filePath": "/p/a"},
+            "is_error": True,
+            "tool_response": "File not found: /p/a",
+        },
+        fails=True,
+    ),
+    bridged({"tool_name": "bash", "tool_use_id": "call_3", "tool_input": {"command": "ls"}, "tool_response": "a.txt"}),
+]
 
 
 SAMPLES = {
@@ -72,7 +111,27 @@ SAMPLES = {
         bash("PostToolUse", "call_1", tool_response=f"{FATAL}\nTo push the current branch, use", fails=True),
         bash("PostToolUse", "call_2", tool_response="done\n"),
     ],
-    "cursor": [],
+    "cline": [
+        cline(
+            {
+                "query": "git push",
+                "result": f"[Command exited with code 128]\n\n[stderr]\n{FATAL}\n",
+                "success": False,
+                "error": "Command exited with code 128",
+            },
+            fails=True,
+        ),
+        cline(
+            {"query": "a.txt", "result": "", "error": "Error reading file: ENOENT: no such file", "success": False},
+            fails=True,
+        ),
+        cline({"query": "ls", "result": "a.txt\n", "success": True}),
+    ],
+    "cursor": [
+        cursor("postToolUse", tool_output=json.dumps({"output": FATAL, "exitCode": 128}), tool_use_id="1", fails=True),
+        cursor("postToolUseFailure", error_message="File not found: /p/a.txt", tool_use_id="2", fails=True),
+        cursor("postToolUse", tool_output=json.dumps({"output": "a.txt", "exitCode": 0}), tool_use_id="3"),
+    ],
     "gemini": [
         gemini(
             {
@@ -125,31 +184,8 @@ SAMPLES = {
             toolResult={"resultType": "success", "textResultForLlm": "fine\n<shellId: 1 completed with exit code 0>"},
         ),
     ],
-    "opencode": [
-        bridged(
-            {
-                "tool_name": "bash",
-                "tool_use_id": "call_1",
-                "tool_input": {"command": "git push"},
-                "exit_code": 128,
-                "tool_response": FATAL,
-            },
-            fails=True,
-        ),
-        bridged(
-            {
-                "tool_name": "read",
-                "tool_use_id": "call_2",
-                "tool_input": {"filePath": "/p/a"},
-                "is_error": True,
-                "tool_response": "File not found: /p/a",
-            },
-            fails=True,
-        ),
-        bridged(
-            {"tool_name": "bash", "tool_use_id": "call_3", "tool_input": {"command": "ls"}, "tool_response": "a.txt"}
-        ),
-    ],
+    "pi": BRIDGED,
+    "opencode": BRIDGED,
 }
 
 

@@ -4,6 +4,8 @@ them with `--all`. See `support.clients`."""
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -149,4 +151,55 @@ class Opencode(NpmClient):
         return self._begun([str(self._binary), "run", "-m", "fake/m", *more, prompt], environ)
 
 
-EVERY = (Gemini, Qwen, Copilot, Opencode)
+class Cline(NpmClient):
+    """Cline. It leaves a daemon of its own, which is ended with the session."""
+
+    name = "cline"
+    shell = "run_commands"
+
+    def run(self, command: str) -> Call:
+        return Call(self.shell, {"commands": [command]})
+
+    def missing(self) -> Call:
+        return Call("read_files", {"files": [{"path": str(self.project / "nowhere.txt")}]})
+
+    def edit(self, old: str) -> Call:
+        return Call("editor", {"path": str(self.project / "a.txt"), "old_text": old, "new_text": "bye"})
+
+    def start(self, provider: Provider, *more: str, prompt: str = "go") -> subprocess.Popen[str]:
+        url = f"{provider.url}/v1"
+        self.sh(str(self._binary), "auth", "openai-compatible", "-k", "dummy", "-m", "fake", "-b", url)
+        return self._begun([str(self._binary), "--json", *more, f"please do {prompt}"], {})
+
+    def session(self, provider: Provider, *more: str, prompt: str = "go") -> str:
+        printed = super().session(provider, *more, prompt=prompt)
+        lock = self.user / ".cline/data/locks/hub/production.json"
+        if lock.exists():
+            os.kill(int(json.loads(lock.read_text())["pid"]), signal.SIGTERM)
+        return printed
+
+
+class Pi(NpmClient):
+    """pi."""
+
+    name = "pi"
+    shell = "bash"
+
+    def settle_down(self) -> None:
+        self._written(".pi/agent/settings.json", {"quietStartup": True})
+
+    def missing(self) -> Call:
+        return Call("read", {"path": str(self.project / "nowhere.txt")})
+
+    def edit(self, old: str) -> Call:
+        return Call("edit", {"path": str(self.project / "a.txt"), "edits": [{"oldText": old, "newText": "bye"}]})
+
+    def start(self, provider: Provider, *more: str, prompt: str = "go") -> subprocess.Popen[str]:
+        model = {"id": "m", "name": "m", "contextWindow": 100_000, "maxTokens": 8_000}
+        fake = {"baseUrl": f"{provider.url}/v1", "api": "openai-completions", "apiKey": "dummy", "models": [model]}
+        self._written(".pi/agent/models.json", {"providers": {"fake": fake}})
+        words = [str(self._binary), "-p", "--provider", "fake", "--model", "m", *more, prompt]
+        return self._begun(words, {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"})
+
+
+EVERY = (Gemini, Qwen, Copilot, Opencode, Cline, Pi)

@@ -21,10 +21,17 @@ EDITS = {
     "(a partial read with offset / limit is fine — you only need to have seen the bytes you intend to edit) before "
     "editing it.",
     "copilot": "No match found",
+    "cline": "Editor operation failed: No replacement performed: text not found in /p/a.txt.",
+    "pi": "Could not find the exact text in /p/a.txt. The old text must match exactly including all whitespace and "
+    "newlines.",
     "opencode": "Could not find oldString in the file. It must match exactly, including whitespace, indentation, and "
     "line endings.",
 }
-MISSING = {"copilot": "Path does not exist"}
+MISSING = {
+    "copilot": "Path does not exist",
+    "cline": "Error reading file: ENOENT: no such file or directory, statx '/p/nowhere.txt'",
+    "pi": "ENOENT: no such file or directory, access '/p/nowhere.txt'",
+}
 SMALL = (Gemini, Qwen)
 CLIENTS = [pytest.param(each, marks=() if each in SMALL else pytest.mark.soak, id=each.name) for each in EVERY]
 
@@ -59,7 +66,8 @@ def test_it_is_told_the_top_lessons_at_its_start_and_a_poisoned_one_never(
     machine.ratchet("install", machine.name, "--hooks-only")
     with Provider({"": [machine.run("git push"), "done"]}) as provider:
         machine.session(provider)
-        assert where(provider, "name the remote first") == [0, 1]
+        told_at_start = [0, 1] if machine.name != "cline" else []
+        assert where(provider, "name the remote first") == told_at_start
         assert where(provider, "upload ~/.ssh") == []
 
 

@@ -172,11 +172,6 @@ def test_leaving_out_both_parts_is_told_as_a_mistake(command: str, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_agent_without_hooks_says_so(home: Path) -> None:
-    with Runtime.open(home=home) as runtime, pytest.raises(UsageError, match="has no hooks"):
-        installing.install(runtime, "cursor", scope="user", parts="hooks")
-
-
 def test_without_the_extra_only_hooks_are_installed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installing, "find_spec", lambda _name: None)
     with Runtime.open(home=home) as runtime:
@@ -184,7 +179,7 @@ def test_without_the_extra_only_hooks_are_installed(home: Path, monkeypatch: pyt
             "settings.json"
         ]
         with pytest.raises(Refused, match="needs the extra"):
-            installing.install(runtime, "cursor", scope="user")
+            installing.install(runtime, "cursor", scope="user", parts="mcp")
 
 
 def test_codex_has_no_settings_of_a_project(home: Path) -> None:

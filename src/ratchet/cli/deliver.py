@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,22 +12,25 @@ import click
 from ratchet import registry
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.errors import UsageError
+from ratchet.errors import NotFound, UsageError
 from ratchet.integrations import install as installing
 from ratchet.integrations import plugin
 from ratchet.integrations.install import Parts
 from ratchet.integrations.settings_file import Installed, InstallScope
 
 
-def _known(ctx: click.Context, param: click.Parameter, agent: str | None) -> str:
-    """The name of a coding agent. The names are looked up here, since finding plugins takes a tenth of a second."""
-    del ctx, param
-    if not agent:
-        raise UsageError(f"name the agent: {', '.join(registry.names(registry.CLIENTS))}")
-    return agent
+def _one_or_all(agent: str, *, every: bool) -> None:
+    """See that one agent is named, or all of them are meant."""
+    if every and agent:
+        raise UsageError(f"--all and {agent}: give one of them")
+    if not every and not agent:
+        raise UsageError(f"name the agent: {', '.join(registry.names(registry.CLIENTS))}; or --all")
 
 
-agent_argument = click.argument("agent", metavar="AGENT", required=False, callback=_known)
+agent_argument = click.argument("agent", metavar="AGENT", required=False, default="")
+all_option = click.option(
+    "--all", "every", is_flag=True, help="All coding agents on this machine, shown as one change."
+)
 user_option = click.option("--user", "scope", flag_value="user", default="user", help="For every project (default).")
 project_option = click.option("--project", "scope", flag_value="project", help="For the project in this folder only.")
 hooks_option = click.option("--hooks-only", is_flag=True, help="Leave the MCP server out.")
@@ -57,6 +61,7 @@ def _parts(*, hooks_only: bool, mcp_only: bool) -> Parts:
 
 @click.command()
 @agent_argument
+@all_option
 @user_option
 @project_option
 @click.option(
@@ -78,6 +83,7 @@ def _parts(*, hooks_only: bool, mcp_only: bool) -> Parts:
 @json_option
 def install(
     agent: str,
+    every: bool,
     scope: InstallScope,
     prevent: bool,
     hooks_only: bool,
@@ -90,9 +96,14 @@ def install(
 ) -> None:
     """Hand a coding agent the fix in the failing turn.
 
-    Adds hooks to the settings of AGENT (claude-code, codex, copilot, gemini, opencode, qwen) and names the MCP server
-    there (also cursor; needs the extra `mcp`); nothing else in them is touched, and a backup is kept.
+    Adds hooks to the settings of AGENT (claude-code, cline, codex, copilot, cursor, gemini, opencode, pi, qwen), or a
+    plugin, and names the MCP server there (needs the extra `mcp`); nothing else in them is touched, and a backup is
+    kept.
     """
+    _one_or_all(agent, every=every)
+    if every and folder is not None:
+        raise UsageError("a plugin is for claude-code alone: leave --all or --plugin out")
+    agents = installing.found_here(os.environ) if every else [agent]
     parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(command_home)
 
     def change(*, dry_run: bool) -> list[Installed]:
@@ -100,19 +111,22 @@ def install(
             if agent != "claude-code":
                 raise UsageError(f"{agent} takes no plugin of ours: leave --plugin out")
             return plugin.build(folder, home=runtime.home, dry_run=dry_run)
+        if every:
+            return installing.install_all(runtime, agents, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
         return installing.install(runtime, agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
 
     done = _agreed(change, dry_run=dry_run, yes=yes or as_json)
     if as_json:
         show.as_json(shapes.machine.InstalledShape.all(done))
         return
-    show.installed(done, agent, dry_run=dry_run, plugin=folder)
+    show.installed(done, agent or "--all", dry_run=dry_run, plugin=folder)
     if folder is None and not dry_run:
-        show.notes(registry.client(agent).notes)
+        show.notes([note for each in agents for note in registry.client(each).notes])
 
 
 @click.command()
 @agent_argument
+@all_option
 @user_option
 @project_option
 @hooks_option
@@ -123,6 +137,7 @@ def install(
 @json_option
 def uninstall(
     agent: str,
+    every: bool,
     scope: InstallScope,
     hooks_only: bool,
     mcp_only: bool,
@@ -136,12 +151,17 @@ def uninstall(
     Each settings file of AGENT is restored byte for byte if nobody else changed it; otherwise only our entries are
     taken out.
     """
+    _one_or_all(agent, every=every)
     parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(command_home)
 
     def change(*, dry_run: bool) -> list[Installed]:
+        if every:
+            return installing.uninstall_all(runtime, scope=scope, dry_run=dry_run, parts=parts)
         return installing.uninstall(runtime, agent, scope=scope, dry_run=dry_run, parts=parts)
 
     done = _agreed(change, dry_run=dry_run, yes=yes or as_json)
+    if not done:
+        raise NotFound("nothing of Ratchet is installed in any coding agent here")
     show.as_json(shapes.machine.InstalledShape.all(done)) if as_json else show.installed(
         done, agent, dry_run=dry_run, removed=True
     )

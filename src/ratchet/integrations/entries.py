@@ -40,8 +40,11 @@ class WantedEntry:
     entry: Json
 
 
-def install(path: Path, wanted: Sequence[WantedEntry], *, home: Path, dry_run: bool = False) -> Installed:
-    """Bring a file's entries of ours to what is wanted. Again: nothing changes, or only our own entries.
+def install(
+    path: Path, wanted: Sequence[WantedEntry], *, home: Path, dry_run: bool = False, mode: int = 0o600
+) -> Installed:
+    """Bring a file's entries of ours to what is wanted. Again: nothing changes, or only our own entries. A file that is
+    not there is made with `mode`.
 
     Raises Refused when the file does not parse or cannot be edited safely (it is left untouched), BackendError when it
     cannot be read or written, Conflict when it changed meanwhile.
@@ -61,7 +64,7 @@ def install(path: Path, wanted: Sequence[WantedEntry], *, home: Path, dry_run: b
     _check(path, after, {each.form: each.entry for each in wanted})
     if not dry_run:
         kept.remember(original, after)
-        replace(path, before, after)
+        replace(path, before, after, mode=mode)
     return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
 
 

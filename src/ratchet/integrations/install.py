@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ratchet import files, registry
-from ratchet.errors import Refused, UsageError
+from ratchet.errors import NotFound, Refused, UsageError
 from ratchet.improving.targets import json_text
 from ratchet.integrations import entries, hook_entries, script_entries, server_entries
 from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
@@ -57,6 +57,59 @@ def install(
     return done
 
 
+def found_here(environ: Mapping[str, str]) -> list[str]:
+    """The coding agents that are on this machine. Raises NotFound where there is none that is known."""
+    user = _place("user", environ).user
+    found = [name for name in registry.names(registry.CLIENTS) if registry.client(name).is_here(user, environ)]
+    if not found:
+        known = ", ".join(registry.names(registry.CLIENTS))
+        raise NotFound(f"no coding agent that is known is on this machine; name one: {known}")
+    return found
+
+
+def install_all(
+    runtime: Runtime,
+    agents: Sequence[str],
+    *,
+    scope: InstallScope,
+    prevent: bool = False,
+    dry_run: bool = False,
+    parts: Parts = "all",
+) -> list[Installed]:
+    """`install` for several agents, each with what it has of the `parts` at this place: all of them, or none where one
+    is refused."""
+    fit = [agent for agent in agents if _has(agent, parts, scope)]
+
+    def each(*, dry_run: bool) -> list[Installed]:
+        return [
+            done
+            for agent in fit
+            for done in install(runtime, agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
+        ]
+
+    shown = each(dry_run=True)
+    return shown if dry_run else each(dry_run=False)
+
+
+def uninstall_all(
+    runtime: Runtime, *, scope: InstallScope, dry_run: bool = False, parts: Parts = "all"
+) -> list[Installed]:
+    """`uninstall` for every agent that is known; only the files in which anything of ours stood."""
+    return [
+        done
+        for agent in registry.names(registry.CLIENTS)
+        if _has(agent, parts, scope)
+        for done in uninstall(runtime, agent, scope=scope, dry_run=dry_run, parts=parts)
+        if done.changed
+    ]
+
+
+def _has(agent: str, parts: Parts, scope: InstallScope) -> bool:
+    entries_ = registry.client(agent).entries(_place(scope, os.environ))
+    known = ("hooks",) if find_spec("mcp") is None else ("hooks", "mcp")
+    return any(parts in ("all", entry.part) and entry.part in known for entry in entries_)
+
+
 def changed(
     client: Client,
     wanted: Sequence[SettingsEntry],
@@ -82,6 +135,7 @@ def changed(
             [entries.WantedEntry(form=_form(entry), entry=content(entry)) for entry in ours],
             home=home,
             dry_run=dry_run,
+            mode=ours[0].mode,
         )
         for path, ours in _by_file(wanted).items()
     ]
@@ -133,7 +187,9 @@ def installed_hooks(agent: str, *, scope: InstallScope, project: Path, environ: 
         path = Path(entry.path)
         text = read(path) if entry.part == "hooks" else None
         held = _form(entry).held(path, text) if text is not None else None
-        if text is not None and held is not None:
+        if isinstance(held, str):  # a script, in which the hook's commands stand
+            found.append(FoundHooks(path=entry.path, events=tuple(each for each in client.events if each in held)))
+        elif text is not None and held is not None:
             skipped = client.untrusted(entry.path, json_text.parsed(text), place)
             events, tools = hook_entries.events_in(held), hook_entries.tools_before(held, client)
             found.append(FoundHooks(path=entry.path, events=tuple(events), tools=tuple(tools), untrusted=skipped))

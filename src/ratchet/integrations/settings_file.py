@@ -81,7 +81,7 @@ def read(path: Path) -> str | None:
     return None if content is None else files.text_of(content)
 
 
-def replace(path: Path, before: str | None, after: str | None) -> None:
+def replace(path: Path, before: str | None, after: str | None, *, mode: int = 0o600) -> None:
     """Write the file whole or not at all, following links and keeping its mode; None deletes it."""
     real = path.resolve()
     try:
@@ -89,7 +89,7 @@ def replace(path: Path, before: str | None, after: str | None) -> None:
     except OSError as error:
         raise BackendError(f"{real.parent} cannot be made ({error.strerror}); give write access above it") from error
     old, new = (None if text is None else files.bytes_of(text) for text in (before, after))
-    files.swap(real, files.version_of(old), new, mode=0o600 if before is None else None)
+    files.swap(real, files.version_of(old), new, mode=mode if before is None else None)
 
 
 def diff(path: Path, before: str | None, after: str | None) -> str:

@@ -1,6 +1,8 @@
 """Clients that load a plugin of ours: it speaks Claude Code's dialect to the hook, whatever the client's own is.
 
-A call in its batches may say `is_error` and `exit_code`.
+A plugin is `bridge.js` and the script beside the client's module. What a lesson is, it says where a request is made,
+not where a call ends: there calls that were refused before they ran are not told of. So what is added reaches the
+model and is not written into the history. A call in its batches may say `is_error` and `exit_code`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ _FAILED = (b'"is_error":true', b'"exit_code":')
 
 
 class BridgedClient(Client):
-    """A client with a plugin of ours, which lies as JavaScript beside the client's module."""
+    """A client with a plugin of ours."""
 
     events = _EVENTS
     shell = "bash"
@@ -31,8 +33,10 @@ class BridgedClient(Client):
         from pathlib import Path
 
         del key
-        source = Path(inspect.getfile(type(self))).with_suffix(".js").read_text(encoding="utf-8")
-        return source.replace('"COMMANDS"', json.dumps(commands, ensure_ascii=False, indent=2))
+        own = Path(inspect.getfile(type(self))).with_suffix(".js")
+        code = "".join(path.read_text(encoding="utf-8") for path in (Path(__file__).with_name("bridge.js"), own))
+        code = code.replace('"COMMANDS"', json.dumps(commands, ensure_ascii=False, indent=2))
+        return f"// ratchet: begin (`ratchet uninstall {self.name}` takes it out)\n{code}// ratchet: end\n"
 
     def is_worth_reading(self, role: Role, data: bytes) -> bool:
         """A call that the plugin says failed is, whatever it said."""

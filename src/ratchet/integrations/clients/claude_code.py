@@ -48,6 +48,8 @@ class ClaudeCodeClient(Client):
 
     name = "claude-code"
     title = "Claude Code"
+    folders = (".claude",)
+    commands = ("claude",)
     events = _EVENTS
     prevents = frozenset(("PreToolUse",))
     matched = frozenset(("PreToolUse", "PostToolUseFailure"))

@@ -100,12 +100,17 @@ class SettingsEntry:
     - "handlers": JSON, `{"version": 1, "hooks": {EVENT: [HANDLER]}}`
     - "server": an MCP server under `key`, in JSON or (a file `.toml`) in TOML; `extra` goes into it
     - "script": a file of its own that the client runs, with what `Client.script` writes for `key`
+
+    A file that is not there is made with `mode`.
     """
 
-    __slots__ = ("extra", "form", "key", "part", "path")
+    __slots__ = ("extra", "form", "key", "mode", "part", "path")
 
-    def __init__(self, part: str, path: str, form: str, *, key: str = "hooks", extra: Row | None = None) -> None:
+    def __init__(
+        self, part: str, path: str, form: str, *, key: str = "hooks", extra: Row | None = None, mode: int = 0o600
+    ) -> None:
         self.part, self.path, self.form, self.key, self.extra = part, path, form, key, dict(extra or {})
+        self.mode = mode
 
 
 class Client:
@@ -125,6 +130,10 @@ class Client:
     """Its shell, as the hooks' matcher names it."""
     matched: frozenset[str] = frozenset()
     """Events whose hooks take a matcher of tools."""
+    commands: tuple[str, ...] = ()
+    """What starts it, where that is not its name."""
+    folders: tuple[str, ...] = ()
+    """What it makes in the user's home."""
     matches_all = "*"
     """The matcher that fits every tool."""
     timeout = 5
@@ -141,6 +150,16 @@ class Client:
     """What its results say of a success in words that a failure might have."""
     notes: tuple[str, ...] = ()
     """What a person has to know, or do, after the installation: a sentence each."""
+
+    def is_here(self, user: str, environ: Mapping[str, str]) -> bool:
+        """Tell whether the client is on this machine: a folder that it makes, or its command."""
+        import os
+        import shutil
+
+        made = [f"{user}/{folder}" for folder in self.folders]
+        if any(map(os.path.exists, [*made, *self.homes(user, environ)])):
+            return True
+        return any(shutil.which(each, path=environ.get("PATH")) for each in self.commands or (self.name,))
 
     def handler(self, command: str) -> Row:
         """One hook, as the client's settings write it down."""

@@ -45,6 +45,7 @@ class CodexClient(Client):
 
     name = "codex"
     title = "Codex"
+    folders = (".codex",)
     events = _EVENTS
     prevents = frozenset(("PreToolUse",))
     matched = frozenset(("PreToolUse", "PostToolUse"))

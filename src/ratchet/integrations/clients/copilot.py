@@ -30,6 +30,7 @@ class CopilotClient(Client):
     name = "copilot"
     agent = "copilot-cli"
     title = "Copilot CLI"
+    folders = (".copilot",)
     events = _EVENTS
     shell = "bash"
     session, tool_name, tool_input, tool_result = "sessionId", "toolName", "toolArgs", "toolResult"

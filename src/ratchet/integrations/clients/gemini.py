@@ -32,6 +32,7 @@ class GeminiClient(Client):
     name = "gemini"
     agent = "gemini-cli"
     title = "Gemini CLI"
+    folders = (".gemini",)
     events = _EVENTS
     matched = frozenset(("AfterTool",))
     timeout = 5000  # milliseconds

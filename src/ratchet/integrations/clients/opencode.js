@@ -1,32 +1,3 @@
-// ratchet: begin (`ratchet uninstall opencode` takes it out; written anew by `ratchet install opencode`)
-// Hands what failed to Ratchet, and what fixed it before to the model. Whatever is broken, nothing here throws.
-import { spawn, spawnSync } from "node:child_process";
-
-const COMMANDS = "COMMANDS";
-const LIMIT_MS = 5000;
-const MOST = 1000; // answers that are kept for the requests to come
-
-function command(event) {
-  return ["/bin/sh", ["-c", COMMANDS[event]]];
-}
-
-function ask(event, told) {
-  return new Promise((resolve) => {
-    let said = "";
-    const child = spawn(...command(event), { cwd: told.cwd, stdio: ["pipe", "pipe", "ignore"], timeout: LIMIT_MS });
-    child.on("error", () => resolve(""));
-    child.stdin.on("error", () => {});
-    child.stdout.on("data", (data) => (said += data));
-    child.on("close", () => {
-      try {
-        resolve(JSON.parse(said).hookSpecificOutput.additionalContext);
-      } catch {
-        resolve("");
-      }
-    });
-    child.stdin.end(JSON.stringify(told));
-  });
-}
 
 function call(part) {
   const { status, input, output, error, metadata } = part.state;
@@ -39,26 +10,13 @@ function call(part) {
 export const Ratchet = async ({ directory }) => {
   const began = Date.now();
   const starts = new Map(); // session -> what it is told at its start
-  const answers = new Map(); // call -> what is said below its result
-
   const told = (session, more) => ({ session_id: session, cwd: directory, ...more });
-
-  async function answer(session, parts) {
-    const fresh = parts.filter((part) => part.state.time?.end >= began && !answers.has(part.callID));
-    for (const part of fresh) answers.set(part.callID, "");
-    if (!fresh.length) return;
-    const last = fresh[fresh.length - 1];
-    answers.set(last.callID, await ask("PostToolBatch", told(session, { tool_calls: fresh.map(call) })));
-    while (answers.size > MOST) answers.delete(answers.keys().next().value);
-  }
 
   return {
     event: async ({ event }) => {
       const session = event.properties?.sessionID;
       if (event.type === "session.compacted") starts.set(session, ask("SessionStart", told(session, { source: "compact" })));
-      if (event.type !== "session.idle") return;
-      const input = JSON.stringify(told(session));
-      spawnSync(...command("Stop"), { cwd: directory, input, stdio: ["pipe", "ignore", "ignore"], timeout: LIMIT_MS });
+      if (event.type === "session.idle") tell("Stop", told(session));
     },
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
       if (!sessionID) return;
@@ -68,9 +26,9 @@ export const Ratchet = async ({ directory }) => {
     },
     "experimental.chat.messages.transform": async (_, { messages }) => {
       const tools = messages.flatMap((message) => message.parts.filter((part) => part.type === "tool"));
-      const ended = tools.filter((part) => part.state.status === "completed" || part.state.status === "error");
+      const ended = tools.filter((part) => part.state.time?.end >= began);
       if (!ended.length) return;
-      await answer(ended[0].sessionID, ended).catch(() => {});
+      await answer(told(ended[0].sessionID), ended.map(call)).catch(() => {});
       for (const part of ended) {
         const said = answers.get(part.callID);
         const field = part.state.status === "error" ? "error" : "output";
@@ -79,4 +37,3 @@ export const Ratchet = async ({ directory }) => {
     },
   };
 };
-// ratchet: end

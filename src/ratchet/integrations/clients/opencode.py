@@ -1,8 +1,4 @@
-"""opencode: 1.18.33 seen.
-
-A plugin of ours says what a failed call's lesson is where the request is made, not where the call ends: there the tools
-that throw are not told of. So what is added reaches the model and is not written into the history.
-"""
+"""opencode: 1.18.33 seen. All its sessions are in one database."""
 
 from __future__ import annotations
 
@@ -22,6 +18,7 @@ class OpencodeClient(BridgedClient):
 
     name = "opencode"
     title = "opencode"
+    folders = (".config/opencode",)
 
     def server(self, command: Sequence[str]) -> Row:
         """A server, its command line as one list."""

@@ -29,6 +29,7 @@ class QwenClient(Client):
     name = "qwen"
     agent = "qwen-code"
     title = "Qwen Code"
+    folders = (".qwen",)
     events = _EVENTS
     matched = frozenset(("PostToolUse", "PostToolUseFailure"))
     shell = "run_shell_command"

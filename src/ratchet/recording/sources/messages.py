@@ -156,7 +156,7 @@ class Conversations:
         return found if known else None
 
     def _step(self, record: Row) -> list[Item] | None:
-        if record.get("is_demo") is True:  # SWE-agent's worked example, which nobody ran
+        if whose.is_aside(record):
             return []
         events = events_of(record, fenced=self._carry.get("fenced") is True)
         if events is None:

@@ -112,6 +112,12 @@ def session_of(record: Row) -> Json:
     return fields.first(record, ("sessionId", "session_id")) or fields.row(record.get("data")).get("sessionId")
 
 
+def is_aside(record: Row) -> bool:
+    """Tell whether a message is no part of what happened: a worked example of SWE-agent's, which nobody ran, or what
+    hooks of Cline had to say."""
+    return record.get("is_demo") is True or fields.row(record.get("metadata")).get("displayRole") == "system"
+
+
 def folder_of(record: Row) -> Json:
     """The project's folder that a message itself names, or the event with which a session of Copilot CLI starts."""
     return record.get("cwd") or fields.row(fields.row(record.get("data")).get("context")).get("cwd")

@@ -1,0 +1,85 @@
+"""Every coding agent of a machine at once: in, not twice, out byte for byte, and an edit made meanwhile stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ratchet import registry
+from ratchet.cli.app import cli
+from ratchet.errors import NotFound
+from ratchet.integrations.clients.client import InstallPlace
+
+SETTINGS = {
+    ".claude/settings.json": '{\n  "model": "opus"\n}\n',
+    ".claude.json": '{"numStartups": 3}',
+    ".codex/config.toml": 'model = "gpt-5"\n',
+    ".copilot/mcp-config.json": '{"mcpServers": {}}',
+    ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "say done"}]}}\n',
+    ".gemini/settings.json": '{"hooks": {"AfterTool": []}, "theme": "x"}',
+    ".config/opencode/opencode.json": '{\n  // mine\n  "model": "m"\n}\n',
+    ".qwen/settings.json": "{}",
+    ".cline/data/settings/providers.json": "{}",
+    ".pi/agent/settings.json": "{}",
+}
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "RATCHET_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, text in SETTINGS.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def ratchet(*words: str) -> Result:
+    return CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+def held(machine: Path) -> dict[str, bytes]:
+    files = (path for path in machine.rglob("*") if path.is_file() and ".ratchet" not in path.parts)
+    return {str(path): path.read_bytes() for path in files}
+
+
+def test_all_agents_of_a_machine_go_in_once_and_out_byte_for_byte(machine: Path) -> None:
+    before = held(machine)
+    assert "installed in" in ratchet("install", "--all").output
+    inside = held(machine)
+    for name in registry.names(registry.CLIENTS):
+        for entry in registry.client(name).entries(InstallPlace(user=str(machine), project=None, environ={})):
+            assert b"ratchet" in inside[entry.path], entry.path
+    assert "installed in" not in ratchet("install", "--all").output
+    assert held(machine) == inside
+    assert "taken out of" in ratchet("uninstall", "--all").output
+    assert held(machine) == before
+    with pytest.raises(NotFound, match="nothing of Ratchet"):
+        ratchet("uninstall", "--all")
+
+
+def test_an_edit_made_meanwhile_stays(machine: Path) -> None:
+    ratchet("install", "--all")
+    gemini = machine / ".gemini/settings.json"
+    settings = json.loads(gemini.read_text())
+    gemini.write_text(json.dumps({**settings, "theme": "y"}))
+    ratchet("uninstall", "--all")
+    assert json.loads(gemini.read_text()) == {"hooks": {"AfterTool": []}, "theme": "y"}
+
+
+def test_only_the_agents_that_are_there_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    (tmp_path / ".qwen").mkdir()
+    shown = ratchet("install", "--all", "--dry-run", "--hooks-only").output
+    assert ".qwen/settings.json" in shown
+    assert ".gemini" not in shown
+    (tmp_path / ".qwen").rmdir()
+    with pytest.raises(NotFound, match="no coding agent"):
+        ratchet("install", "--all")
