@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from support.provider import Provider
+from support.provider import Call, Provider
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
@@ -66,6 +66,10 @@ class Machine:
     def ratchet(self, *words: str) -> str:
         return self.sh(*_RATCHET, *words)
 
+    def run(self, command: str) -> Call:
+        """Its call of a shell command."""
+        raise NotImplementedError
+
     def start(self, provider: Provider, *more: str, prompt: str = "go") -> subprocess.Popen[str]:
         """Begin a session of its own."""
         raise NotImplementedError
@@ -101,6 +105,9 @@ class Claude(Machine):
         super().__init__(root)
         self._binary = binary
 
+    def run(self, command: str) -> Call:
+        return Call("Bash", {"command": command, "description": "x"})
+
     def start(self, provider: Provider, *more: str, prompt: str = "go") -> subprocess.Popen[str]:
         environ = {
             "ANTHROPIC_BASE_URL": provider.url, "ANTHROPIC_API_KEY": "dummy", "DISABLE_AUTOUPDATER": "1",
@@ -123,6 +130,9 @@ class Codex(Machine):
             pytest.skip("REAL CLIENT MISSING: no Codex here; scripts/clients.sh brings it")
         super().__init__(root)
         self._binary = binary
+
+    def run(self, command: str) -> Call:
+        return Call("exec_command shell", {"cmd": command})
 
     def configure(self, provider: Provider) -> None:
         """Name the provider in its settings; again for another one."""

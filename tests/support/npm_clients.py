@@ -34,7 +34,6 @@ class NpmClient(Machine):
         """Write the settings that a test needs, before anybody else writes any."""
 
     def run(self, command: str) -> Call:
-        """Its call of a shell command."""
         return Call(self.shell, {"command": command, "description": "x"})
 
     def missing(self) -> Call:
