@@ -56,6 +56,10 @@ def failure_row(
         from ratchet.failures.ours import is_ours, own_words
 
         text = own_words(text) if is_ours(tool, given, head) else text
+    if not programs.is_shell(tool):
+        from ratchet.failures.wordings import in_one_wording
+
+        text = in_one_wording(text)
     return {"message": toolcall.message_text(text), "kind": kind, "exit_code": exit_code or None, "flagged": bool(flag)}
 
 
