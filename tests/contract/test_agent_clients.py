@@ -194,6 +194,13 @@ def test_a_client_keeps_the_contract(name: str, tmp_path: Path) -> None:
     clients.check(registry.client(name), SAMPLES[name], tmp_path)
 
 
+def test_the_main_agent_of_cline_is_no_thread_as_in_its_histories() -> None:
+    first = json.loads(SAMPLES["cline"][0].data)
+    for parent, thread in ((None, ""), ("agent_1", "agent_2")):
+        data = {**first, "agent_id": "agent_2", "parent_agent_id": parent}
+        assert registry.client("cline").event("finished", data).thread == thread
+
+
 def test_codex_tells_a_command_that_fails_without_a_word_by_its_rollout(tmp_path: Path) -> None:
     rollout = tmp_path / "rollout.jsonl"
     item = {"type": "CommandExecution", "id": "call_3", "command": ["false"], "exit_code": 1, "status": "failed"}

@@ -64,6 +64,7 @@ class ClineClient(Client):
         event = super().event(role, data)
         context, roots = data.get("sessionContext"), data.get("workspaceRoots")
         event.session = text(context, "rootSessionId") if isinstance(context, dict) else ""
+        event.thread = event.thread if data.get("parent_agent_id") else ""  # its histories name no main agent
         event.project = str(roots[0]) if isinstance(roots, list) and roots else ""
         if event.session and "/" not in event.session:
             folder = os.path.join(os.path.expanduser("~"), ".cline/data/sessions", event.session)
