@@ -22,6 +22,7 @@ from ratchet.lessons import prose
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Judged, Sought, judged, quoted_names, sought
 from ratchet.lessons.grounding import answers, restates
+from ratchet.lessons.lessons import STATES
 from ratchet.lessons.ranking import order
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
@@ -170,6 +171,16 @@ def _ends(text: str) -> str:
 
 
 def _count(store: Store, where: Where) -> int:
+    """Count the lessons that are searched. Those in the states asked for are nearly all that there are: the few others
+    are counted, and taken from the number of all, which the index knows."""
+    asked = where.get("state")
+    if len(where) > 1 or not isinstance(asked, tuple):
+        return _counted(store, where)
+    others: list[Json] = [state for state in STATES if state not in cast("list[Json]", asked[1])]
+    return store.spread("lessons", [""]).get("", 0) - _counted(store, {"state": ("in", others)})
+
+
+def _counted(store: Store, where: Where) -> int:
     counted = store.sum_by("lessons", [], ["count:*"], where)
     return whole_in(counted[0], "count:*") if counted else 0
 
