@@ -16,7 +16,7 @@ from ratchet.lessons.fact_lines import AGAIN_SESSIONS, SESSIONS, lines
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.mining.findings import check_of
 from ratchet.ports import Store, Where
-from ratchet.records import Row, number_in, text_in, whole_in
+from ratchet.records import Json, Row, number_in, text_in, whole_in
 
 _NEVER_SESSIONS, _NEVER_CALLS = 2, 3
 _REFUSED_SHARE = 0.25
@@ -187,15 +187,19 @@ def _ways(ran: Iterable[CallCounts]) -> list[Way]:
 
 def _written(store: Store, project: str, heads: Iterable[str]) -> dict[str, str]:
     """Commands with the options that most of their runs have."""
-    found = {}
-    for head in heads:
-        runs: Counter[str] = Counter()
-        for row in store.find("habits", {"project": project, "head": head}).rows:
-            options = {word for word in text_in(row, "form").split() if _OPTION.fullmatch(word)}
-            runs.update(dict.fromkeys(("", *options), whole_in(row, "ok") + whole_in(row, "failed")))
-        usual = sorted(word for word, count in runs.items() if word and count > _USUAL_SHARE * runs[""])
-        found[head] = " ".join((head, *usual[:_USUAL_OPTIONS]))
-    return found
+    runs: dict[str, Counter[str]] = {head: Counter() for head in heads}
+    asked: list[Json] = [*sorted(runs)]
+    for row in store.find("habits", {"project": project, "head": ("in", asked)}).rows if asked else ():
+        options = {word for word in text_in(row, "form").split() if _OPTION.fullmatch(word)}
+        ran = whole_in(row, "ok") + whole_in(row, "failed")
+        runs[text_in(row, "head")].update(dict.fromkeys(("", *options), ran))
+    return {head: " ".join((head, *_usual(counts))) for head, counts in runs.items()}
+
+
+def _usual(counts: Counter[str]) -> list[str]:
+    """The options that most runs have, of counts by option; "" counts all runs."""
+    usual = sorted(word for word, count in counts.items() if word and count > _USUAL_SHARE * counts[""])
+    return usual[:_USUAL_OPTIONS]
 
 
 def _refused(ran: Iterable[CallCounts]) -> list[CallCounts]:

@@ -33,7 +33,7 @@ _PASSES_WITH_TIME = re.compile(
     re.IGNORECASE,
 )
 # What the shell that a client hands a command to makes of some ways to write it: what the command holds, what is said
-# then, and the advice. The words are zsh's and jq's; each was met in histories of three machines.
+# then, and the advice. The words are zsh's and jq's, as real histories hold them.
 _MANGLED = (
     (
         "\\\n",
