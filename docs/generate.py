@@ -84,6 +84,7 @@ from ratchet.serving.shapes.machine import (
 from ratchet.serving.shapes.prediction import PredictionShape
 from ratchet.serving.shapes.scores import ScoreAnswerShape, ScorePlanShape
 from ratchet.serving.shapes.served import PageShape
+from ratchet.serving.shapes.sessions import SessionDetailShape, SessionsShape
 from ratchet.serving.shapes.shape import Shape
 from ratchet.serving.shapes.tasks import EpisodeDetailShape, EpisodeShape, RanShape
 from ratchet.serving.shapes.trials import (
@@ -95,6 +96,14 @@ from ratchet.serving.shapes.trials import (
     TrialDetailShape,
     TrialShape,
     VersionShape,
+)
+from ratchet.serving.shapes.used import (
+    CostsShape,
+    ForgottenShape,
+    HandoffShape,
+    ReplacedShape,
+    SearchFoundShape,
+    ToolWaysShape,
 )
 
 OUT = Path(__file__).parent / "reference"
@@ -113,6 +122,14 @@ COMMANDS: dict[str, object] = {
     "patterns mute ID": PatternShape,
     "patterns reopen ID": PatternShape,
     "patterns assign ID": PatternShape,
+    "sessions list": SessionsShape,
+    "sessions show ID": SessionDetailShape,
+    "sessions search TEXT": SearchFoundShape,
+    "sessions cost": CostsShape,
+    "sessions how TOOL": ToolWaysShape,
+    "sessions restore PATH": ReplacedShape,
+    "sessions handoff ID": HandoffShape,
+    "forget ID": ForgottenShape,
     "recall TEXT": RecalledShape,
     "predict TEXT": PredictionShape,
     "backtest": BacktestShape,

@@ -25,6 +25,7 @@ from ratchet.lessons.fence import enclosed
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp.answers import guarded
 from ratchet.serving.mcp.server import create
+from ratchet.serving.mcp.sessiontools import SessionTools
 from ratchet.serving.mcp.tasktools import TaskTools
 from ratchet.serving.mcp.tools import Tools
 from ratchet.serving.shapes.lessons import BacktestOfferShape
@@ -102,7 +103,8 @@ def test_no_instruction_of_an_earlier_run_is_in_the_next_request(poisoned: Path)
 OURS = frozenset(
     """
     id state scope signature kind trend check match verdict killed isolation mode lesson lines assumed status solver
-    task episode lessons_used lessons_learnt replaces silent
+    task episode lessons_used lessons_learnt replaces silent noun place who way channel outcome pattern started_by
+    fixed_by fixes next after
     """.split()  # noqa: SIM905
 )
 """Names of text fields that hold words of ours, or ids that we make."""
@@ -123,7 +125,7 @@ def inner_shapes(hint: Any) -> Iterator[type[Shape]]:
         yield from inner_shapes(inner)
 
 
-@pytest.mark.parametrize("tools", [Tools, TaskTools])
+@pytest.mark.parametrize("tools", [Tools, TaskTools, SessionTools])
 def test_each_text_that_comes_from_elsewhere_is_declared_so(tools: type) -> None:
     open_ones = {
         f"{shape.__name__}.{each.name}"
