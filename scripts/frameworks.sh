@@ -16,9 +16,9 @@ declare -A newest=(
   [gepa]="gepa==0.1.4"
 )
 declare -A oldest=(
-  [openai_agents]="openai-agents==0.11.0"
-  [langchain]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.0"
-  [langgraph]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.0"
+  [openai_agents]="openai-agents==0.11.0 openai==2.26.0"
+  [langchain]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.5 langgraph-prebuilt==1.0.5"
+  [langgraph]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.5 langgraph-prebuilt==1.0.5"
   [pydantic_ai]="pydantic-ai-slim[openai]==2.0.0"
   [claude_agent_sdk]="claude-agent-sdk==0.1.33"
   [google_adk]="google-adk==1.14.0"

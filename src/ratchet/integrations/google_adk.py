@@ -49,9 +49,10 @@ class RatchetPlugin(BasePlugin):
 
 
 def _report(tool: BaseTool, args: dict[str, object], context: ToolContext) -> ToolReport:
+    session = getattr(context, "session", None)  # older versions know the invocation only
     return {
         "tool": tool.name,
         "input": args,
         "call": context.function_call_id or "",
-        "session": context.session.id,
+        "session": context.invocation_id if session is None else session.id,
     }

@@ -12,10 +12,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import ParamSpec, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar, cast
 
 from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
@@ -23,6 +22,9 @@ from langgraph.types import Command
 
 from ratchet.client import Ratchet
 from ratchet.integrations.frameworks import ToolReport, error_text, reporter_of
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware.types import ToolCallRequest
 
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
