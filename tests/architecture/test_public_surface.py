@@ -27,6 +27,9 @@ PUBLIC = {
     """,
 }
 BESIDE = {
+    "ratchet.compat.rsi_loop.doom_loop_detector": {"check_before_tool_call"},
+    "ratchet.compat.rsi_loop.risk_policy": {"RiskPolicy"},
+    "ratchet.compat.rsi_loop.training": {"export_sessions"},
     "ratchet.compat.reloop": {"FailureMemory", "SyncFailureMemory"},
     "ratchet.compat.self_improving_loop": {"AutoRollback", "SelfImprovingLoop"},
     "ratchet.compat.rsi_loop": {"Config", "Fixer", "RSILoop"},
