@@ -27,6 +27,7 @@ PUBLIC = {
     """,
 }
 BESIDE = {
+    "ratchet.integrations.otel_evaluations": {"EvaluationEvents"},
     "ratchet.compat.rsi_loop.doom_loop_detector": {"check_before_tool_call"},
     "ratchet.compat.rsi_loop.risk_policy": {"RiskPolicy"},
     "ratchet.compat.rsi_loop.training": {"export_sessions"},
