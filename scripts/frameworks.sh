@@ -20,9 +20,7 @@ declare -A oldest=(
   [langchain]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.5 langgraph-prebuilt==1.0.5"
   [langgraph]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.5 langgraph-prebuilt==1.0.5"
   [pydantic_ai]="pydantic-ai-slim[openai]==2.0.0"
-  [claude_agent_sdk]="claude-agent-sdk==0.1.33"
   [google_adk]="google-adk==1.14.0"
-  [crewai]="crewai==1.9.0"
   [gepa]="gepa==0.1.4"
 )
 age=${1:-newest}

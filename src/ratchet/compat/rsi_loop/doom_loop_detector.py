@@ -63,7 +63,7 @@ class ToolCallRecord:
 
 
 class Detection(TypedDict):
-    """What was found; `corrective_message` is for the model."""
+    """Answer of a look; `corrective_message` is for the model."""
 
     detected: bool
     pattern: LoopPattern | None

@@ -45,7 +45,7 @@ _WITHIN = re.compile(r"\$\(|`|<\(")  # a command within a command
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RiskPolicy:
-    """What each class asks for. `main_agent` may change files unasked; a payment below `limit_usd` is allowed.
+    """Approvals by class. `main_agent` may change files unasked; a payment below `limit_usd` is allowed.
     `overrides` name another approval for a class; what is destructive is always confirmed."""
 
     main_agent: bool = False
