@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -245,6 +246,28 @@ def test_a_model_with_a_small_window_is_asked_with_less(workspace: Workspace) ->
         solved = asking(server).solve(job_on(workspace))
     assert solved.fix == "plus"
     assert "(in part)" in server.asked[-1].text
+
+
+def test_the_function_that_the_failing_test_runs_is_shown_before_anything_else(tmp_path: Path) -> None:
+    filler = "".join(f"def helper_{i}(x):\n    return x + {i}\n\n\n" for i in range(700))
+    files = {
+        "defs.py": "",
+        "parse.py": f"from defs import *\n{filler}def wanted(text):\n    return text.strip().lower() + '!'\n",
+        "test_parse.py": "from parse import wanted\n" + "# filler\n" * 300 + "\n\ndef test_wanted():\n"
+        "    assert wanted(' A ') == 'a'\n",
+    }
+    project = tmp_path / "named_alike"
+    project.mkdir()
+    for name, text in files.items():
+        (project / name).write_text(text)
+    made = LayeredWorkspace.create(project, tmp_path / "alike")
+    check = ("python", "-m", "pytest", "-q", "test_parse.py")
+    with ModelServer(lambda _asked: RIGHT) as server:
+        job = job_on(made, output="test_parse.py:305: AssertionError")
+        asking(server).solve(replace(job, task=replace(job.task, check=check)))
+    assert "def wanted" in server.asked[0].text
+    assert "helper_3(" not in server.asked[0].text
+    made.close()
 
 
 def test_a_model_that_cannot_be_reached_is_the_machines_fault(workspace: Workspace) -> None:

@@ -16,6 +16,7 @@ from ratchet.healing.models.question import Model, ModelAnswer, Question
 from ratchet.healing.solvers import survey
 from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences
 from ratchet.healing.solvers.prompting import ROOMS, EditProposal, Material, prompt, rewriting, short_file, telling
+from ratchet.healing.solvers.repair import suspects
 from ratchet.healing.solvers.survey import ShownFile
 from ratchet.records import Json
 from ratchet.sandbox.command import FileChange
@@ -67,19 +68,26 @@ class ModelSolver:
         read = {path: survey.text_of(job.workspace, path) for path in survey.ranked(paths, texts, {})[:20]}
         order = survey.ranked(paths, texts, read)
         changeable = frozenset(path for path in order if _may_change(path, job.task.protected))
+        held = suspects(job)
+        order = [*(path for path in held if path in paths and path not in order), *order]
         summary, remark = self._summary(job)
-        done, files = self._rounds(job, order, changeable, summary)
+        done, files = self._rounds(job, order, changeable, summary, held)
         return _solved(job, done, remark, files)
 
     def _rounds(
-        self, job: SolveJob, order: Sequence[str], changeable: frozenset[str], summary: str
+        self,
+        job: SolveJob,
+        order: Sequence[str],
+        changeable: frozenset[str],
+        summary: str,
+        held: Mapping[str, Sequence[int]],
     ) -> tuple[list[_Round], Sequence[ShownFile]]:
         """Ask until the edits can be made; a model whose window is too small is asked with less."""
         done: list[_Round] = []
         rooms = iter(ROOMS)
         room = next(rooms)
         while len(done) < ROUNDS and not job.cancelled():
-            files = survey.shown(job.workspace, order, job.failure.output, room, may_change=changeable)
+            files = survey.shown(job.workspace, order, job.failure.output, room, may_change=changeable, suspects=held)
             job.note(f"asking {self._model.named('reasoning')} about {len(files)} files")
             last = self._round(job, files, room, summary, done)
             if last.answer.kind == "context_overflow" and (smaller := next(rooms, 0)):

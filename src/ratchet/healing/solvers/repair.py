@@ -36,6 +36,8 @@ CHOICE = 400  # candidates after the first that passes, at most
 _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and judge
 _LONGEST_S = 1_200.0
 _JUDGED = 4  # patches shown to the full check
+_TRACED_S = 60.0  # for a run that only looks
+_SUSPECT = 0.3  # of the most suspect line's suspicion, what makes a line worth showing
 _TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
 _AWAY = 17  # places between a family and the one that the placebo tells in its stead
@@ -161,6 +163,24 @@ class Repair:
             reason = verdict.reason
             job.workspace.restore(start)
         return None, reason
+
+
+def suspects(job: SolveJob) -> dict[str, list[int]]:
+    """Lines of the program by how suspect they are, as a run of the failing tests tells: path -> lines, the file of the
+    most suspect one first. Empty where no Python is seen to run. Raises SandboxError."""
+    trial = job.workspace.fork(job.workspace.checkpoint())
+    try:
+        failing = job.failure.tests.failed_ids if job.failure.tests else ()
+        seconds = min(_TRACED_S, job.purse.seconds_left() / 4)
+        asked = SearchRequest(check=job.task.check, candidates=0, seconds=seconds, failing=failing)
+        found = search(asked, job.sandbox, trial.view(), limits=job.limits, cancelled=job.cancelled)
+    finally:
+        trial.close()
+    lines: dict[str, list[int]] = {}
+    for path, line, much in found.places:
+        if much > _SUSPECT * found.places[0][2]:
+            lines.setdefault(path, []).append(line)
+    return lines
 
 
 def search(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -29,6 +30,7 @@ _LARGEST_KB = 200  # a source file beyond this was made by a program
 _MOST_NAMES = 4_000
 _LISTING_S = 20.0
 _LEAST_PIECE = 200  # characters of a file that are worth showing
+_GAP = 60  # characters that a mark of lines left out takes
 _AROUND = 40  # lines shown on either side of one that the failure names
 
 
@@ -81,25 +83,69 @@ def ranked(paths: Sequence[str], texts: Sequence[str], read: dict[str, str]) -> 
 
 
 def shown(
-    workspace: Workspace, order: Sequence[str], output: str, room: int, *, may_change: frozenset[str]
+    workspace: Workspace,
+    order: Sequence[str],
+    output: str,
+    room: int,
+    *,
+    may_change: frozenset[str],
+    suspects: Mapping[str, Sequence[int]] | None = None,
 ) -> list[ShownFile]:
     """Files in the order given, as many as fit into `room` characters; a file that does not fit whole is shown around
-    the lines that `output` names. What may not be changed gets at most a third of the room."""
+    the lines that `output` names. What may not be changed gets at most a third of the room.
+
+    `suspects` are lines by how suspect they are, path -> lines: their functions come first, whole, and whatever else is
+    shown takes no more room than those, or a quarter.
+    """
+    held = suspects or {}
     found: list[ShownFile] = []
     left, left_fixed = room, room // 3
-    for path in order:
+    for path in [*filter(held.__contains__, order), *(each for each in order if each not in held)]:
         text = text_of(workspace, path)
         if not text or left < _LEAST_PIECE:
             continue
+        if path not in held and suspects:
+            told = sum(len(each.text) for each in found if each.path in held)
+            left = min(left, max(told, room // 4) - sum(len(each.text) for each in found if each.path not in held))
         changeable = path in may_change
         space = left if changeable else min(left, left_fixed)
-        piece = text if len(text) <= space else _around(text, _lines_named(output, path), space)
-        if len(piece) < min(_LEAST_PIECE, len(text)):
+        if path in held and len(text) > room // 4:
+            piece = _functions(text, held[path], min(space, room // 2))
+        else:
+            piece = text if len(text) <= space else _around(text, _lines_named(output, path), space)
+        if not piece or (path not in held and len(piece) < min(_LEAST_PIECE, len(text))):
             continue
         found.append(ShownFile(path, piece, len(piece) == len(text), changeable))
         left -= len(piece)
         left_fixed -= 0 if changeable else len(piece)
     return found
+
+
+def _functions(text: str, lines: Sequence[int], room: int) -> str:
+    """The functions of a Python file in which some lines lie, those of the first lines before the others, as many as
+    fit; and the lines themselves where they lie in none."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return _around(text, lines[:8], room)
+    spans = [
+        (min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    rows = text.split("\n")
+    wanted: set[int] = set()
+    used = 0
+    for line in lines:
+        around = [span for span in spans if span[0] <= line <= span[1]]
+        # The outermost: of a function within another, the names around it are what it is made of.
+        first, last = min(around, default=(line - 1, line + 1))
+        more = {each for each in range(first - 1, last) if 0 <= each < len(rows)} - wanted
+        size = sum(len(rows[each]) + 1 for each in more)
+        if used + size + _GAP <= room:
+            wanted |= more
+            used += size + (_GAP if more else 0)
+    return _parts(rows, wanted, room)
 
 
 def text_of(workspace: Workspace, path: str) -> str:
@@ -163,19 +209,23 @@ def _imported(paths: Sequence[str], path: str, text: str) -> list[str]:
 
 def _lines_named(output: str, path: str) -> list[int]:
     name = re.escape(PurePosixPath(path).name)
-    numbers = re.findall(rf'{name}(?:", line |:|\()(\d{{1,6}})', output)
+    numbers = re.findall(rf'(?<![\w.-]){name}(?:", line |:|\()(\d{{1,6}})', output)
     return [int(number) for number in numbers[-8:]]
 
 
 def _around(text: str, numbers: Sequence[int], room: int) -> str:
-    """The parts of a file around some lines (its beginning where none is named), gaps marked."""
-    lines = text.split("\n")
+    """The parts of a file around some lines (its beginning where none is named)."""
     wanted = {at for number in numbers or (1,) for at in range(number - 1 - _AROUND, number + _AROUND)}
+    return _parts(text.split("\n"), wanted, room)
+
+
+def _parts(lines: Sequence[str], wanted: Collection[int], room: int) -> str:
+    """Some lines of a file, as many as fit, gaps marked."""
     parts: list[str] = []
     used, last = 0, -1
     for at in sorted(each for each in wanted if 0 <= each < len(lines)):
         gap = f"[... lines {last + 2} to {at} are not shown ...]\n" if at != last + 1 else ""
-        if used + len(gap) + len(lines[at]) + 1 > room - 60:
+        if used + len(gap) + len(lines[at]) + 1 > room - _GAP:
             break
         parts.append(f"{gap}{lines[at]}\n")
         used += len(parts[-1])

@@ -134,6 +134,8 @@ class RepairSearch:
         if not self.places:
             return "the failing tests run no Python file that may be changed"
         self.calls, self.programs = root.calls, root.programs
+        if not self._wanted.candidates:
+            return ""
         if not self._wanted.plain:
             self._server.keep_loaded()
         began = self._server.cpu_s
