@@ -36,7 +36,9 @@ from figures import Figure, at_least, at_most, publish
 from ratchet.errors import Refused
 from ratchet.healing.book import HealRequest
 from ratchet.healing.episode import Budget, Episode
-from ratchet.healing.solvers.repair import SearchRequest, SearchResult, search
+from ratchet.healing.solvers import survey
+from ratchet.healing.solvers.prompting import ROOMS
+from ratchet.healing.solvers.repair import SearchRequest, SearchResult, by_file, search
 from ratchet.ports import Sandbox
 from ratchet.runtime import Runtime
 from ratchet.sandbox import opening
@@ -68,7 +70,7 @@ def main() -> int:
     parser.add_argument("--cases", type=Path, required=True, help="the folder of cases")
     parser.add_argument("--only", default="", help="names, by commas")
     parser.add_argument("--seconds", type=float, default=240.0, help="of each episode")
-    parser.add_argument("--no-heal", action="store_true", help="only suspects and speed")
+    parser.add_argument("--no-heal", action="store_true", help="only suspects, speed and prompts")
     parser.add_argument("--no-speed", action="store_true", help="only healing")
     parser.add_argument("--show", action="store_true", help="print each patch")
     given = parser.parse_args()
@@ -83,6 +85,7 @@ def main() -> int:
             return 0
         if not given.no_speed:
             figures += _located(sandbox, bugs)
+            figures += _shown(sandbox, bugs)
         if not given.no_heal:
             figures += _healed(sandbox, bugs, given.seconds, show=given.show)
     return publish("realbugs", figures)
@@ -193,6 +196,35 @@ def rank(suspicion: Mapping[Place, float], faulty: frozenset[Place]) -> float:
     above = sum(much > best for much in suspicion.values())
     same = [place for place, much in suspicion.items() if much == best]
     return above + (len(same) + 1) / (sum(place in faulty for place in same) + 1)
+
+
+# -- what a model is shown ---------------------------------------------------------------------------------------------
+
+
+def _shown(sandbox: Sandbox, bugs: Sequence[RealBug]) -> list[Figure]:
+    """What a prompt of a usual window holds of the program, by the suspects alone."""
+    holding = 0
+    shares: list[float] = []
+    for bug in bugs:
+        with tempfile.TemporaryDirectory() as scratch:
+            workspace = opening.copied(sandbox, bug.folder, Path(scratch) / "w")
+            trial = workspace.fork(workspace.checkpoint())
+            asked = SearchRequest(check=bug.check, failing=bug.failing, candidates=0, seconds=60.0)
+            suspects = by_file(search(asked, sandbox, trial.view(), limits=_LIMITS))
+            paths = survey.listing(workspace, sandbox, _LIMITS)
+            order = [*suspects, *(each for each in survey.ranked(paths, (), {}) if each not in suspects)]
+            texts = survey.shown(workspace, order, "", ROOMS[0], may_change=frozenset(order), suspects=suspects)
+        told = {each.path: each.text for each in texts}
+        whole = {path: (bug.folder / path).read_text().splitlines() for path, _ in bug.faulty}
+        held = all(whole[path][line - 1] in told.get(path, "") for path, line in bug.faulty if line <= len(whole[path]))
+        share = sum(len(text) for path, text in told.items() if path in suspects) / max(1, sum(map(len, told.values())))
+        holding, shares = holding + held, [*shares, share]
+        said = "holds" if held else "does not hold"
+        print(f"{bug.name}: {said} the faulty lines; {share:.0%} of it is what the failing test ran", flush=True)
+    return [
+        at_least("prompt holds the faulty lines", holding, 13 / 15 * len(bugs), unit=f"of {len(bugs)}"),
+        at_least("share of functions that the failing test ran, median", statistics.median(shares), 0.5),
+    ]
 
 
 # -- healing -----------------------------------------------------------------------------------------------------------

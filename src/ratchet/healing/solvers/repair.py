@@ -37,7 +37,6 @@ _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and ju
 _LONGEST_S = 1_200.0
 _JUDGED = 4  # patches shown to the full check
 _TRACED_S = 60.0  # for a run that only looks
-_SUSPECT = 0.3  # of the most suspect line's suspicion, what makes a line worth showing
 _TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
 _AWAY = 17  # places between a family and the one that the placebo tells in its stead
@@ -176,10 +175,14 @@ def suspects(job: SolveJob) -> dict[str, list[int]]:
         found = search(asked, job.sandbox, trial.view(), limits=job.limits, cancelled=job.cancelled)
     finally:
         trial.close()
+    return by_file(found)
+
+
+def by_file(found: SearchResult) -> dict[str, list[int]]:
+    """The suspect lines of a search: path -> lines, the most suspect first."""
     lines: dict[str, list[int]] = {}
-    for path, line, much in found.places:
-        if much > _SUSPECT * found.places[0][2]:
-            lines.setdefault(path, []).append(line)
+    for path, line, _ in found.places:
+        lines.setdefault(path, []).append(line)
     return lines
 
 

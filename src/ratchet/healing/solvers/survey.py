@@ -95,7 +95,7 @@ def shown(
     the lines that `output` names. What may not be changed gets at most a third of the room.
 
     `suspects` are lines by how suspect they are, path -> lines: their functions come first, whole, and whatever else is
-    shown takes no more room than those, or a quarter.
+    shown takes no more room than those (or a twentieth of it).
     """
     held = suspects or {}
     found: list[ShownFile] = []
@@ -106,7 +106,7 @@ def shown(
             continue
         if path not in held and suspects:
             told = sum(len(each.text) for each in found if each.path in held)
-            left = min(left, max(told, room // 4) - sum(len(each.text) for each in found if each.path not in held))
+            left = min(left, max(told, room // 20) - sum(len(each.text) for each in found if each.path not in held))
         changeable = path in may_change
         space = left if changeable else min(left, left_fixed)
         if path in held and len(text) > room // 4:

@@ -21,6 +21,14 @@ class Located:
     imported: Mapping[str, Collection[int]] = field(default_factory=dict)
     trace: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def telling(self) -> list[Place]:
+        """The suspect lines but those that are suspect only for being run at import."""
+        imported = [place for place in self.suspicion if place[1] in self.imported.get(place[0], ())]
+        least = min((self.suspicion[place] for place in imported), default=0.0)
+        idle = {place for place in imported if self.suspicion[place] <= least}
+        return [place for place in self.suspicion if place not in idle]
+
 
 class Localiser:
     """Traces the tests; those beside the check's own once, for the passing ones to speak of what is healthy."""

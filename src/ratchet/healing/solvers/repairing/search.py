@@ -206,8 +206,9 @@ class RepairSearch:
         state.calls = [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
         if not state.marks:
             self._imported = located.imported
-            ranked_lines = sorted(suspect.items(), key=lambda each: (-each[1], each[0]))[:_PLACES]
-            self.places = [(os.path.relpath(path, self._root), line, much) for (path, line), much in ranked_lines]
+            known = located.telling or suspect
+            first = sorted(known, key=lambda place: (-suspect[place], place))[:_PLACES]
+            self.places = [(os.path.relpath(path, self._root), line, suspect[path, line]) for path, line in first]
 
         def program_of(path: str) -> Program | None:
             name = os.path.relpath(path, self._root)
