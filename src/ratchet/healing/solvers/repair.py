@@ -1,4 +1,4 @@
-"""Solver `repair`: no model, no network. Finds the small edit under which all tests pass, and remembers what worked."""
+"""Find the small edit under which all tests pass; long, since request, search and answer are one form."""
 
 from __future__ import annotations
 
