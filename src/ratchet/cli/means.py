@@ -16,6 +16,12 @@ from ratchet.healing.donors import donors_at
 _OPTIONS = (
     click.option("--check-s", default=CHECK_S, show_default=True, type=Finite(1), help="Longest run of a check."),
     click.option(
+        "--repeats",
+        default=0,
+        type=click.IntRange(0),
+        help="Runs in a row that tell of no other flaky test, before any edit (default: 3, or 6 once one is told).",
+    ),
+    click.option(
         "--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="For the solver."
     ),
     click.option(

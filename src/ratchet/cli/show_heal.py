@@ -14,6 +14,7 @@ from ratchet.healing.loop import HealMoment
 STYLES = {
     "passed": "green",
     "already_passing": "green",
+    "flaky": "yellow",
     "running": "cyan",
     "cancelled": "yellow",
     "budget": "yellow",
@@ -50,6 +51,9 @@ def ended(held: Episode) -> None:
     out.print(line)
     if held.reason:
         out.print(Styled("  ").append(plain(held.reason, 300)), soft_wrap=True)
+    for flake in held.flakes if held.status != "flaky" else ():
+        line = Styled("  flaky    ", "yellow").append(plain(flake.test, 160), "default")
+        out.print(line.append(f"  failed in {flake.failed} of {flake.runs} runs: it counts for nothing", "dim"))
     if held.status == "passed":
         last = held.attempts[-1]
         if last.standing:
@@ -65,7 +69,7 @@ def ended(held: Episode) -> None:
             out.print(
                 f"  Nothing in your project changed. Next: ratchet run --resume {held.id} --apply", soft_wrap=True
             )
-    elif held.status not in ("already_passing", "refused"):
+    elif held.status not in ("already_passing", "flaky", "refused"):
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
 
 

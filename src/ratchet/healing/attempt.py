@@ -12,12 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ratchet.errors import ModelError, Refused, SandboxError
-from ratchet.healing.episode import Reads, SolvedStatus, Task, Verdict
+from ratchet.healing.episode import Flake, Reads, SolvedStatus, Task, Verdict
+from ratchet.healing.flakes import without
 from ratchet.healing.job import Judge, Solved, SolveJob, Solver
 from ratchet.healing.judges.protection import matches, objection
 from ratchet.healing.judges.readers import Readers, is_code, readers_of, texts_in, untouched
+from ratchet.healing.judges.verdicts import failed
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import state_of
+from ratchet.healing.suite import SHARE, compared, whole_suite
+from ratchet.healing.testruns import reading
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, FileChange, Limits
 
@@ -40,6 +44,7 @@ ARTEFACTS = (
 """What tools leave behind: no part of an answer, whether or not the project ignores it."""
 _SHORTEST_S = 1.0  # a check is not even started with less
 _REPRODUCED_S = 30.0  # of a short budget, what the first run may take, or half of what there is
+_SECOND_LOOKS, _FEW = 2, 2  # runs after one in which nothing but so many tests failed that had passed
 _TIMES_FIRST = 10  # a run that takes ten times as long as the first is not going to pass
 
 
@@ -107,6 +112,24 @@ class Checks:
         self._known[state_of(())] = held = self._also_held(verdict, ())
         return held
 
+    def again(self, selected: Sequence[str]) -> Verdict:
+        """Run the check on the untouched project once more: of these tests only, in this order; all for none."""
+        return self._run(self._judge, replace(self._task, selected=tuple(selected)), (), None)
+
+    def quarantine(self, flakes: Sequence[Flake]) -> Verdict:
+        """Let flaky tests count for nothing from now on; return what the check says then of the untouched project."""
+        assert self.first is not None
+        names = tuple(each.test for each in flakes)
+        self._task = replace(self._task, quarantined=names)
+        self.first = without(self.first, names)
+        self._known[state_of(())] = self.first
+        return self.first
+
+    @property
+    def task(self) -> Task:
+        """The task, with the tests that count for nothing."""
+        return self._task
+
     def objection(self, changes: Sequence[FileChange]) -> str:
         """Why these changes are refused before anything runs, "" where they are not."""
         reason = objection(changes, self._task)
@@ -137,12 +160,26 @@ class Checks:
         reason = self.objection(changes)
         if reason:
             return Verdict(passed=False, score=0.0, reason=reason, refused=True)
-        return self._also_held(self._run(self._judge, self._task, changes, self.first), changes)
+        verdict = self._run(self._judge, self._task, changes, self.first)
+        if self._may_be_chance(verdict):
+            again = [self._run(self._judge, self._task, changes, self.first) for _ in range(_SECOND_LOOKS)]
+            verdict = again[-1] if all(each.passed for each in again) else verdict
+        return self._also_held(verdict, changes)
+
+    def _may_be_chance(self, verdict: Verdict) -> bool:
+        """Tell whether everything that failed passes now, and what fails instead passed before: it may be flaky."""
+        before, after = self.first.tests if self.first is not None else None, verdict.tests
+        if before is None or after is None or verdict.killed or not after.failed_ids:
+            return False
+        fixed = not set(before.failed_ids) & set(after.failed_ids)
+        return fixed and len(after.failed_ids) <= _FEW and set(after.failed_ids) <= set(before.passed_ids)
 
     def _also_held(self, verdict: Verdict, changes: Sequence[FileChange]) -> Verdict:
-        """The verdict, unless the held-back check says otherwise."""
-        if not verdict.passed or not self._task.held_check:
+        """The verdict, unless the held-back check says otherwise; without one, the rest of the project's tests."""
+        if not verdict.passed:
             return verdict
+        if not self._task.held_check:
+            return self._beside(verdict, changes) if changes else verdict
         task = replace(self._task, check=self._task.held_check, held_check=(), judge="")
         held = self._run(self._held, task, changes, None)
         if held.passed or held.killed == "cancel":
@@ -151,13 +188,47 @@ class Checks:
             held, score=min(held.score, 0.99), reason="the held-back check does not pass", output="", tests=None
         )
 
-    def _run(self, judge: Judge, task: Task, changes: Sequence[FileChange], first: Verdict | None) -> Verdict:
+    def _beside(self, verdict: Verdict, changes: Sequence[FileChange]) -> Verdict:
+        """The verdict, unless tests beside the check's own break."""
+        task, before = self._suite
+        if before is None or before.tests is None or not before.tests.passed_ids or before.killed:
+            return verdict
+
+        def run(asked: Task, wall_s: float) -> Verdict:
+            return self._run(self._judge, asked, changes, None, wall_s=wall_s)
+
+        found = compared(task, before, run, 10.0 + 4 * before.duration_s)
+        if found.broken:
+            return replace(failed(found.broken, tests=verdict.tests), score=0.99, reason=found.broken, output="")
+        return replace(verdict, beside=max(0, found.kept - (verdict.tests.passed if verdict.tests else 0)))
+
+    @cached_property
+    def _suite(self) -> tuple[Task, Verdict | None]:
+        """The task of running all tests, and how they end on the untouched project; none where the check does that."""
+        copy = self._base.fork(self._beginning)
+        try:
+            check = whole_suite(self._task, reading(untouched(copy.view())))
+        finally:
+            copy.close()
+        task = replace(self._task, check=check)
+        wall_s = SHARE * self._purse.seconds_left()
+        return task, self._run(self._judge, task, (), None, wall_s=wall_s) if check else None
+
+    def _run(
+        self,
+        judge: Judge,
+        task: Task,
+        changes: Sequence[FileChange],
+        first: Verdict | None,
+        *,
+        wall_s: float | None = None,
+    ) -> Verdict:
         if self._purse.cancelled() or self._purse.seconds_left() < _SHORTEST_S:
             return Verdict(passed=False, score=0.0, reason="no time is left for the check", killed="cancel")
         copy = self._base.fork(self._beginning)
         try:
             lay(copy, self._sandbox, changes)
-            limits = replace(self._limits, wall_s=min(self._wall_s(), self._purse.seconds_left()))
+            limits = replace(self._limits, wall_s=min(wall_s or self._wall_s(), self._purse.seconds_left()))
             verdict = judge.judge(copy, self._sandbox, task, limits=limits, purse=self._purse, first=first)
         finally:
             copy.close()

@@ -106,6 +106,8 @@ class HealMeans:
     second_opinion: bool = False
     """Whether a model looks at a change that passes, and may doubt it."""
     check_s: float = CHECK_S
+    repeats: int = 0
+    """Runs in a row that tell of no other flaky test, after which anything is edited; 0: a few."""
     told: Callable[[HealMoment], None] = lambda _moment: None
     cancelled: Callable[[], bool] = lambda: False
     solver: Solver | None = None
@@ -233,10 +235,11 @@ class EpisodeBook:
                 purse=purse,
                 limits=limits,
                 donors=means.donors,
+                repeats=means.repeats,
                 told=means.told,
             )
             ended = HealLoop(ground, held).run()
-            if ended.status in ("passed", "already_passing", "refused"):
+            if ended.status in ("passed", "already_passing", "flaky", "refused"):
                 workspace.close()
                 remove_tree(self._place(held.id))
         if ended.learnt:

@@ -9,7 +9,16 @@ from typing import Literal
 from ratchet.records import Json, Lesson
 
 EpisodeStatus = Literal[
-    "running", "passed", "failed", "budget", "breaker", "no_progress", "cancelled", "refused", "already_passing"
+    "running",
+    "passed",
+    "failed",
+    "budget",
+    "breaker",
+    "no_progress",
+    "cancelled",
+    "refused",
+    "already_passing",
+    "flaky",
 ]
 AttemptStatus = Literal["running", "passed", "failed", "gave_up", "refused", "budget", "cancelled", "dropped"]
 Standing = Literal["", "sure", "doubtful"]
@@ -46,6 +55,10 @@ class Task:
     """A second command, not shown to solvers, that must pass, too."""
     judge: str = ""
     """Name of the judge; "" chooses by the check."""
+    quarantined: tuple[str, ...] = ()
+    """Tests that count for nothing, since they are known to be flaky; by the runner's own names."""
+    selected: tuple[str, ...] = ()
+    """Tests to be run, in this order, where the runner tells its tests apart; all for none."""
     strict: bool = False
     """Whether an answer is refused that passes, but for which too little speaks (`Standing`)."""
 
@@ -99,8 +112,19 @@ class Verdict:
     """The limit that ended the check (`confinement.Killed`)."""
     isolation: str = ""
     duration_s: float = 0.0
+    beside: int = 0
+    """Tests beside the check's own that passed before and pass still."""
     reads: Reads | None = None
     """Where the judge saw it, and until the check's first run is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flake:
+    """A test that failed in some runs of the same files and passed in others."""
+
+    test: str
+    failed: int
+    runs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +206,8 @@ class Episode:
     attempts: tuple[Attempt, ...] = ()
     first: Verdict | None = None
     """The check before any attempt."""
+    flakes: tuple[Flake, ...] = ()
+    """Tests that were told to be flaky before anything was edited: they count for nothing."""
     diff: str = ""
     cost_usd: float = 0.0
     duration_s: float = 0.0

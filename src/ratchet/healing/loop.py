@@ -16,7 +16,8 @@ from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.attempt import Checks, SolverAnswer, lay, propose
 from ratchet.healing.breaker import why_stop
-from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Memo, Task, Verdict
+from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Flake, Memo, Task, Verdict
+from ratchet.healing.flakes import told_apart
 from ratchet.healing.job import SolveJob, Solver
 from ratchet.healing.missing import missing
 from ratchet.healing.patches import diff_text
@@ -26,6 +27,8 @@ from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.records import Lesson
 from ratchet.sandbox.command import FileChange, Limits
 
+_FLAKES_SHOWN = 5
+_REPEATS_SHARE = 0.15  # of the time that is left, what it may take to tell flaky tests from broken ones
 Told = Literal["started", "reproduced", "recalled", "attempting", "note", "attempted", "ended"]
 
 
@@ -65,6 +68,8 @@ class HealGround:
     purse: EpisodePurse
     limits: Limits = field(default_factory=Limits)
     donors: Mapping[str, str] = field(default_factory=dict)
+    repeats: int = 0
+    """Runs in a row that tell of no other flaky test, after which anything is edited; 0: a few (`told_apart`)."""
     told: Callable[[HealMoment], None] = lambda _moment: None
 
 
@@ -98,20 +103,38 @@ class HealLoop:
             spent = self._ground.purse.spent()
             self._end("budget" if spent else "cancelled", spent or "cancelled before the failure was reproduced")
             return False
+        if not (verdict.passed or verdict.refused or verdict.killed):
+            flakes = self._episode.flakes if self._episode.first is not None else self._flakes(verdict)
+            if flakes:
+                verdict = self._ground.checks.quarantine(flakes)
+                self._episode = replace(self._episode, flakes=flakes)
         self._verdicts[0] = verdict
         if self._episode.first is None:
             kept = replace(verdict, output=clean(verdict.output, 20_000))
-            self._episode = episodes.write(self._ground.store, self._episode, "reproduced", first=kept)
+            told = {"first": kept, "flakes": self._episode.flakes}
+            self._episode = episodes.write(self._ground.store, self._episode, "reproduced", **told)
         self._tell("reproduced", verdict=verdict)
         if verdict.refused:
             self._end("refused", verdict.reason)
             return False
-        if verdict.passed:
+        if verdict.passed and self._episode.flakes:
+            self._end("flaky", f"nothing is broken: {_rates(self._episode.flakes)}; repair the tests, not the program")
+        elif verdict.passed:
             self._end("already_passing", "the check passes as it is: nothing to heal")
         elif lacking := missing(verdict, Path(self._episode.task.folder)):
             self._end("refused", lacking)
             return False
         return not verdict.passed
+
+    def _flakes(self, verdict: Verdict) -> tuple[Flake, ...]:
+        """Tests that pass when the check is run again, within a share of the time."""
+        ground = self._ground
+        ends = ground.purse.seconds_left() * (1 - _REPEATS_SHARE)
+
+        def may_go_on() -> bool:
+            return not ground.purse.cancelled() and ground.purse.seconds_left() - verdict.duration_s > ends
+
+        return told_apart(verdict, ground.checks.again, may_go_on, ground.repeats)
 
     # -- retrieve ------------------------------------------------------------------------------------------------------
 
@@ -128,7 +151,7 @@ class HealLoop:
     # -- execute -------------------------------------------------------------------------------------------------------
 
     def _execute(self, base: int, failure: Verdict, lessons: tuple[Lesson, ...]) -> tuple[Attempt, SolverAnswer]:
-        ground, task = self._ground, self._episode.task
+        ground, task = self._ground, self._ground.checks.task
         known = episodes.attempts(ground.store, self._episode.id, dropped=True)
         cut_short = next((each.n for each in known if each.status == "running"), 0)
         n = cut_short or 1 + max((each.n for each in known), default=0)
@@ -315,3 +338,10 @@ class HealLoop:
         self._ground.told(
             HealMoment(what=what, episode=self._episode, attempt=attempt, verdict=verdict, lessons=lessons, text=text)
         )
+
+
+def _rates(flakes: Sequence[Flake]) -> str:
+    """Flaky tests and how often each failed."""
+    shown = ", ".join(f"{each.test} failed in {each.failed} of {each.runs} runs" for each in flakes[:_FLAKES_SHOWN])
+    more = len(flakes) - _FLAKES_SHOWN
+    return f"{shown} and {more} others are flaky, too" if more > 0 else shown

@@ -6,6 +6,7 @@ import ast
 import os
 import random
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from ratchet.healing.solvers.repair import files_of, remembered, shuffled
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import changed
+from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
 from ratchet.healing.solvers.repairing.marks import mark
 from ratchet.healing.solvers.repairing.ordering import ranked
@@ -346,3 +348,35 @@ def test_where_very_many_tests_never_end_the_later_ones_and_those_known_for_it_h
         assert 10 < seconds("ninth") < 30
         assert seconds("known") < 10
     assert signal.getitimer(signal.ITIMER_PROF) == signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("def f(a):\n    if a:\n        g(a)\n", "def f(a):\n    if a is not None:\n        g(a)\n"),
+        ("def f(a):\n    return a or 3\n", "def f(a):\n    return a if a is not None else 3\n"),
+        ("def g(a, key=None):\n    pass\ndef f(a, key):\n    return g(a)\n",
+         "def g(a, key=None):\n    pass\ndef f(a, key):\n    return g(a, key=key)\n"),
+        ("def f(a):\n    yield [a]\n", "def f(a):\n    yield list(a)\n"),
+        ("def f(a):\n    b = a.c if a else d\n", "def f(a):\n    b = (a.c if a else d).copy()\n"),
+        ("def f(a):\n    b = hasattr(a, 'x')\n", "def f(a):\n    b = getattr(a, 'x', None)\n"),
+        ("def f(a):\n    g(a)\n    g(a)\n", "def f(a):\n    a = tuple(a)\n    g(a)\n    g(a)\n"),
+        ("import re\nR = re.compile(r'^.*?\\n[=-]+[ ]*')\n", "import re\nR = re.compile(r'^.*?\\n(?:=+|-+)[ ]*')\n"),
+        ("import re\nR = re.compile(r'a(\\s|$)')\n", "import re\nR = re.compile(r'a(?=\\s|$)')\n"),
+    ],
+)  # fmt: skip
+def test_kinds_of_real_fixes_are_among_the_edits(wrong: str, right: str) -> None:
+    assert right in texts_of(wrong)
+
+
+def test_a_guard_does_what_the_failing_test_expects(tmp_path: Path) -> None:
+    (tmp_path / "test_chain.py").write_text(
+        "class TestChain:\n    def test_none(self):\n        with pytest.raises(ValueError, match='at least one'):\n"
+        "            chain()\n        assert chain(1) == 'kept'\n"
+    )
+    program = Program("chain.py", b"def chain(*parts):\n    return 'kep' + str(parts)\n")
+    program.expected = expected_of(["test_chain.py::TestChain::test_none[x-1]"], str(tmp_path))
+    found = {applied(program.text, (edit,)) for edit in edits(program, lambda _lines: True)}
+    guard = "    if not parts:\n        raise ValueError('at least one')\n"
+    assert f"def chain(*parts):\n{guard}    return 'kep' + str(parts)\n" in found
+    assert "def chain(*parts):\n    return 'kept' + str(parts)\n" in found

@@ -78,6 +78,8 @@ class PytestJudge:
             "conftests": sorted(path for path in trusted if PurePosixPath(path).name == "conftest.py"),
             "has_settings": any(_is_settings(path.removeprefix(f"{run.cwd}/")) for path in trusted),
             "new_names": sorted(_new_names(changes)),
+            "selected": list(task.selected),
+            "quarantined": list(task.quarantined),
         }
         command = Command(
             argv=("python", "-B", str(INSIDE / "grade.py")),

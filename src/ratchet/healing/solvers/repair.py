@@ -80,6 +80,8 @@ class SearchRequest:
     skip: tuple[str, ...] = ()
     spent: tuple[str, ...] = ()
     """What an earlier search of the same files told in `SearchResult.spent`: not to be tried again."""
+    quarantined: tuple[str, ...] = ()
+    """Tests that count for nothing."""
     failing: tuple[str, ...] = ()
     """Tests that fail for the judge, by its names; none where it only counts."""
     plain: bool = False
@@ -136,6 +138,7 @@ class Repair:
                 protected=job.task.protected,
                 skip=skip,
                 spent=spent,
+                quarantined=job.task.quarantined,
                 failing=job.failure.tests.failed_ids if job.failure.tests else (),
                 memos=job.memos,
                 signature=job.failure.signature,
@@ -203,6 +206,7 @@ def search(
         "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
         "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
         "spent": list(asked.spent),
+        "quarantined": list(asked.quarantined),
         "donors": dict(asked.donors),
         **remembered(asked.memos, asked.signature),
     }  # fmt: skip

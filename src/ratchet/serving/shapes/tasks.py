@@ -63,11 +63,21 @@ class AttemptDetailShape(AttemptShape):
     note: str = said("Remarks of the solver.", foreign="words")
 
 
+class FlakeShape(Shape):
+    """A test that failed in some runs of the same files and passed in others."""
+
+    test: str = said("The runner's own name of it.", foreign="name")
+    failed: int = said("Runs in which it failed.")
+    runs: int = said("Runs in all.")
+
+
 class EpisodeShape(Shape):
     """All attempts at a task."""
 
     id: str = said("Names the episode.")
-    status: str = said("running, passed, failed, budget, breaker, no_progress, cancelled, refused or already_passing.")
+    status: str = said(
+        "running, passed, failed, budget, breaker, no_progress, cancelled, refused, flaky or already_passing."
+    )
     reason: str = said("Why it ended so.", foreign="words")
     attempts: Sequence[AttemptShape] = said("In order.")
     candidates: int = said("Changes tried out in all attempts.")
@@ -82,6 +92,7 @@ class EpisodeShape(Shape):
     folder: str = said("The folder of the project.", of="task.folder", foreign="name")
     check: list[str] = said("The command that is to pass.", of="task.check")
     solver: str = said("Who proposed the changes.")
+    flakes: Sequence[FlakeShape] = said("Flaky tests, told before anything was edited; they count for nothing.")
     applied: str = said("Where its result went; empty for nowhere.", foreign="name")
 
 

@@ -233,6 +233,8 @@ class Outcomes:
         self._conftests = frozenset(os.path.join(root, path) for path in spec["conftests"])
         self._only = None if only is None else frozenset(only)
         self._unplain = unplain
+        self._quarantined = frozenset(spec["quarantined"])
+        self._selected = {name: at for at, name in enumerate(spec["selected"])}
         # Whoever judges must run before, and see after, all other plugins; marks need the live module.
         for name, order in (("pytest_cmdline_main", "tryfirst"), ("pytest_collection_modifyitems", "trylast")):
             hook = getattr(type(self), name)
@@ -250,11 +252,21 @@ class Outcomes:
             self._tell("strangers", path)
 
     def pytest_collection_modifyitems(self, config, items) -> None:
+        items[:] = self._asked(items)
         self._tell("ids", [item.nodeid for item in items])
         if self._only is not None:
             left_out = [item for item in items if item.nodeid not in self._only]
             items[:] = [item for item in items if item.nodeid in self._only]
             config.hook.pytest_deselected(items=left_out)
+
+    def _asked(self, items):
+        """Without tests that count for nothing; those that were selected, in that order, where any were."""
+        left = [item for item in items if item.nodeid not in self._quarantined]
+        if not self._selected:
+            return left
+        return sorted(
+            (item for item in left if item.nodeid in self._selected), key=lambda item: self._selected[item.nodeid]
+        )
 
     def pytest_collectreport(self, report) -> None:
         if report.failed:

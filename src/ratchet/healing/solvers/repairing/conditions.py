@@ -97,7 +97,7 @@ def boolean(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def negation(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A condition turned round."""
-    for each in _conditions(node):
+    for each in conditions_of(node):
         start, end = p.span(each)
         if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.Not):
             yield start, end, p.wrapped(each.operand), 1.0
@@ -121,7 +121,7 @@ def reduction(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def replacement(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A condition that is a variable, its emptiness, or a constant."""
-    for each in _conditions(node):
+    for each in conditions_of(node):
         start, end = p.span(each)
         loop = isinstance(node, ast.While)
         for name in p.locals_of(each):
@@ -134,7 +134,7 @@ def replacement(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def guard(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Guard what a condition takes for granted: `a.b` wants an `a`, `a[0]` an `a` that is not empty."""
-    for each in _conditions(node):
+    for each in conditions_of(node):
         if not isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             text, part = p.seg(each), _as_part(p, each)
             for held in _taken_apart(p, each):
@@ -146,7 +146,7 @@ def guard(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def extension(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A missing case, told by one variable: `or not x`, `and x`."""
-    for each in _conditions(node):
+    for each in conditions_of(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
         end, text, part = p.span(each), p.seg(each), _as_part(p, each)
@@ -160,7 +160,7 @@ def extension(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def extreme(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A missing case of a variable that is none, nothing or below: `or x == 0`, `and x is not None`."""
-    for each in _conditions(node):
+    for each in conditions_of(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
         end, text, part = p.span(each), p.seg(each), _as_part(p, each)
@@ -178,7 +178,7 @@ def extreme(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def relation(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A missing case, told by two variables: `and i < len(x)`, `and x not in y`."""
-    for each in _conditions(node):
+    for each in conditions_of(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
         end, text, part = p.span(each), p.seg(each), _as_part(p, each)
@@ -217,7 +217,7 @@ def _taken_apart(p: Program, node: ast.expr) -> Iterator[str]:
                 yield text
 
 
-def _conditions(node: ast.AST) -> Iterator[ast.expr]:
+def conditions_of(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         yield node.test
     elif isinstance(node, ast.comprehension):

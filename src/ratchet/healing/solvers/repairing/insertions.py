@@ -17,46 +17,46 @@ _SMELL = 6.0  # how much likelier a name is to be what was forgotten when nothin
 
 def growing(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Add to a list or a set, or take off it."""
-    yield from _placed(p, node, _growing)
+    yield from placed(p, node, _growing)
 
 
 def setting(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A variable that was to be set from another."""
-    yield from _placed(p, node, _setting)
+    yield from placed(p, node, _setting)
 
 
 def stepping(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A count that was to go on, or start again."""
-    yield from _placed(p, node, _stepping)
+    yield from placed(p, node, _stepping)
 
 
 def leaving(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A way out of a loop or a function."""
-    yield from _placed(p, node, _leaving)
+    yield from placed(p, node, _leaving)
 
 
 def guarding(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A case that was to be dealt with first."""
-    yield from _placed(p, node, _guarding)
+    yield from placed(p, node, _guarding)
 
 
 def repeating(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A statement that the function has elsewhere, wanted here, too."""
-    yield from _placed(p, node, _repeating)
+    yield from placed(p, node, _repeating)
 
 
 def noting(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Note what is looked up, but never noted: `seen.add(x)` where `x in seen` is asked, an element that is to be
     marked."""
-    yield from _placed(p, node, _noting)
+    yield from placed(p, node, _noting)
 
 
 def fields(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A field of the object that was to be set, counted or cleared."""
-    yield from _placed(p, node, _fields)
+    yield from placed(p, node, _fields)
 
 
-def _placed(p: Program, node: ast.AST, lines: Callable[[Program, ast.stmt], Iterator[Line]]) -> Iterator[Piece]:
+def placed(p: Program, node: ast.AST, lines: Callable[[Program, ast.stmt], Iterator[Line]]) -> Iterator[Piece]:
     """Before this statement, and after it where it is the last of its block."""
     if not isinstance(node, ast.stmt) or isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom):
         return

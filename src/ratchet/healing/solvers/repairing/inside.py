@@ -36,7 +36,7 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 def main() -> None:
     """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
-    "exact", "skip", "protected", "failing", "spent"}."""
+    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
@@ -102,7 +102,8 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         memory=tuple(Remembered(**each) for each in request["memory"]),
         exact=tuple(tuple(marks) for marks in request["exact"]),
         skip=frozenset(request["skip"]),
-        donors=request.get("donors", {}),
+        donors=request["donors"],
+        quarantined=frozenset(request["quarantined"]),
         failing=frozenset(request["failing"]),
         spent=frozenset(request["spent"]),
         plain=request["plain"],

@@ -9,6 +9,8 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .expecting import Expected
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List, ast.Dict, ast.Set)
 _ATOMS_COMPREHENDED = (ast.ListComp, ast.SetComp, ast.DictComp, ast.JoinedStr)
@@ -72,8 +74,19 @@ class Program:
         self.attributes = _unique(node.attr for node in self.nodes if isinstance(node, ast.Attribute))
         self.attributes = _unique([*self.attributes, *self._slots()])
         self.known = frozenset(self._all_names())
+        self.named: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        """Functions by what they are called as: a constructor by its class."""
+        for node in self.nodes:
+            if isinstance(node, FUNCTIONS):
+                holder = self.parents.get(node)
+                made = isinstance(holder, ast.ClassDef) and node.name == "__init__"
+                self.named.setdefault(
+                    holder.name if made and isinstance(holder, ast.ClassDef) else node.name, []
+                ).append(node)
         self.types: dict[str, dict[str, list[str]]] = {}
         """Function -> variable -> names of the types that it was seen to hold."""
+        self.expected = Expected()
+        """What the failing tests expect."""
 
     def encoded(self, edits: tuple[SourceEdit, ...]) -> bytes:
         return applied(self.text, edits).encode(self.encoding)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from .branching import Partial, Partials, State, gained, promise
 from .compiling import SourceFile
 from .donating import donors_of
+from .expecting import Expected, expected_of
 from .grounds import DOUBTFUL
 from .localising import Localiser
 from .marks import alike, is_same, mark, size_of
@@ -63,6 +64,8 @@ class Wanted:
     """Texts of other implementations that are right, by a name."""
     spent: frozenset[str] = frozenset()
     """Candidates that came to nothing in an earlier search."""
+    quarantined: frozenset[str] = frozenset()
+    """Tests that count for nothing."""
     failing: frozenset[str] = frozenset()
     """Tests that fail for the judge; none where it only counts."""
     plain: bool = False
@@ -109,6 +112,7 @@ class RepairSearch:
         self.programs: Mapping[str, Program] = {}
         """The files that the failing tests run."""
         self.first = RunReport()
+        self._expected = Expected()
         self._states: list[State] = []
         self._partials = Partials()
         self._cut_short: list[Patch] = []
@@ -119,6 +123,7 @@ class RepairSearch:
 
     def run(self) -> str:
         """Search to the end; "" if something was tried, else why not."""
+        self._server.left_out = self._wanted.quarantined
         self.first = self._server.whole({})
         if not self.first.tests:
             return "no test could be run"
@@ -126,6 +131,7 @@ class RepairSearch:
         if problem:
             return problem
         self._server.measured(self.first)
+        self._expected = expected_of(sorted(self.first.failing), self._root)
         root = State(files={}, marks=(), report=self.first)
         self._states = [root]
         if self._from_memory():
@@ -160,7 +166,7 @@ class RepairSearch:
         strays = failing - judged if failing & judged else frozenset()
         if strays:
             self._note(f"left out, since only the search fails them: {', '.join(sorted(strays)[:3])}")
-            self._server.left_out = strays
+            self._server.left_out |= strays
             self.first = self._server.without(self.first)
         if judged and not failing & judged and judged <= self.first.passing:
             return f"{min(judged)} passes when the search runs it; the check may depend on the order or on the time"
@@ -217,6 +223,7 @@ class RepairSearch:
                     state.programs[name] = Program(name, state.files.get(name) or _content(path))
                 except (OSError, SyntaxError, ValueError, RecursionError):
                     return None  # what cannot be read as Python is not what templates can change
+                state.programs[name].expected = self._expected
                 _teach({name: state.programs[name]}, located.trace, self._root)
             return state.programs[name]
 

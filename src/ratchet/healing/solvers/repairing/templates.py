@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
-from . import calls, conditions, insertions, statements, terms, texts, values, wrapping
+from . import calls, conditions, guards, handing, insertions, patterns, statements, terms, texts, values, wrapping
 from .program import FUNCTIONS, Program, SourceEdit, masked
 
 Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
@@ -17,6 +17,10 @@ FAMILIES: Mapping[str, Template] = {
     "boolean": conditions.boolean,
     "negation": conditions.negation,
     "guard": conditions.guard,
+    "nothing": guards.nothing,
+    "typed": guards.typed,
+    "lenient": guards.lenient,
+    "expected": guards.expected,
     "extension": conditions.extension,
     "extreme": conditions.extreme,
     "relation": conditions.relation,
@@ -25,6 +29,8 @@ FAMILIES: Mapping[str, Template] = {
     "off_by_one": values.off_by_one,
     "constant": values.constant,
     "text_piece": texts.text_piece,
+    "pattern_piece": patterns.pattern_piece,
+    "wanted_text": patterns.wanted_text,
     "variable": values.variable,
     "named": terms.named,
     "scaling": terms.scaling,
@@ -53,6 +59,10 @@ FAMILIES: Mapping[str, Template] = {
     "iteration": calls.iteration,
     "reuse": calls.reuse,
     "default": calls.default,
+    "passing_on": handing.passing_on,
+    "items": handing.items,
+    "held": handing.held,
+    "copied": handing.copied,
     "deletion": statements.deletion,
     "motion": statements.motion,
     "growing": insertions.growing,

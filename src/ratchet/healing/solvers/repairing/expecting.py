@@ -1,0 +1,94 @@
+"""Read what failing tests expect, in their own text: exceptions with their messages, and values that are compared."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
+_COMPARING = frozenset({"assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertTupleEqual",
+                        "assertIs", "eq_"})  # fmt: skip
+_NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_LONGEST = 400
+_PLAIN = re.compile(r"[\w\s,:;'\"()\[\]{}<>=!/%@#&*+-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What tests expect. `raised` holds (type, message, "" for any); `values` are constants, as source."""
+
+    raised: tuple[tuple[str, str], ...] = ()
+    values: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    """Values that are text, as they are."""
+
+
+def expected_of(failing: Iterable[str], root: str) -> Expected:
+    """What these tests expect, by pytest's ids; nothing of those whose function cannot be found."""
+    raised: dict[tuple[str, str], None] = {}
+    values: dict[str, None] = {}
+    texts: dict[str, None] = {}
+    for function in _functions(failing, root):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and _name(node.func) in _RAISING and node.args:
+                raised.setdefault((ast.unparse(node.args[0]), _message(node)))
+            for value in _compared(node):
+                if isinstance(value, ast.Constant) and isinstance(value.value, str) and len(value.value) <= _LONGEST:
+                    texts.setdefault(value.value)
+                if len(source := ast.unparse(value)) <= _LONGEST and _is_constant(value):
+                    values.setdefault(source)
+    return Expected(tuple(raised), tuple(values), tuple(texts))
+
+
+def _functions(failing: Iterable[str], root: str) -> Iterator[ast.AST]:
+    trees: dict[str, ast.Module | None] = {}
+    for name in failing:
+        path, *parts = name.split("[")[0].split("::")
+        if path not in trees:
+            try:
+                with open(os.path.join(root, path), "rb") as file:
+                    trees[path] = ast.parse(file.read())
+            except (OSError, SyntaxError, ValueError):
+                trees[path] = None
+        at: ast.AST | None = trees[path]
+        for part in parts:
+            body = getattr(at, "body", ())
+            at = next((each for each in body if isinstance(each, _NAMED) and each.name == part), None)
+        if parts and at is not None:
+            yield at
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _message(call: ast.Call) -> str:
+    """The message that is asked for; of a pattern, where it is a plain text."""
+    asked = [each.value for each in call.keywords if each.arg in ("match", "expected_regex")]
+    asked += call.args[1:2] if _name(call.func) == "assertRaisesRegex" else []
+    for each in asked:
+        if isinstance(each, ast.Call) and _name(each.func) == "escape" and each.args:
+            each = each.args[0]
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            text = re.sub(r"\\(.)", r"\1", each.value.strip("^$"))
+            return text if _PLAIN.fullmatch(each.value.strip("^$").replace("\\", "").replace(".", "")) else ""
+    return ""
+
+
+def _compared(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.Is):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.Call) and _name(node.func) in _COMPARING:
+        return node.args[:2]
+    return []
+
+
+def _is_constant(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,134 @@
+"""Templates for conditions that real fixes add: nothing told from emptiness, types, what the failing test expects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .conditions import Piece, conditions_of
+from .insertions import Line, placed
+from .program import FUNCTIONS, Program
+
+_SIZED = frozenset({"list", "tuple", "str", "dict", "set", "bytes", "frozenset"})
+_TYPES = frozenset({"str", "bytes", "int", "float", "bool", "list", "tuple", "dict", "set", "frozenset"})
+_SHORT = 60
+
+
+def nothing(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """None told from what is only empty or zero: `x is not None` for `x`, and for `x or y`."""
+    for each in conditions_of(node):
+        for part in each.values if isinstance(each, ast.BoolOp) else [each]:
+            inner = part.operand if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) else part
+            if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+                held = p.seg(inner)
+                yield *p.span(part), f"{held} is None" if inner is not part else f"{held} is not None", 1.0
+                if inner is part:
+                    yield *p.span(part), f"len({held}) > 0", 0.2
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
+        one, other = node.values
+        if isinstance(one, ast.Name | ast.Attribute):
+            yield *p.span(node), f"{p.seg(one)} if {p.seg(one)} is not None else {p.seg(other)}", 1.0
+
+
+def typed(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """One more condition, told by a variable's type."""
+    for each in conditions_of(node):
+        if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
+            continue
+        text = p.seg(each)
+        part = f"({text})" if isinstance(each, ast.BoolOp) and isinstance(each.op, ast.Or) else text
+        for name in p.locals_of(each):
+            for kind in [kind for kind in p.types_of(each, name) if kind in _TYPES]:
+                yield *p.span(each), f"{part} and not isinstance({name}, {kind})", 1.0
+                yield *p.span(each), f"{part} and isinstance({name}, {kind})", 1.0
+                yield *p.span(each), f"{text} or isinstance({name}, {kind})", 0.5
+
+
+def lenient(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """An attribute that may be missing, or may be None: `getattr(x, "a", None)`."""
+    if isinstance(node, ast.Call) and p.seg(node.func) == "hasattr" and len(node.args) == 2:
+        held = f"getattr({p.seg(node.args[0])}, {p.seg(node.args[1])}, None)"
+        yield *p.span(node), held, 2.0
+        yield *p.span(node), f"{held} is not None", 1.0
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
+        parent = p.parents.get(node)
+        if not (isinstance(parent, ast.Call) and parent.func is node):
+            yield *p.span(node), f'getattr({p.seg(node.value)}, "{node.attr}", None)', 1.0
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_mapping(p, node):
+        yield *p.span(node), f"{p.wrapped(node.value)}.get({p.seg(node.slice)})", 0.5
+
+
+def expected(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A case that is dealt with as the failing test expects: what it is to raise, or to return."""
+    yield from placed(p, node, _expected)
+
+
+def _is_mapping(p: Program, node: ast.Subscript) -> bool:
+    """Tell whether a dict may be looked up there."""
+    known = p.types_of(node, node.value.id) if isinstance(node.value, ast.Name) else []
+    return not isinstance(node.slice, ast.Slice) and (not known or "dict" in known)
+
+
+def _expected(p: Program, node: ast.stmt) -> Iterator[Line]:
+    function = p.function(node)
+    asked = p.expected
+    if not isinstance(function, FUNCTIONS):
+        return
+    ends = [f"raise {kind}({message!r})" for kind, message in _raised(p)]
+    ends += [f"return {value}" for value in asked.values if len(value) <= _SHORT]
+    entry = node is _first(function)
+    parameters = [name for name in _parameters(function) if name not in ("self", "cls")]
+    if _yields(function):
+        ends += ["return"] if entry else []
+    ends += [f"return {name}" for name in parameters]
+    heavy = 2.0 if entry else 0.3
+    for name in [*parameters, *_fields_set(p, function)]:
+        types = set(p.types_of(node, name))
+        for condition, weight in _conditions(name, types):
+            yield from ((f"if {condition}:\n    {end}", weight * heavy) for end in ends if end != f"return {name}")
+    yield from ((end, 0.2) for end in ends if end.startswith("raise") and not entry)
+
+
+def _raised(p: Program) -> list[tuple[str, str]]:
+    """Exceptions that tests wait for and this file can name, with a message: the test's, else one that says little."""
+    found = []
+    for kind, message in p.expected.raised:
+        name = kind.rpartition(".")[2]
+        if name.isidentifier():
+            found.append((name, message or "invalid value"))
+    return found
+
+
+def _conditions(name: str, types: set[str]) -> Iterator[tuple[str, float]]:
+    yield f"not {name}", 1.0
+    yield f"{name} is None", 1.0 if not types or "NoneType" in types else 0.2
+    if not types or types & {"int", "float"}:
+        yield f"{name} < 0", 0.7
+        yield f"{name} <= 0", 0.5
+    if types & _SIZED:
+        yield f"len({name}) == 1", 0.3
+    for kind in sorted(types & _TYPES):
+        yield f"not isinstance({name}, {kind})", 0.3
+        yield f"isinstance({name}, {kind})", 0.2
+
+
+def _first(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
+    documented = isinstance(function.body[0], ast.Expr) and isinstance(function.body[0].value, ast.Constant)
+    return function.body[1] if documented and len(function.body) > 1 else function.body[0]
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *([given.vararg] if given.vararg else []), *given.kwonlyargs]
+    return [each.arg for each in [*every, *([given.kwarg] if given.kwarg else [])]]
+
+
+def _fields_set(p: Program, function: ast.AST) -> list[str]:
+    """Fields that a method reads of its object."""
+    read = (each for each in ast.walk(function) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load))
+    mine = (each for each in read if isinstance(each.value, ast.Name) and each.value.id == "self")
+    return list(dict.fromkeys(p.seg(each) for each in mine))[:6]
+
+
+def _yields(function: ast.AST) -> bool:
+    return any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(function))

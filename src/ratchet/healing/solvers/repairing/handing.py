@@ -1,0 +1,75 @@
+"""Templates for what is handed on: a keyword that was held but not passed, a copy, the items instead of the thing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .conditions import Piece
+from .insertions import Line, placed
+from .program import FUNCTIONS, Program
+
+_READ = ast.Load()
+_MADE: dict[type[ast.AST], str] = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
+
+
+def passing_on(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A keyword that the callee has and the caller holds."""
+    if not isinstance(node, ast.Call) or any(each.arg is None for each in node.keywords):
+        return
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    held = p.locals_of(node)
+    end = p.span(node)[1] - 1
+    comma = ", " if node.args or node.keywords else ""
+    if p.text[max(0, end - 80) : end].rstrip().endswith(","):
+        return
+    for callee in p.named.get(name, ()):
+        taken = [each.arg for each in [*callee.args.posonlyargs, *callee.args.args, *callee.args.kwonlyargs]]
+        method = bool(taken) and taken[0] in ("self", "cls")
+        given = {each.arg for each in node.keywords} | set(taken[: len(node.args) + method])
+        for each in taken:
+            if each in given:
+                continue
+            if each in held:
+                yield end, end, f"{comma}{each}={each}", 2.0
+            elif each in p.attributes and "self" in held:
+                yield end, end, f"{comma}{each}=self.{each}", 1.0
+    yield from ((end, end, f"{comma}**{each}", 0.3) for each in held if each in ("kwargs", "kw", "options"))
+
+
+def items(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """The items of a thing rather than a list of it: `list(x)` for `[x]`."""
+    one = isinstance(node, ast.List | ast.Tuple | ast.Set) and len(node.elts) == 1 and node.elts[0]
+    if (
+        isinstance(one, ast.expr)
+        and not isinstance(one, ast.Starred)
+        and isinstance(getattr(node, "ctx", _READ), ast.Load)
+    ):
+        yield *p.span(node), f"{_MADE[type(node)]}({p.seg(one)})", 1.0
+
+
+def held(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """What is read more than once, held at the start: an iterator as a list, a text without its ends."""
+    function = p.function(node)
+    if isinstance(function, FUNCTIONS) and isinstance(node, ast.stmt) and node in function.body[:2]:
+        yield from placed(p, node, _held)
+
+
+def copied(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A value that others hold, too, copied before it is changed or given away."""
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.IfExp):
+        return
+    parent = p.parents.get(node)
+    kept = isinstance(parent, ast.Assign | ast.Return | ast.AnnAssign | ast.keyword) and parent.value is node
+    if kept and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        yield *p.span(node), f"{p.wrapped(node)}.copy()", 1.0
+        yield *p.span(node), f"dict({p.seg(node)})", 0.3
+        yield *p.span(node), f"list({p.seg(node)})", 0.5
+
+
+def _held(p: Program, node: ast.stmt) -> Iterator[Line]:
+    function = p.function(node)
+    assert isinstance(function, FUNCTIONS)
+    for each in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]:
+        if each.arg not in ("self", "cls"):
+            yield from ((f"{each.arg} = {made}({each.arg})", 1.0) for made in ("list", "tuple", "iter", "str", "dict"))

@@ -1,0 +1,57 @@
+"""Hold the rest of a project's tests against a change: what passed before passes still, as far as there is time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ratchet.healing.episode import Task, Verdict
+from ratchet.healing.testruns import Read, suite_run
+
+SHARE = 0.15  # of the time that is left, what the first run of all tests may take
+_NAMED = 3  # tests that a reason names
+_LOOKED_AT = 40  # tests that are run once more where they fail with a change: they may be flaky
+
+Run = Callable[[Task, float], Verdict]
+"""Judge a task's check within some seconds, on the files under judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteVerdict:
+    """What all tests say of a change: how many others pass as before, and why it is refused ("" where it is not)."""
+
+    kept: int = 0
+    broken: str = ""
+
+
+def whole_suite(task: Task, read: Read) -> tuple[str, ...]:
+    """The command that runs all tests, where a check runs some of pytest's; () else."""
+    run = suite_run(task.check, read)
+    some = any("::" in each or each.endswith(".py") for each in run.arguments)
+    if run.runner != "pytest" or run.cwd or not some:
+        return ()
+    assigned = tuple(f"{name}={value}" for name, value in run.environ.items())
+    return (*(("env",) if assigned else ()), *assigned, run.python or "python", "-m", "pytest", "-q")
+
+
+def compared(task: Task, before: Verdict, run: Run, wall_s: float) -> SuiteVerdict:
+    """Run all tests on a change, and those that fail now once more. Tests that the check names are its own affair."""
+    tests = before.tests
+    after = run(task, wall_s)
+    if tests is None or after.tests is None or after.killed:
+        return SuiteVerdict()
+    lost = _missing(tests.passed_ids, after)
+    if lost and len(lost) <= _LOOKED_AT:
+        again = run(replace(task, selected=tuple(lost)), wall_s)
+        lost = _missing(lost, again) if again.tests is not None and not again.killed else lost
+    kept = len(tests.passed_ids) - len(lost)
+    if not lost:
+        return SuiteVerdict(kept=kept)
+    shown = ", ".join(lost[:_NAMED])
+    count = f"{len(lost)} tests" if len(lost) > 1 else "a test"
+    return SuiteVerdict(kept=kept, broken=f"{count} beside the check passed before and not with it: {shown}")
+
+
+def _missing(names: Sequence[str], verdict: Verdict) -> list[str]:
+    passed = set(verdict.tests.passed_ids) if verdict.tests is not None else set()
+    return [name for name in names if name not in passed]
