@@ -80,6 +80,20 @@ def test_strict_refuses_an_answer_for_which_one_test_speaks_and_takes_it_with_a_
     assert (sure["status"], sure["standing"]) == ("passed", "sure")
 
 
+def test_a_job_leaves_a_patch_and_a_report_for_the_tests_that_its_junit_file_names(home: Path, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "money.py").write_text("def cents(euros):\n    return euros - 100\n")
+    (project / "test_money.py").write_text("from money import cents\n\n\ndef test_it():\n    assert cents(2) == 200\n")
+    junit = tmp_path / "junit.xml"
+    junit.write_text('<testsuites><testcase classname="test_money" name="test_it"><failure/></testcase></testsuites>')
+    said = run(home, project, "--ci", "--junit", str(junit))
+    assert said["status"] == "passed", said
+    assert said["check"][-1] == "test_money.py::test_it"
+    assert "+    return euros * 100" in (project / "ratchet-heal.patch").read_text()
+    assert "# Healed" in (project / "ratchet-heal.md").read_text()
+
+
 def test_a_donor_that_is_no_python_file_is_said_before_anything_runs(home: Path, tmp_path: Path) -> None:
     said = run(home, tmp_path, "--donor", str(tmp_path / "nowhere.py"))
     assert "no Python file can be read there" in str(said["reason"])

@@ -21,12 +21,15 @@ from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, RatchetError, UsageError
 from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
+from ratchet.healing.junit import failed_in
 from ratchet.healing.loop import HealMoment
 from ratchet.healing.project_check import argv_of
+from ratchet.healing.report import markdown
 from ratchet.sandbox.environments import environments
 
 EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
 NOT_HEALED = 1
+CI_PATCH, CI_REPORT = "ratchet-heal.patch", "ratchet-heal.md"
 
 
 class _Answering(click.Command):
@@ -61,6 +64,8 @@ class _Answering(click.Command):
 @click.option("--apply", "applies", is_flag=True, help="Write the result into the project.")
 @click.option("--branch", metavar="NAME", help="Put the result onto a new git branch.")
 @click.option("--patch", metavar="FILE", help="Write the result as a patch.")
+@click.option("--ci", is_flag=True, help="For a job: a report beside the patch, and nothing asked.")
+@click.option("--junit", type=PATH, metavar="FILE", help="The failing job's JUnit file: only these tests are run.")
 @click.option("--resume", metavar="ID", help="Go on with an episode that was killed, cancelled or taken back.")
 @click.option("--seed", default=0, type=int, help="Where the solver's dice start.")
 @means_options
@@ -82,6 +87,8 @@ def run(
     applies: bool,
     branch: str | None,
     patch: str | None,
+    ci: bool,
+    junit: Path | None,
     resume: str | None,
     seed: int,
     means: Callable[[], HealMeans],
@@ -94,11 +101,15 @@ def run(
     --apply, which keeps what you edited meanwhile.
 
     \b
+    With --ci, ratchet-heal.patch (unless --branch is given) and ratchet-heal.md are left here for a person to review.
+
+    \b
     Exit codes: 0 passed, or it passed already; 1 not healed; 5 refused; 130 cancelled.
     """
     watching = _Watching(as_json)
     try:
-        landing = landing_of(applies=applies, branch=branch, patch=patch)
+        left = CI_PATCH if ci and not (applies or branch or patch) else patch
+        landing = landing_of(applies=applies, branch=branch, patch=left)
         book = opened(command_home).episodes
         with draining("ending; again to end at once") as cancelled:
             given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)
@@ -107,7 +118,10 @@ def run(
             else:
                 _warn(folder)
                 asked = HealRequest(
-                    check=_check(book, check, folder, as_json=as_json),
+                    check=(
+                        *_check(book, check, folder, as_json=as_json or ci),
+                        *(failed_in(junit, folder) if junit else ()),
+                    ),
                     folder=folder,
                     instruction=instruction,
                     solver=solver,
@@ -121,6 +135,8 @@ def run(
                 ended = book.run(asked, given, landing=landing)
     except (RatchetError, OSError) as error:
         _stop(error, watching.episode, as_json=as_json)
+    if ci:
+        Path(CI_REPORT).write_text(markdown(ended), encoding="utf-8", errors="replace")
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         show.as_json(shapes.tasks.EpisodeShape.built(ended)) if as_json else show_heal.ended(ended)
     click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))

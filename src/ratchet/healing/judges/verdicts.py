@@ -34,6 +34,11 @@ _RAN = (
     (re.compile(r"^[#\u2139] tests (\d{1,7})$", re.MULTILINE), False),  # node
     (re.compile(r"^1\.\.(\d{1,7})$", re.MULTILINE), False),  # TAP
 )
+_SKIPPED = re.compile(
+    r"\bskipped=(\d{1,6})|;\s(\d{1,6}) ignored;|^ {0,8}Tests:? .{0,80}?(\d{1,6}) skipped|"
+    r"^[#\u2139] skipped (\d{1,6})",
+    re.MULTILINE,
+)
 _PYTEST = re.compile(r"^=* ?((?:\d{1,7} [a-z]{1,12}(?:, )?){1,8}) in [\d.]{1,12}s", re.MULTILINE)
 _PARTS = re.compile(r"(\d{1,7}) (passed|failed|errors?|skipped|xfailed|xpassed)")
 _MOCHA = re.compile(r"^ {1,8}(\d{1,7}) (passing|failing)\b", re.MULTILINE)
@@ -116,7 +121,8 @@ def counted(text: str) -> RunnerCounts | None:
         if numbers:
             total = sum(numbers) if adds_up else numbers[-1]
             bad = _failures(text)
-            return RunnerCounts(passed=max(0, total - bad), failed=min(bad, total))
+            off = _skips(text)
+            return RunnerCounts(passed=max(0, total - bad - off), failed=min(bad, total), skipped=min(off, total))
     return RunnerCounts() if _NOTHING.search(text) else None
 
 
@@ -125,6 +131,11 @@ def _failures(text: str) -> int:
     pattern = r"(?:failures|errors)=(\d{1,6})|(?<!\d)(\d{1,6}) failed[;,]|^[#\u2139] fail (\d{1,6})"
     found = re.findall(pattern, text, re.MULTILINE)
     return sum(int(number) for numbers in found for number in numbers if number)
+
+
+def _skips(text: str) -> int:
+    """Tests that were left out, as unittest, cargo, jest, vitest and node count them."""
+    return sum(int(number) for numbers in _SKIPPED.findall(text) for number in numbers if number)
 
 
 def ran_nothing(text: str) -> bool:

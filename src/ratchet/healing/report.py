@@ -1,0 +1,60 @@
+"""Write an episode as Markdown for people who review its patch: what failed, what was changed, how sure that is."""
+
+from __future__ import annotations
+
+import shlex
+
+from ratchet.healing.episode import Attempt, Episode
+from ratchet.healing.models.quoting import quoted
+
+_HEADS = {
+    "passed": "Healed",
+    "already_passing": "Nothing to heal: the check passes",
+    "flaky": "Nothing is broken: the tests are flaky",
+}
+_DIFF_CHARS = 20_000
+
+
+def markdown(episode: Episode) -> str:
+    """The report. Texts of programs stand between fences that they cannot close."""
+    passed = episode.attempts[-1] if episode.status == "passed" and episode.attempts else None
+    spent = f"{episode.cost_usd:.2f} USD, {episode.duration_s:.0f} s"
+    head = f"Episode {_code(episode.id)}, attempts: {len(episode.attempts)}, {spent}, solver {_code(episode.solver)}."
+    parts = [
+        f"# {_HEADS.get(episode.status, 'Not healed')}",
+        f"Check: {_code(shlex.join(episode.task.check))}\n\n{head}",
+        quoted(episode.reason) if episode.reason else "",
+        _flakes(episode),
+        _change(passed) if passed is not None else _tried(episode),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _change(attempt: Attempt) -> str:
+    said = [f"- {name}: {_code(text)}" for name, text in (("cause", attempt.cause), ("fix", attempt.fix)) if text]
+    if attempt.standing:
+        said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
+    return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.diff[:_DIFF_CHARS])
+
+
+def _tried(episode: Episode) -> str:
+    if not episode.attempts:
+        return ""
+    lines = [
+        f"- {each.n}, {each.status.replace('_', ' ')}: {_code(each.fix or 'no change')} {_code(each.reason)}"
+        for each in episode.attempts
+    ]
+    return "## What was tried\n\n" + "\n".join(lines)
+
+
+def _flakes(episode: Episode) -> str:
+    if not episode.flakes:
+        return ""
+    rows = [f"- {_code(each.test)} failed in {each.failed} of {each.runs} runs" for each in episode.flakes]
+    return "## Flaky tests\n\nThey count for nothing, and nothing was edited for them.\n\n" + "\n".join(rows)
+
+
+def _code(text: str) -> str:
+    """One line of foreign text as code."""
+    line = " ".join(text.split())[:400].replace("`", "'")
+    return f"`{line}`" if line else ""

@@ -1,0 +1,72 @@
+"""In CI: which tests failed is read from JUnit, skips are counted, and a report says what was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ratchet.errors import UsageError
+from ratchet.healing.episode import Attempt, Budget, Episode, Flake, Task
+from ratchet.healing.judges.verdicts import counted
+from ratchet.healing.junit import failed_in
+from ratchet.healing.report import markdown
+
+JUNIT = """<?xml version="1.0"?><testsuites><testsuite name="pytest">
+<testcase classname="tests.test_shop.TestTotal" name="test_sum[1-2]"><failure message="x">no</failure></testcase>
+<testcase classname="tests.test_shop" name="test_none"/>
+<testcase classname="tests.test_shop" name="test_cost"><error>no</error></testcase>
+</testsuite></testsuites>"""
+
+
+def test_the_failing_tests_of_a_junit_file_are_named_as_pytest_names_them(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_shop.py").write_text("")
+    (tmp_path / "junit.xml").write_text(JUNIT)
+    found = failed_in(tmp_path / "junit.xml", tmp_path)
+    assert found == ("tests/test_shop.py::TestTotal::test_sum[1-2]", "tests/test_shop.py::test_cost")
+
+
+def test_all_tests_are_run_where_a_failing_one_has_no_file_here(tmp_path: Path) -> None:
+    (tmp_path / "junit.xml").write_text(JUNIT)
+    assert failed_in(tmp_path / "junit.xml", tmp_path) == ()
+
+
+@pytest.mark.parametrize("text", ["no xml", "<!DOCTYPE x [<!ENTITY a 'b'>]><testsuites>&a;</testsuites>"])
+def test_what_is_no_junit_file_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "junit.xml").write_text(text)
+    with pytest.raises(UsageError, match=r"junit\.xml"):
+        failed_in(tmp_path / "junit.xml", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "skipped"),
+    [
+        ("Ran 5 tests in 0.1s\n\nOK (skipped=2)\n", 2),
+        ("Ran 5 tests in 0.1s\n\nFAILED (failures=1, skipped=2)\n", 2),
+        ("running 5 tests\ntest result: ok. 3 passed; 0 failed; 2 ignored; 0 measured\n", 2),
+        ("Tests:       1 skipped, 4 passed, 5 total\n", 1),
+        ("      Tests  4 passed | 1 skipped (5)\n", 1),
+        ("\u2139 tests 5\n\u2139 pass 4\n\u2139 fail 0\n\u2139 skipped 1\n", 1),
+    ],
+)
+def test_tests_that_a_runner_left_out_are_counted(said: str, skipped: int) -> None:
+    found = counted(said)
+    assert found is not None
+    assert (found.skipped, found.total) == (skipped, 5)
+
+
+def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
+    task = Task(id="t", check=("pytest", "-q"))
+    last = Attempt(
+        episode="e1", n=1, status="passed", fix="`a` became `b`", standing="sure", evidence="3 tests", diff="+```\n+# x"
+    )
+    held = Episode(
+        id="e1", task=task, number=1, status="passed", budget=Budget(), attempts=(last,),
+        flakes=(Flake(test="t.py::x", failed=1, runs=4),),
+    )  # fmt: skip
+    said = markdown(held)
+    assert "# Healed" in said
+    assert "**sure**: `3 tests`" in said
+    assert "`t.py::x` failed in 1 of 4 runs" in said
+    assert "\n````\n+```\n+# x\n````" in said
