@@ -24,7 +24,7 @@ _MOST_NAMED = 1_500  # tests that one command names
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
+class _Repeats:
     """Count how often each test failed, and in how many runs it had an outcome."""
 
     failed: dict[str, int]
@@ -53,7 +53,7 @@ def told_apart(first: Verdict, again: Again, may_go_on: Callable[[], bool], quie
     named = [name for name in tests.failed_ids if "::" in name] if tests is not None else []
     if tests is None or not named:
         return _as_a_whole(again, may_go_on, quiet or _UNNAMED)
-    runs = _Runs({}, {})
+    runs = _Repeats({}, {})
     runs.add(tests)
     everything = [*tests.passed_ids, *named]
     backwards = everything[::-1] if len(everything) <= _MOST_NAMED else []

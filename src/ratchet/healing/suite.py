@@ -18,7 +18,7 @@ Run = Callable[[Task, float], Verdict]
 
 @dataclass(frozen=True, slots=True)
 class SuiteVerdict:
-    """What all tests say of a change: how many others pass as before, and why it is refused ("" where it is not)."""
+    """Answer of all tests to a change: how many others pass as before, and why it is refused ("" where it is not)."""
 
     kept: int = 0
     broken: str = ""

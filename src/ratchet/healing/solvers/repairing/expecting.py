@@ -17,8 +17,8 @@ _PLAIN = re.compile(r"[\w\s,:;'\"()\[\]{}<>=!/%@#&*+-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What tests expect. `raised` holds (type, message, "" for any); `values` are constants, as source."""
+class TestsExpect:
+    """Expectations of tests. `raised` holds (type, message, "" for any); `values` are constants, as source."""
 
     raised: tuple[tuple[str, str], ...] = ()
     values: tuple[str, ...] = ()
@@ -26,8 +26,8 @@ class Expected:
     """Values that are text, as they are."""
 
 
-def expected_of(failing: Iterable[str], root: str) -> Expected:
-    """What these tests expect, by pytest's ids; nothing of those whose function cannot be found."""
+def expected_of(failing: Iterable[str], root: str) -> TestsExpect:
+    """Read what these tests expect, by pytest's ids; nothing of those whose function cannot be found."""
     raised: dict[tuple[str, str], None] = {}
     values: dict[str, None] = {}
     texts: dict[str, None] = {}
@@ -40,7 +40,7 @@ def expected_of(failing: Iterable[str], root: str) -> Expected:
                     texts.setdefault(value.value)
                 if len(source := ast.unparse(value)) <= _LONGEST and _is_constant(value):
                     values.setdefault(source)
-    return Expected(tuple(raised), tuple(values), tuple(texts))
+    return TestsExpect(tuple(raised), tuple(values), tuple(texts))
 
 
 def _functions(failing: Iterable[str], root: str) -> Iterator[ast.AST]:

@@ -49,7 +49,7 @@ def items(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def held(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """What is read more than once, held at the start: an iterator as a list, a text without its ends."""
+    """Hold at the start what is read more than once: an iterator as a list, a text without its ends."""
     function = p.function(node)
     if isinstance(function, FUNCTIONS) and isinstance(node, ast.stmt) and node in function.body[:2]:
         yield from placed(p, node, _held)

@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .expecting import Expected
+from .expecting import TestsExpect
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute, ast.List, ast.Dict, ast.Set)
@@ -85,7 +85,7 @@ class Program:
                 ).append(node)
         self.types: dict[str, dict[str, list[str]]] = {}
         """Function -> variable -> names of the types that it was seen to hold."""
-        self.expected = Expected()
+        self.expected = TestsExpect()
         """What the failing tests expect."""
 
     def encoded(self, edits: tuple[SourceEdit, ...]) -> bytes:

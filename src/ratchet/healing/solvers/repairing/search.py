@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from .branching import Partial, Partials, State, gained, promise
 from .compiling import SourceFile
 from .donating import donors_of
-from .expecting import Expected, expected_of
+from .expecting import TestsExpect, expected_of
 from .grounds import DOUBTFUL
 from .localising import Localiser
 from .marks import alike, is_same, mark, size_of
@@ -112,7 +112,7 @@ class RepairSearch:
         self.programs: Mapping[str, Program] = {}
         """The files that the failing tests run."""
         self.first = RunReport()
-        self._expected = Expected()
+        self._expected = TestsExpect()
         self._states: list[State] = []
         self._partials = Partials()
         self._cut_short: list[Patch] = []
