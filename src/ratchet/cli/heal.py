@@ -72,29 +72,11 @@ class _Answering(click.Command):
 @home_option
 @json_option
 def run(
-    instruction: str,
-    check: str | None,
-    folder: Path,
-    solver: str,
-    judge: str,
-    attempts: int,
-    budget_usd: float,
-    budget_s: float,
-    candidates: int,
-    protected: tuple[str, ...],
-    held_check: str | None,
-    strict: bool,
-    applies: bool,
-    branch: str | None,
-    patch: str | None,
-    ci: bool,
-    junit: Path | None,
-    resume: str | None,
-    seed: int,
-    means: Callable[[], HealMeans],
-    command_home: Path | None,
-    as_json: bool,
-) -> None:
+    instruction: str, check: str | None, folder: Path, solver: str, judge: str, attempts: int,
+    budget_usd: float, budget_s: float, candidates: int, protected: tuple[str, ...], held_check: str | None,
+    strict: bool, applies: bool, branch: str | None, patch: str | None, ci: bool, junit: Path | None,
+    resume: str | None, seed: int, means: Callable[[], HealMeans], command_home: Path | None, as_json: bool,
+) -> None:  # fmt: skip
     """Heal what fails: work in a sandbox until the check passes.
 
     INSTRUCTION says what is wanted, where the failing check does not say it all. Nothing in the project changes without
