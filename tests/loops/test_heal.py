@@ -292,7 +292,7 @@ def test_an_episode_that_ended_is_not_resumed_and_an_unknown_one_not_found(bench
     with pytest.raises(Refused, match="rewind"):
         bench.book.resume(ended.id)
     with pytest.raises(NotFound):
-        bench.book.show("ep0")
+        bench.book.show("none")
     with pytest.raises(NotFound):
         bench.book.diff(ended.id)
     assert "+    return 0" in bench.book.diff(ended.id, attempt=1)

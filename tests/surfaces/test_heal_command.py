@@ -139,7 +139,7 @@ def test_json_is_one_object_on_refusal_too(shell: Shell) -> None:
         ("--judge", "nobody"),
         ("--in", "nowhere"),
         ("--apply", "--branch", "x"),
-        ("--resume", "ep0"),
+        ("--resume", "none"),
         ("--check", "  "),
         ("--pass-env", "NOT_SET_ANYWHERE"),
         ("--check", "no-such-program -q"),
@@ -223,7 +223,7 @@ def test_episodes_are_listed_shown_rewound_and_diffed(shell: Shell) -> None:
     assert (code, back["status"], len(back["attempts"])) == (0, "running", 1)  # type: ignore[arg-type]
     code, again = shell.json("run", "--resume", name, *HEALS)
     assert (code, again["status"]) == (0, "passed")
-    assert shell.run("episodes", "show", "ep0")[0] == 3
+    assert shell.run("episodes", "show", "none")[0] == 3
 
 
 def test_an_interrupt_ends_in_order_and_can_be_resumed(shell: Shell) -> None:
