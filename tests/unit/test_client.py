@@ -30,7 +30,7 @@ RATCHET = {
 }  # fmt: skip
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {
-    "add", "approve", "backtest", "effect", "export", "facts", "list", "load", "load_reviewed", "quarantine",
+    "add", "approve", "backtest", "effect", "export", "facts", "list", "load", "load_reviewed", "predict", "quarantine",
     "replayed", "retire", "share", "show", "stats", "sync", "take", "trust", "undo", "withdraw_trust", "words",
 }  # fmt: skip
 

@@ -252,7 +252,7 @@ _TABLES = (
             *integer("tried", "worked", "uses", "wins"),
             *real("created_at", "updated_at"),
             *_REVISION,
-            *text("source", "terms", "said", "words"),
+            *text("source", "terms", "said", "search_words"),  # `words` of a row are those that a person said
         ),
         # In the order in which a session start is offered them: `lookup.top` reads the first few and no more.
         indexes=(
@@ -262,8 +262,8 @@ _TABLES = (
             Index(columns=("project", "head"), where="project"),
         ),
         terms="terms",
-        words="words",
-        made={"terms": terms_of, "words": words_of("text", "when_text", "said", "note", "quote")},
+        words="search_words",
+        made={"terms": terms_of, "search_words": words_of("text", "when_text", "said", "note", "quote")},
     ),
     # What was said in a history, and what a session makes of a person's words.
     Table(

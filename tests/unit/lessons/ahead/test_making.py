@@ -32,7 +32,9 @@ def _said(store: SqliteStore, rows: Sequence[Row], finding: str) -> list[str]:
     if finding:
         counts = {"calls": 1, "failures": 1, "excused": 0, "refused": 0, "edited": 1, "tokens": 0, "duration_s": 1.0}
         where = {"project": "/p", "session": "s", "tool": "Bash", "head": "make lint", "file": "", "model": ""}
-        store.add("facts", [{**where, **counts, "finding": finding, "hour": 1, "min_at": 1.0, "max_at": 1.0}])
+        store.add(
+            "facts", [{**where, **counts, "finding": finding, "around": "", "hour": 1, "min_at": 1.0, "max_at": 1.0}]
+        )
     told = [each.text for each in triggers(store, "/p")]
     store.close()
     return told

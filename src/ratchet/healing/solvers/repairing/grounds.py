@@ -22,7 +22,7 @@ class PatchGrounds:
     failing: int = 0
     """Tests that failed before."""
     passing: int = 0
-    """Tests that passed before."""
+    """Tests that passed before and run what it changes."""
     inputs: int = 0
     """Inputs near those of the tests to which the old program has an answer."""
     kept: int = 0
@@ -61,7 +61,7 @@ class PatchGrounds:
 
     def told(self) -> str:
         """The figures in words."""
-        said = [f"{_count(self.failing, 'test')} failed before and {_count(self.passing, 'other')} passed"]
+        said = [f"{_count(self.failing, 'test')} failed before and {_count(self.passing, 'other')} that run it passed"]
         if self.inputs:
             said.append(f"of {self.inputs} inputs near theirs {self.kept} are answered as before")
         if self.asked:

@@ -83,10 +83,11 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     choice = chosen(
         patches, lambda patch: ask(patch.files if patch else {}), agreed(donors), [name for _, name, *_ in inputs]
     )
+    passing = len(search.passing(choice.patches[0])) if choice.patches else 0
     tell(
         done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
-        grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=len(search.passing))),
+        grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=passing)),
         timed_out=server.out_of_time(),
         places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds,
         spent=sorted(search.spent),

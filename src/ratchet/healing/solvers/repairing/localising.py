@@ -37,6 +37,7 @@ class Localiser:
         self._server = server
         self._tree_of = tree_of
         self._beside: Mapping[str, Mapping[str, list[int]]] | None = None
+        self._ran: Mapping[str, Mapping[str, Collection[int]]] = {}
         self._imported: Mapping[str, Collection[int]] = {}
 
     @property
@@ -46,17 +47,22 @@ class Localiser:
 
     def guarding(self, places: Collection[Place]) -> frozenset[str]:
         """Those of them that run one of some lines; all of them where one is run at import."""
-        held = self._beside or {}
+        return self.beside & self.running(places)
+
+    def running(self, places: Collection[Place]) -> frozenset[str]:
+        """Tests, of the check or beside it, that run one of some lines; all of them where one is run at import."""
         if any(line in self._imported.get(path, ()) for path, line in places):
-            return self.beside
-        return frozenset(name for name, ran in held.items() if any(line in ran.get(path, ()) for path, line in places))
+            return frozenset(self._ran)
+        return frozenset(
+            name for name, ran in self._ran.items() if any(line in ran.get(path, ()) for path, line in places)
+        )
 
     def located(self, files: Mapping[str, bytes], report: RunReport) -> Located:
         """Trace the tests on files of which `report` told how they end."""
         traced = self._server.whole(files, trace=True)
         if self._beside is None:
             self._beside = self._looked_beside(report)
-        ran = {**self._beside, **traced.lines}
+        self._ran = ran = {**self._beside, **traced.lines}
         places = {name: {(file, at) for file, lines in held.items() for at in lines} for name, held in ran.items()}
         failed = [test for name, test in traced.tests.items() if name in report.failing and test.error != "TimeUp"]
         found = suspicion(places, report.failing, [test.frames for test in failed])

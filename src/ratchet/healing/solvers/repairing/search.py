@@ -20,6 +20,7 @@ from .ordering import Ranked, ranked
 from .program import Program, SourceEdit
 from .recollection import Remembered, trust
 from .server import UNFINISHED, ForkServer, RunReport
+from .spectrum import Place
 from .swapping import Swap, swaps_of
 from .templates import edits as edits_of
 from .transplanting import Transplants
@@ -172,10 +173,12 @@ class RepairSearch:
             return f"{min(judged)} passes when the search runs it; the check may depend on the order or on the time"
         return "" if failing else "every test passes here"
 
-    @property
-    def passing(self) -> frozenset[str]:
-        """Tests that passed from the beginning, of the check or beside it: a patch keeps them."""
-        return self.first.passing | self._localiser.beside
+    def passing(self, patch: Patch) -> frozenset[str]:
+        """Tests that passed from the beginning, of the check or beside it, and run what a patch changes."""
+        return (self.first.passing | self._localiser.beside) & self._localiser.running(self._places(patch))
+
+    def _places(self, patch: Patch) -> list[Place]:
+        return [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
 
     # -- what comes next -----------------------------------------------------------------------------------------------
 
@@ -341,8 +344,7 @@ class RepairSearch:
 
     def _keeps(self, patch: Patch) -> bool:
         """Tell whether a patch lets the tests beside those of the check pass that run what it changes."""
-        places = [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
-        guarding = self._localiser.guarding(places)
+        guarding = self._localiser.guarding(self._places(patch))
         report = self._server.beside(patch.files, guarding) if guarding else RunReport()
         return not (report.failing & guarding and not report.cut_short)
 
