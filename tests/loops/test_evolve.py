@@ -416,7 +416,7 @@ def test_a_run_that_has_ended_is_not_resumed_and_an_unknown_one_is_named(ring: R
     with pytest.raises(Refused, match="has ended"):
         ring.resume(ended.id, [{}])
     with pytest.raises(NotFound, match="ratchet evolve list"):
-        ring.resume("ev0", [{}])
+        ring.resume("none", [{}])
 
 
 def test_what_makes_no_sense_is_refused_before_anything_runs(ring: Ring) -> None:

@@ -300,7 +300,7 @@ def test_head_is_counted_as_head_and_refused_where_there_is_no_get_or_no_end(hel
     assert held.head("/v1/patterns").status_code == 200
     assert 'requests_total{method="HEAD",route="/v1/patterns",status="200"} 1' in held.get("/metrics").text
     assert held.head("/v1/patterns/none").status_code == 404
-    for path, allowed in (("/v1/outcomes", "POST"), ("/v1/events/sse", "GET"), ("/v1/tasks/none/sse", "GET")):
+    for path, allowed in (("/v1/memories/search", "POST"), ("/v1/events/sse", "GET"), ("/v1/tasks/none/sse", "GET")):
         answer = held.head(path)
         assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
 

@@ -128,7 +128,7 @@ def test_wrong_calls_are_one_line_with_the_remedy(shell: Shell, run: str) -> Non
         (("evolve", "--agent", "agent"), 2, "--proposer"),
         (("evolve", "--agent", "agent", "--proposer", "nobody"), 2, "nobody"),
         (("evolve", "--agent", "agent", "--bench", "none", "--proposer", "settings"), 3, "none"),
-        (("evolve", "show", "ev0"), 3, "ratchet evolve list"),
+        (("evolve", "show", "none"), 3, "ratchet evolve list"),
         (("evolve", "--resume", run), 5, "has ended"),
         (("evolve", "revert", run), 5, "not applied"),
         (("evolve", "apply", run, "--apply", "--branch", "x"), 2, "one of"),

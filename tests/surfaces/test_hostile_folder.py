@@ -120,8 +120,9 @@ def test_what_a_sessions_end_leaves_to_a_process_of_its_own(
 
 
 def test_the_server_for_agents_as_it_is_registered(folder: Path, environ: dict[str, str]) -> None:
-    asked = "import json, sys; from pathlib import Path; from ratchet.integrations import server_entries as m; "
-    asked += "print(json.dumps(m.entry(home=Path(sys.argv[1]), extra={})))"
+    asked = "import json, sys; from pathlib import Path; from ratchet import registry; "
+    asked += "from ratchet.integrations import server_entries as m; "
+    asked += "print(json.dumps(m.entry(registry.client('claude-code'), home=Path(sys.argv[1]), extra={})))"
     entry = json.loads(run([*script(folder.parent, asked), environ["RATCHET_HOME"]], folder, environ))
     run([entry["command"], *entry["args"]], folder, environ)
 

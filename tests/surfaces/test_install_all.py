@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from ratchet import registry
 from ratchet.cli.app import cli
-from ratchet.errors import NotFound
+from ratchet.errors import NotFound, Refused
 from ratchet.integrations.clients.client import InstallPlace
 
 SETTINGS = {
@@ -83,3 +83,16 @@ def test_only_the_agents_that_are_there_are_found(tmp_path: Path, monkeypatch: p
     (tmp_path / ".qwen").rmdir()
     with pytest.raises(NotFound, match="no coding agent"):
         ratchet("install", "--all")
+
+
+def test_what_a_clone_links_to_is_not_taken_out_by_way_of_it(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = machine / "clone"
+    (clone / ".claude").mkdir(parents=True)
+    monkeypatch.chdir(clone)
+    assert CliRunner().invoke(cli, ["install", "claude-code", "--hooks-only"]).exit_code == 0
+    mine = machine / ".claude" / "settings.json"
+    before = mine.read_text()
+    (clone / ".claude" / "settings.json").symlink_to(mine)
+    done = CliRunner().invoke(cli, ["uninstall", "--all", "--project"])
+    assert isinstance(done.exception, Refused)
+    assert mine.read_text() == before

@@ -147,6 +147,9 @@ def uninstall(
     """Take both out again; return each change. Raises as `install`, but needs no extra."""
     client = registry.client(agent)
     all_ = client.entries(_place(scope, os.environ))
+    if scope == "project":  # a clone may hold a link to the person's own settings
+        for path in _by_file(all_):
+            files.need_inside(path)
     return removed(_of_part(client, all_, parts, scope), all_, home=runtime.home, dry_run=dry_run)
 
 
