@@ -95,6 +95,11 @@ def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:
         (["keep", "-", "--by", "score"], "version\tscore\na\t1\n", "cannot hold both", 2),
         (["keep", "-", "--fdr", "1"], "version\tscore\na\t1\n", "fdr", 2),
         (["plan", "--gain", "1"], "", "give --sd", 2),
+        (["keep", "-"], "version\tscore\na\t1\na\t2\nb\t5\nb\tcrash\nc\tcrash\n", "no run of c", 2),
+        (["keep", "-"], "version\tscore\na\t1e308\na\t-1e308\nb\t1\n", "line 2: score is 1e+308", 2),
+        (["plan", "-", "--gain", "1"], "version\tscore\na\t1e308\na\t-1e308\n", "line 2: score is 1e+308", 2),
+        (["keep", "-"], '{"version": "a", "score": 1}\n{"a": ' + "[" * 100_000 + "\n", "line 2: no JSON object", 2),
+        (["keep", "-"], "version\tscore\na\t" + "1" * 200_000 + "\n", "line 2: field larger", 2),
         (["keep", "/nowhere/runs.tsv"], "", "there is no file", 3),
     ],
 )

@@ -8,8 +8,9 @@ from itertools import pairwise
 from random import Random
 from statistics import mean
 
+from ratchet.errors import UsageError
 from ratchet.evolving.score_table import ScoreTable
-from ratchet.gate.scores import ScoreGate
+from ratchet.gate.scores import MOST_SCORE, ScoreGate
 
 _WORLDS = 200
 """Simulated proposals of each kind: the share that is found is known to 3 points."""
@@ -81,6 +82,8 @@ def noise_of(table: ScoreTable) -> tuple[float | None, int]:
     number of tasks where scores are bounded, else 0."""
     repeats: dict[tuple[str, str], list[float]] = {}
     for run in table.runs:
+        if abs(run.score) > MOST_SCORE:
+            raise UsageError(f"line {run.line}: score is {run.score!r}: beyond {MOST_SCORE:g} no spread can be told")
         repeats.setdefault((run.version, run.task), []).append(run.score)
     pairs = [(a, b) for each in repeats.values() for a, b in pairwise(each)]
     if table.are_bounded:

@@ -38,10 +38,12 @@ class ScoredRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreTable:
-    """The runs in their order, and the lines whose run has no number: it could not be measured, which is no score."""
+    """The runs in their order, and the lines whose run has no number: it could not be measured, which is no score.
+    `last` is the version of the last row, measured or not."""
 
     runs: Sequence[ScoredRun]
     unmeasured: Sequence[int]
+    last: str
 
     @property
     def are_bounded(self) -> bool:
@@ -57,6 +59,7 @@ def read_scores(text: str, columns: Columns, *, name: str = "the table") -> Scor
         raise UsageError(f"the column {columns.score!r} cannot hold both the version and the score")
     runs: list[ScoredRun] = []
     unmeasured: list[int] = []
+    version = ""
     for line, row in _rows(text.removeprefix("\ufeff"), columns, name):
         version = _text(row.get(columns.version))
         if not version:
@@ -70,7 +73,7 @@ def read_scores(text: str, columns: Columns, *, name: str = "the table") -> Scor
         runs.append(ScoredRun(line=line, version=version, score=score, task=task, guards=guards))
     if not runs:
         raise UsageError(f"{name} holds no run with a number as its {columns.score}")
-    return ScoreTable(runs=runs, unmeasured=unmeasured)
+    return ScoreTable(runs=runs, unmeasured=unmeasured, last=version)
 
 
 def _rows(text: str, columns: Columns, name: str) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -92,7 +95,7 @@ def _json_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, object]
             continue
         try:
             row = json.loads(written)
-        except ValueError:
+        except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
             raise UsageError(f"{name}, line {line}: no JSON object; write one run a line")
@@ -106,9 +109,12 @@ def _delimited_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, ob
     names = [each.strip() for each in next(reader, [])]
     if len(names) < 2:
         raise UsageError(f"{name} has no header of columns: write one, such as version<TAB>score, then a row a run")
-    for fields in reader:
-        if any(each.strip() for each in fields):
-            yield reader.line_num, dict(zip(names, fields, strict=False))
+    try:
+        for fields in reader:
+            if any(each.strip() for each in fields):
+                yield reader.line_num, dict(zip(names, fields, strict=False))
+    except csv.Error as error:
+        raise UsageError(f"{name}, line {reader.line_num}: {error}") from None
 
 
 def _unblank(lines: Iterable[str]) -> Iterator[str]:

@@ -34,6 +34,7 @@ this (Ville)."""
 MOST_RUNS = 100
 """Runs of one version after which it is given up."""
 _LEAST_POINTS = 0.05  # of a bounded score, as `PairedGate` has it
+MOST_SCORE = 1e100  # its square, summed, is still a float
 _DOUBT = 1.28  # standard errors, beyond which a tenth of a normal lies; 1 finds 83 % of what an oracle finds, this 90 %
 _HARM = 0.05  # level at which a guard counts as proven worse
 
@@ -135,6 +136,8 @@ class ScoreGate:
         """Count one run. Further runs of a version that is decided change nothing. Raises UsageError for a score that
         is not finite, or outside of [0, 1] where noise is bounded."""
         value = real("score", score)
+        if abs(value) > MOST_SCORE:
+            raise UsageError(f"score is {score!r}: beyond {MOST_SCORE:g} no spread can be told; use another unit")
         if self._noise == "bounded" and not 0 <= value <= 1:
             raise UsageError(f"score is {score!r}: bounded scores lie in [0, 1]; use noise='normal' for others")
         self.incumbent = self.incumbent or version
