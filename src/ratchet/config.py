@@ -81,7 +81,7 @@ class Config:
 
 
 class Tunables(TypedDict, total=False):
-    """Keywords besides the home; None means "not given"."""
+    """Keywords besides the home; None means "not given". `foreign_home` is no setting: see `load`."""
 
     withheld_share: float | None
     proven_withheld_share: float | None
@@ -99,6 +99,7 @@ class Tunables(TypedDict, total=False):
     database_url: str | None
     retention_days: float | None
     keep_steps: bool | None
+    foreign_home: bool
 
 
 class Settings(Tunables, total=False):
@@ -140,11 +141,13 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
     """The configuration in force. `given` are keywords; None among them means "not given".
 
     Files read: `ratchet.toml` in the home, and over it the one in the working directory, which may set `SHARED_KEYS`
-    only. It may be anybody's, so its other keys are one warning.
+    only. It may be anybody's, so its other keys are one warning. With `foreign_home` the home's file is such
+    a file too: nobody named the folder, so it may have come with a clone. `RATCHET_HOME` and `~/.ratchet` never are.
 
     Raises UsageError naming the key, where it was set, and the nearest known key.
     """
     environ = os.environ if environ is None else environ
+    foreign_home = given.pop("foreign_home", False)
     chosen: dict[str, object] = {}
     for key, value in given.items():
         _known(key, "a keyword")
@@ -159,7 +162,14 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
         if near:
             raise UsageError(f"unknown setting {name} in the environment: did you mean RATCHET_{near}?")
     home = home_of(chosen.get("home"), environ=environ)
-    for key, value in (_of_home(home) | _of_folder(cwd or _here(), home)).items():
+    folder = cwd or _here()
+    held = (
+        _shared(home, None)
+        if foreign_home and home.absolute() != home_of(None, environ=environ).absolute()
+        else _of_home(home)
+    )
+    beside = {} if folder is None or _same(folder / FILE_NAME, home / FILE_NAME) else _shared(folder, home)
+    for key, value in (held | beside).items():
         chosen.setdefault(key, value)
     chosen["home"] = home
     return Config(**{key: _converted(key, value) for key, value in chosen.items()})  # type: ignore[arg-type]
@@ -201,9 +211,8 @@ def _of_home(home: Path) -> dict[str, object]:
     return values
 
 
-def _of_folder(folder: Path | None, home: Path) -> dict[str, object]:
-    if folder is None or _same(folder / FILE_NAME, home / FILE_NAME):
-        return {}
+def _shared(folder: Path, home: Path | None) -> dict[str, object]:
+    """What the file of a folder that may be anybody's sets; a home's own file is where the rest belongs."""
     path = folder / FILE_NAME
     try:
         values = _read(path)
@@ -212,12 +221,12 @@ def _of_folder(folder: Path | None, home: Path) -> dict[str, object]:
         return {}
     refused = tuple(sorted(key for key in values if key not in SHARED_KEYS))
     if refused:
-        _warn_once(str(path), refused, str(home / FILE_NAME))
+        _warn_once(str(path), refused, f"write it into {home / FILE_NAME}, or " if home else "")
     kept: dict[str, object] = {}
     for key in SHARED_KEYS:
         if key in values:
             try:
-                Config(home=home, **{key: _converted(key, values[key])})  # type: ignore[arg-type]
+                Config(home=folder, **{key: _converted(key, values[key])})  # type: ignore[arg-type]
                 kept[key] = values[key]
             except UsageError as error:
                 _warn_of(f"{path}: {error}")
@@ -238,14 +247,12 @@ def _same(one: Path, other: Path) -> bool:
 
 
 @cache
-def _warn_once(path: str, refused: tuple[str, ...], own: str) -> None:
+def _warn_once(path: str, refused: tuple[str, ...], remedy: str) -> None:
     ours = [key for key in refused if key in KEYS]
     others = [key for key in refused if key not in KEYS]
     said = []
     if ours:
-        said.append(
-            f"{', '.join(ours)}, which no project may set: write it into {own}, or set RATCHET_{ours[0].upper()}"
-        )
+        said.append(f"{', '.join(ours)}, which no project may set: {remedy}set RATCHET_{ours[0].upper()}")
     if others:
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
         said.append(f"{', '.join(ascii(key) for key in others[:_NAMED])}{more}, unknown here")

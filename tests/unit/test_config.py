@@ -127,3 +127,18 @@ def test_doctor_says_that_hooks_obey_another_share_until_they_are_told(tmp_path:
         runtime.report()
     assert share(home, {}).ok
     assert FILE_NAME in share(home, {"RATCHET_WITHHELD_SHARE": "0"}).remedy
+
+
+def test_a_foreign_home_may_set_three_numbers_and_nothing_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    held = write(tmp_path / "rsi_data", lines({**ALLOWED, "proposers": '"evilmod:go"', "unheard_of": "1"}))
+    config = load(environ={"HOME": str(tmp_path / "me")}, cwd=tmp_path, home=held, foreign_home=True)
+    assert config == Config(home=held, **ALLOWED)  # type: ignore[arg-type]
+    assert "proposers, which no project may set" in caplog.text
+
+
+def test_a_home_that_the_environment_names_is_never_foreign(tmp_path: Path) -> None:
+    home = write(tmp_path / ".ratchet", 'proposers = "mine:go"\n')
+    for environ in ({"HOME": str(tmp_path)}, {"RATCHET_HOME": str(home)}):
+        assert load(environ=environ, cwd=tmp_path, home=home, foreign_home=True).proposers == "mine:go"

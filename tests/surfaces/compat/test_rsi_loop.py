@@ -159,3 +159,15 @@ def test_failures_of_two_sources_that_always_come_together_are_correlated(loop: 
             loop.observer.record(Outcome(timestamp=at, source=source, success=ok, error_message=said))
     [found] = loop.analyzer.cross_source_correlations()
     assert found == {"issues": ["network", "rate_limit"], "correlation": "same hour", "sources": ["api", "cron"]}
+
+
+def test_no_code_that_a_clones_data_folder_names_is_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "rsi_data").mkdir()
+    (folder / "rsi_data" / "ratchet.toml").write_text('proposers = "evilmod:go"\n')
+    (folder / "evilmod.py").write_text("open('ran', 'w').close()\ndef go(pattern):\n    return []\n")
+    monkeypatch.syspath_prepend(str(folder))
+    loop = RSILoop()
+    for _ in range(6):
+        loop.observer.record_simple("call", success=False, error="429 Too Many Requests", source="api")
+    assert loop.run_cycle()
+    assert not (folder / "ran").exists()

@@ -68,7 +68,7 @@ class FailureMemory:
         del redis_url, embedding_model
         home = home_of(None) if sqlite_path is None else Path(sqlite_path).with_suffix(".ratchet")
         home.mkdir(parents=True, exist_ok=True)
-        self._ratchet = Ratchet(home)
+        self._ratchet = Ratchet(home, foreign_home=True)
         if sqlite_path is not None and Path(sqlite_path).is_file():
             self._ratchet.learn(sqlite_path)
         self._backend = RatchetMemory(self._ratchet, home)

@@ -61,7 +61,7 @@ class Analyzer:
     def cross_source_correlations(self, days: int | None = None) -> list[dict[str, str | list[str]]]:
         """Issues of different sources that come together more often than chance explains (Fisher's exact test)."""
         del days  # a cause that is shared shows over ninety days
-        with Runtime(load(home=self.config.data_dir)) as runtime:
+        with Runtime(load(home=self.config.data_dir, foreign_home=True)) as runtime:
             kinds = {each.id: each.kind for each in runtime.patterns()}
             return [
                 {

@@ -33,7 +33,7 @@ class Fixer:
 
     def __init__(self, config: Config | None = None, ratchet: Ratchet | None = None) -> None:
         self.config = config or Config()
-        self._ratchet = ratchet or Ratchet(self.config.data_dir)
+        self._ratchet = ratchet or Ratchet(self.config.data_dir, foreign_home=True)
 
     def propose(self, pattern: Pattern) -> Fix:
         """The usual fix for a pattern's issue. Nothing is kept yet."""

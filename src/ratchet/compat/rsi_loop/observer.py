@@ -23,7 +23,7 @@ class Observer:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or Config()
-        self.ratchet = Ratchet(self.config.data_dir)
+        self.ratchet = Ratchet(self.config.data_dir, foreign_home=True)
         self._has_learnt = False
 
     def record(self, outcome: Outcome) -> Outcome:

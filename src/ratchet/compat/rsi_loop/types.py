@@ -172,7 +172,10 @@ def _home() -> str:
 
 @dataclass
 class Config:
-    """Settings. `data_dir` is a Ratchet home; unless given it is RATCHET_HOME, else `./rsi_data`."""
+    """Settings. `data_dir` is a Ratchet home; unless given it is RATCHET_HOME, else `./rsi_data`.
+
+    Of its `ratchet.toml` only what a project may set is read, unless RATCHET_HOME names it: it may come with a clone.
+    """
 
     data_dir: str = field(default_factory=_home)
     analysis_window_days: int = 7

@@ -70,7 +70,7 @@ class SelfImprovingLoop:
             raise ValueError(f"storage must be 'jsonl' or 'sqlite', not {storage!r}")
         self.data_dir = home_of(data_dir)
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        self.ratchet = Ratchet(self.data_dir)
+        self.ratchet = Ratchet(self.data_dir, foreign_home=True)
         self.auto_rollback = self.rollback = AutoRollback(str(self.data_dir))
         self.adaptive_threshold = AdaptiveThreshold(ratchet=self.ratchet)
         self.notifier = notifier or TelegramNotifier()

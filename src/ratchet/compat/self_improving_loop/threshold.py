@@ -16,7 +16,7 @@ class AdaptiveThreshold:
     """Thresholds of agents: by their pace, unless a person set them."""
 
     def __init__(self, data_dir: str | None = None, ratchet: Ratchet | None = None) -> None:
-        self._ratchet = ratchet or Ratchet(data_dir)
+        self._ratchet = ratchet or Ratchet(data_dir, foreign_home=True)
 
     def get_threshold(self, agent_id: str, task_history: Sequence[Mapping[str, Json]] = ()) -> tuple[int, int, int]:
         """(failures, hours of the window, hours of the cooldown). The pace is that of the history, if one is given,
