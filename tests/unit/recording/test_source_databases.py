@@ -10,7 +10,7 @@ import pytest
 
 from ratchet.recording.sources import source_for
 from ratchet.recording.sources.find import find
-from ratchet.records import Outcome, Row
+from ratchet.records import Outcome, Quarantined, Row
 
 OPENCODE = """
 CREATE TABLE session (id TEXT PRIMARY KEY, directory TEXT, time_created INTEGER);
@@ -105,3 +105,52 @@ def test_a_damaged_database_is_named(opencode: Path) -> None:
         file.write(b"\xff" * 4000)
     (read,) = source_for(str(opencode)).read(str(opencode), 0, {})
     assert "cannot be read as a database" in str(read.items[0])
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, {} FROM n"
+
+
+def test_a_view_that_never_ends_is_not_read(opencode: Path) -> None:
+    with sqlite3.connect(opencode) as held:
+        held.execute("DROP TABLE part")
+        asked = ENDLESS.format("'msg_2' AS message_id, 'ses_1' AS session_id, i AS time_updated, '{}' AS data")
+        held.execute(f"CREATE VIEW part AS {asked}")
+    assert find([str(opencode.parent)]).files == []
+    (read,) = source_for(str(opencode)).read(str(opencode), 0, {})
+    assert "no agent that is known" in str(read.items[0])
+
+
+def test_tables_whose_join_is_beyond_all_measure_are_given_up(opencode: Path) -> None:
+    with sqlite3.connect(opencode) as held:
+        held.execute("DROP TABLE session")
+        held.execute("CREATE TABLE session (id TEXT, directory TEXT, time_created INTEGER)")
+        held.executemany("INSERT INTO session VALUES ('ses_1', '/p', ?)", [(n,) for n in range(20_000)])
+        held.executemany("INSERT INTO part VALUES (?, 'msg_2', 'ses_1', 1, '{}')", [(f"p{n}",) for n in range(20_000)])
+    (read,) = source_for(str(opencode)).read(str(opencode), 0, {})
+    assert "interrupted" in str(read.items[0])
+
+
+@pytest.mark.parametrize(
+    "data", ["[" * 200_000, '{"type":', b"\x00\xff", "[1]", '{"type":"tool","state":' + "[" * 900 + "]" * 900 + "}"]
+)
+def test_an_odd_row_costs_itself(opencode: Path, data: str | bytes) -> None:
+    with sqlite3.connect(opencode) as held:
+        held.execute("INSERT INTO part VALUES ('prt_9', 'msg_2', 'ses_1', 9, ?)", [data])
+    carry: Row = {}
+    assert [each.ok for each in outcomes(opencode, carry)] == [False]
+    json.dumps(carry)
+
+
+@pytest.mark.parametrize("column", ["time_updated", "data", "id"])
+def test_a_row_with_a_blob_is_named_and_the_rest_is_read(opencode: Path, column: str) -> None:
+    with sqlite3.connect(opencode) as held:
+        add(held, "prt_3", tool("call_2", "git push -u origin HEAD", "done", 0))
+        held.execute(f"UPDATE part SET {column} = x'00ff' WHERE id = 'prt_1'")
+        held.execute("INSERT INTO message VALUES (x'01', 'ses_1', 3, x'02')")
+        held.execute("INSERT INTO part VALUES ('prt_4', x'01', 'ses_1', 1, '{}')")
+    carry: Row = {}
+    items = [item for read in source_for(str(opencode)).read(str(opencode), 0, carry) for item in read.items]
+    assert [each.ok for each in items if isinstance(each, Outcome)] == [False, True]
+    assert any("BLOB" in each.reason for each in items if isinstance(each, Quarantined))
+    json.dumps(carry)
+    assert outcomes(opencode, carry) == []

@@ -6,41 +6,43 @@ counts once. The database is only read, while its owner may write it.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from ratchet.ports import Read
 from ratchet.recording.sources import fields
+from ratchet.recording.sources.document import decode_document
 from ratchet.recording.sources.messages import Conversations
-from ratchet.recording.sources.reading import count, last_read, table
+from ratchet.recording.sources.reading import Item, count, last_read, table
+from ratchet.recording.sources.sqlite_files import has_tables, opened
 from ratchet.records import Json, Outcome, Quarantined, Row
 
 NAME = "database"
+_SEEN = 80  # letters of an odd cell
 _MAGIC = b"SQLite format 3\0"
-_WAIT_S = 5.0  # for an owner that writes
 Cells = tuple[str | int | float | None, ...]
+Decode = Callable[[object], Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """One agent's tables. `sessions` selects (id, folder, revision), `messages` the rows of a session in order, which
+    """One agent's `tables`. `sessions` selects (id, folder, revision), `messages` the rows of a session in order, which
     `records` turns into records of a conversation."""
 
     agent: str
+    tables: tuple[str, ...]
     sessions: str
     messages: str
-    records: Callable[[Iterator[Cells]], Iterator[Json]]
+    records: Callable[[Iterator[Cells], Decode], Iterator[Json]]
 
 
-def _opencode(rows: Iterator[Cells]) -> Iterator[Json]:
+def _opencode(rows: Iterator[Cells], decoded: Decode) -> Iterator[Json]:
     """A message with its parts, of (message, its JSON, the JSON of a part)."""
     for (key, data), parts in groupby(rows, lambda row: row[:2]):
-        info = fields.row(_decoded(data))
+        info = fields.row(decoded(data))
         yield {
             "id": key,
             "info": info,
@@ -48,19 +50,20 @@ def _opencode(rows: Iterator[Cells]) -> Iterator[Json]:
             "model": info.get("modelID"),
             "tokens": info.get("tokens"),
             "timestamp": fields.row(info.get("time")).get("created"),
-            "parts": [part for row in parts if not (part := fields.row(_decoded(row[2]))).get("synthetic")],
+            "parts": [part for row in parts if not (part := fields.row(decoded(row[2]))).get("synthetic")],
         }
 
 
-def _goose(rows: Iterator[Cells]) -> Iterator[Json]:
+def _goose(rows: Iterator[Cells], decoded: Decode) -> Iterator[Json]:
     """A message, of (id, role, the JSON of its blocks, time)."""
     for key, role, content, at in rows:
-        yield {"id": key, "role": role, "content": _decoded(content), "timestamp": at}
+        yield {"id": key, "role": role, "content": decoded(content), "timestamp": at}
 
 
 SCHEMAS = (
     Schema(
         agent="opencode",
+        tables=("session", "message", "part"),
         sessions="SELECT s.id, s.directory, max(p.time_updated) FROM session s JOIN part p ON p.session_id = s.id "
         "GROUP BY s.id ORDER BY s.time_created, s.id",
         messages="SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id "
@@ -69,6 +72,7 @@ SCHEMAS = (
     ),
     Schema(
         agent="goose",
+        tables=("sessions", "messages"),
         sessions="SELECT s.id, s.working_dir, max(m.id) FROM sessions s JOIN messages m ON m.session_id = s.id "
         "GROUP BY s.id ORDER BY min(m.id)",
         messages="SELECT id, role, content_json, created_timestamp FROM messages WHERE session_id = ? ORDER BY id",
@@ -90,7 +94,7 @@ class Databases:
         """See `ports.Source`. A session whose revision was read before is passed by."""
         size = Path(path).stat().st_size
         try:
-            with closing(_opened(path)) as held:
+            with opened(path) as held:
                 schema = _schema_of(held)
                 if schema is not None:
                     yield from _read(held, schema, path, size, carry)
@@ -106,19 +110,17 @@ class Databases:
 def holds_sessions(path: str) -> bool:
     """Tell whether a database is one of these."""
     try:
-        with closing(_opened(path)) as held:
+        with opened(path) as held:
             return _schema_of(held) is not None
     except sqlite3.Error:
         return False
 
 
-def _opened(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)
-
-
 def _schema_of(held: sqlite3.Connection) -> Schema | None:
     """The schema whose statements this database understands."""
     for schema in SCHEMAS:
+        if not has_tables(held, schema.tables):
+            continue
         try:
             for statement, given in ((schema.sessions, ()), (schema.messages, ("",))):
                 held.execute(f"EXPLAIN {statement}", given)
@@ -134,20 +136,45 @@ def _read(held: sqlite3.Connection, schema: Schema, path: str, size: int, carry:
     """A Read for each session that changed."""
     known = table(carry, "revisions")
     for session, folder, revision in held.execute(schema.sessions).fetchall():
-        if known.get(str(session)) == revision:
+        seen = revision if isinstance(revision, int | str) else repr(revision)[:_SEEN]  # JSON holds it, whatever it is
+        if known.get(str(session)) == seen:
             continue
         about: Row = {"agent": schema.agent, "session": str(session), "project": fields.text(folder)}
-        records = list(schema.records(iter(held.execute(schema.messages, (session,)))))
-        items = Conversations(path, {}).take_session(records, about)
-        known[str(session)] = revision
+        unread: list[str] = []
+        if isinstance(revision, bytes):
+            unread.append("its time is a BLOB")
+        rows = _sound(held.execute(schema.messages, (session,)), unread)
+        records = list(schema.records(rows, lambda data, unread=unread: _decoded(data, unread)))  # type: ignore[misc]
+        items = _taken(records, about, path, unread)
+        count(carry, "bad", len(unread))
+        known[str(session)] = seen
         count(carry, "known", len(records))
         count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
-        yield Read(items=tuple(items), offset=size, sessions=(str(session),))
+        wrong = [Quarantined(path=path, line=0, reason=f"session {ascii(session)[:_SEEN]}: {why}") for why in unread]
+        yield Read(items=(*items, *wrong), offset=size, sessions=(str(session),))
 
 
-def _decoded(data: object) -> Json:
+def _taken(records: list[Json], about: Row, path: str, unread: list[str]) -> list[Item]:
     try:
-        found: Json = json.loads(fields.text(data))
-    except (ValueError, RecursionError):  # a row that was not written whole costs itself
+        return Conversations(path, {}).take_session(records, about)
+    except RecursionError:  # short of what the decoder refuses
+        unread.append("nested too deeply to be read")
+        return []
+
+
+def _sound(rows: Iterable[tuple[object, ...]], unread: list[str]) -> Iterator[Cells]:
+    """The rows, without the cells that no agent writes."""
+    for row in rows:
+        if any(isinstance(cell, bytes) for cell in row):
+            unread.append("a row of it holds a BLOB")
+        yield tuple(cell if isinstance(cell, str | int | float) else None for cell in row)
+
+
+def _decoded(data: object, unread: list[str]) -> Json:
+    """The JSON of a cell; one that was not written whole costs itself, and `unread` has the reason."""
+    if not isinstance(data, str):
         return None
+    found, reason = decode_document(data.encode("utf-8", "replace"))
+    if reason:
+        unread.append(f"a row of it is {reason}")
     return found

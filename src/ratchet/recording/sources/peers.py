@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ratchet import ids
-from ratchet.errors import BackendError
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.redaction.text import redact_json
 from ratchet.ports import Read
 from ratchet.recording.sources import fields
-from ratchet.recording.sources.document import is_document, read_document
+from ratchet.recording.sources.document import decode_document, is_document, read_document
 from ratchet.recording.sources.jsonl import Runs
 from ratchet.recording.sources.lines import peek
 from ratchet.recording.sources.reading import Item, count, last_read
+from ratchet.recording.sources.sqlite_files import has_tables, opened
 from ratchet.records import Failure, Json, Outcome, Quarantined, Row, text_in
 
 NAME = "reloop"
 _SQLITE = b"SQLite format 3\0"
 _TABLES = (b"failures", b"successes", b"error_hash")
 _SAVED = (b'"capture_type"', b'"function_info"', b'"timestamp"')
+_NONE: tuple[Json, str] = (None, "")
 _KEYS = (b'"failures"', b'"signature"', b'"error_type"', b'"analysis"')
 
 
@@ -48,6 +48,7 @@ class Reloop:
             return
         items = [*_rows(path)]
         count(carry, "known")
+        count(carry, "bad", sum(isinstance(item, Quarantined) for item in items))
         count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
         if items:
             yield Read(items=tuple(items), offset=size)
@@ -80,28 +81,39 @@ def _saved(document: Json, path: str, carry: Row) -> list[Item] | None:
 
 def _rows(path: str) -> Iterator[Item]:
     try:
-        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as held:
-            for table, read in (("failures", _failed), ("successes", _succeeded)):
+        with opened(path) as held:
+            for table, take in (("failures", _failed), ("successes", _succeeded)):
+                if not has_tables(held, (table,)):
+                    yield Quarantined(path=path, line=0, reason=f"{table} is no table, so nothing of it was read")
+                    continue
                 for number, (data,) in enumerate(held.execute(f"SELECT data FROM {table}"), 1):  # noqa: S608
-                    try:
-                        yield read(json.loads(data))
-                    except (ValueError, TypeError) as error:
-                        yield Quarantined(path=path, line=number, reason=f"a row of {table} is no record: {error}")
+                    record, reason = (
+                        decode_document(data.encode("utf-8", "replace")) if isinstance(data, str) else _NONE
+                    )
+                    yield _taken(take, record, path, number, reason or f"a row of {table} is no record")
     except sqlite3.Error as error:
-        raise BackendError(f"{path} cannot be read as reloop's memory: {error}") from error
+        yield Quarantined(path=path, line=0, reason=f"cannot be read as reloop's memory ({error})")
 
 
 def _failures(document: Json, path: str) -> list[Item] | None:
     held = document.get("failures") if isinstance(document, dict) else None
     if not isinstance(held, list):
         return None
-    items: list[Item] = []
-    for number, each in enumerate(held, 1):
-        if isinstance(each, dict) and isinstance(each.get("signature"), dict):
-            items.append(_failed(each))
-        else:
-            items.append(Quarantined(path=path, line=number, reason="no failure of reloop: it bears no signature"))
-    return items
+    unsigned = "no failure of reloop: it bears no signature"
+    return [
+        _taken(_failed, each if isinstance(fields.row(each).get("signature"), dict) else None, path, number, unsigned)
+        for number, each in enumerate(held, 1)
+    ]
+
+
+def _taken(take: Callable[[Row], Outcome], record: Json, path: str, number: int, otherwise: str) -> Item:
+    """What one record says; of what is no record, and why."""
+    try:
+        if isinstance(record, dict):
+            return take(record)
+    except RecursionError:  # short of what the decoder refuses
+        otherwise = "nested too deeply to be read"
+    return Quarantined(path=path, line=number, reason=otherwise)
 
 
 def _failed(record: Row) -> Outcome:
