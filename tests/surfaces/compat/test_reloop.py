@@ -9,9 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 from ratchet import Ratchet, UsageError
 from ratchet.compat.reloop import FailureMemory, SyncFailureMemory, retry
+from ratchet.compat.reloop.api.server import create_app
 from ratchet.compat.reloop.config import settings
 from ratchet.compat.reloop.core.agent import ReLoopAgent
 from ratchet.compat.reloop.models import FailureRecord, PlaybookExport, Task, TaskStatus
@@ -134,6 +136,32 @@ def test_a_database_of_reloop_is_read_where_its_path_is_given(home: Path, tmp_pa
     assert [each["error_type"] for each in memory.search("No module named 'sharp'")] == ["ImportError"]
 
 
+@pytest.mark.parametrize("odd", ["[1]", "[" * 200_000, "{torn", b"\x00\xff", 7, None])
+def test_an_odd_row_of_a_database_of_reloop_costs_itself(home: Path, tmp_path: Path, odd: object) -> None:
+    file = tmp_path / "reloop_memory.db"
+    with closing(sqlite3.connect(file)) as held, held:
+        held.execute("CREATE TABLE failures (id TEXT PRIMARY KEY, error_hash TEXT, data)")
+        held.execute("CREATE TABLE successes (id TEXT PRIMARY KEY, data TEXT)")
+        held.execute("INSERT INTO failures VALUES ('g', 'h', ?)", (odd,))
+        held.execute("INSERT INTO failures VALUES ('f', 'h', ?)", (record().model_dump_json(),))
+    learned = Ratchet().learn(file)
+    assert (learned.outcomes, [each.line for each in learned.quarantined]) == (1, [1])
+
+
+def test_a_view_in_a_database_of_reloop_is_not_read(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "reloop_memory.db"
+    endless = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT '' AS error_hash, i AS data FROM n"
+    )
+    with closing(sqlite3.connect(file)) as held, held:
+        held.execute(f"CREATE VIEW failures AS {endless}")
+        held.execute("CREATE TABLE successes (id TEXT PRIMARY KEY, data TEXT)")
+        held.execute("INSERT INTO successes VALUES ('s', '{\"task_id\": \"build\"}')")
+    learned = Ratchet().learn(file)
+    assert (learned.outcomes, len(learned.quarantined)) == (1, 1)
+    assert "failures is no table" in learned.quarantined[0].reason
+
+
 def test_an_exception_that_healing_agent_saved_is_learnt(home: Path, tmp_path: Path) -> None:
     folder = tmp_path / "_healing_agent_exceptions"
     folder.mkdir()
@@ -194,3 +222,33 @@ def test_a_task_without_a_check_says_what_to_name(home: Path, tmp_path: Path) ->
 def test_an_unknown_backend_is_refused(home: Path) -> None:
     with pytest.raises(ValueError, match="Unknown backend"):
         FailureMemory(backend="postgres")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 201),
+        ({"Origin": "http://localhost"}, 201),
+        ({"Host": "rebound.example"}, 421),
+        ({"Origin": "https://other.example"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+def test_no_page_of_another_site_begins_a_task(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str], status: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with TestClient(create_app(), base_url="http://localhost") as client:
+        assert client.post("/v1/tasks", json={"instruction": "fix it"}, headers=headers).status_code == status
+        assert len(client.get("/v1/tasks").json()) == (status == 201)
+
+
+@pytest.mark.parametrize("name", ["check", "folder"])
+def test_a_request_names_no_command_and_no_folder_unless_the_program_allows_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = {"instruction": "fix it", "metadata": {name: str(tmp_path)}}
+    for app, status in ((create_app(), 403), (create_app(commands=True), 201)):
+        with TestClient(app, base_url="http://localhost") as client:
+            assert client.post("/v1/tasks", json=asked).status_code == status

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,13 +18,24 @@ from ratchet.compat.reloop.core.timeline import TimelineManager
 from ratchet.compat.reloop.models import CircuitBreakerState, CreateTaskRequest, Task, TaskResponse, TimelineEvent
 from ratchet.compat.reloop.providers.memory import RatchetMemory
 from ratchet.config import home_of
+from ratchet.serving.api.origins import Gate
 
 tasks = APIRouter(prefix="/v1/tasks")
 
 
-def create_app() -> FastAPI:
-    """Make the application. Whoever serves it to others sets up who may call it: `ratchet serve` has tokens."""
+PROGRAMS_OWN = ("check", "folder")
+"""What a task's metadata names for the agent: a command that is run, and where."""
+
+
+def create_app(*, hosts: Collection[str] = (), origins: Collection[str] = (), commands: bool = False) -> FastAPI:
+    """Make the application. Whoever serves it to others sets up who may call it: `ratchet serve` has tokens.
+
+    Like `ratchet serve` it answers on this machine's own names and on `hosts`, and to no page of another site but
+    `origins`. With `commands` a request may name the check that is run, and the folder; else both are the program's.
+    """
     app = FastAPI(title="ReLoop API", version=__version__, lifespan=_lifespan)
+    app.state.commands = commands
+    app.add_middleware(Gate, hosts=hosts, addresses=False, origins=origins)
     app.include_router(tasks)
 
     @app.get("/v1/health")
@@ -55,6 +66,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def create_task(asked: CreateTaskRequest, request: Request) -> TaskResponse:
     """Take a task and begin with it."""
     state = request.app.state
+    named = [name for name in PROGRAMS_OWN if name in asked.metadata]
+    if named and not state.commands:
+        raise HTTPException(403, f"metadata names {' and '.join(named)}, which create_app(commands=True) would allow")
     task = Task(**asked.model_dump())
     state.tasks[task.id] = task
     work = asyncio.create_task(state.agent.run(task))
