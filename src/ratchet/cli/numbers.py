@@ -30,10 +30,10 @@ class Moment(click.ParamType[float]):
         if isinstance(value, int | float):
             return float(value)
         said = str(value).strip()
-        if said[:-1].isdecimal() and said[-1:] in self._AGO:
-            return time.time() - int(said[:-1]) * self._AGO[said[-1]]
         try:
+            if said[:-1].isdecimal() and said[-1:] in self._AGO:
+                return time.time() - int(said[:-1]) * self._AGO[said[-1]]
             found = datetime.fromisoformat(said)
-        except ValueError:
+        except (ValueError, OverflowError):
             self.fail(f"{said!r} is no moment: write it as 2026-03-01, or as 7d, 24h, 30m ago", param, ctx)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from ratchet.cli import shapes, show
+from ratchet.cli import shapes, show, tamed
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Moment
-from ratchet.errors import UsageError
+from ratchet.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     from ratchet.sessions.cost import CostBy
@@ -183,28 +184,58 @@ def how(tool: tuple[str, ...], project: str | None, limit: int, command_home: Pa
 @click.argument("path")
 @click.option("--step", default="", metavar="ID", help="Before this edit, instead of the last session's first.")
 @click.option("--write", is_flag=True, help="Put it into the file; else it is only printed.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask before it is written.")
 @home_option
 @json_option
-def restore(path: str, step: str, write: bool, command_home: Path | None, as_json: bool) -> None:
+def restore(path: str, step: str, write: bool, yes: bool, command_home: Path | None, as_json: bool) -> None:
     """Print what a file held before the last session that edited it.
 
-    It comes out of the session's history, whole where that has it. With --write it replaces the file, if all of it is
-    known.
+    It comes out of the session's history, whole where that has it. PATH may be the end of one. With --write it is a
+    file in this folder, which is replaced if all of it is known and you agree to the change.
     """
-    found = opened(command_home).sessions.replaced(path, step=step)
+    place = _place(path) if write else ""
+    found = opened(command_home).sessions.replaced(path, step=step, place=place)
     if as_json:
         show.as_json(shapes.used.ReplacedShape.built(found))
         return
     if not write:
-        click.echo(found.text, nl=not found.text.endswith("\n"))
+        tamed.say(found.text if found.text.endswith("\n") else f"{found.text}\n")
         show.console(stderr=True).print(show.plain(_about(found.whole, found.path, found.edits, found.session)), "dim")
         return
     if not found.whole:
         raise UsageError(f"only the replaced lines of {found.path} are known, not all of it: nothing was written")
-    from ratchet import files
+    if _written(place, found.text, yes=yes):
+        show.line(f"{place} is as it was before session {found.session}")
 
-    files.replace(found.path, found.text.encode())
-    show.line(f"{found.path} is as it was before session {found.session}")
+
+def _place(path: str) -> str:
+    """The file of a path without links. Raises Refused outside of the current folder: what a history names may be
+    anywhere."""
+    folder, place = os.path.realpath("."), os.path.realpath(path)
+    if os.path.commonpath((folder, place)) != folder:
+        raise Refused(f"{path} is {place}, outside of {folder}: nothing was written; go to its folder, then try again")
+    return place
+
+
+def _written(place: str, text: str, *, yes: bool) -> bool:
+    """Write a file whose change the person agrees to, unless somebody changes it meanwhile; False: it is so already."""
+    from ratchet import files
+    from ratchet.integrations import settings_file
+
+    try:
+        after = text.encode()
+    except UnicodeEncodeError as error:
+        raise Refused(f"the history has half a character in {place}, so not all of it: nothing was written") from error
+    before = files.read(place)
+    if before == after:
+        show.line(f"{place}: nothing to change")
+        return False
+    if not yes:
+        held = None if before is None else files.text_of(before)
+        show.diff(settings_file.diff(Path(place), held, text))
+        click.confirm("Make this change?", abort=True, err=True)
+    files.swap(place, files.version_of(before), after)
+    return True
 
 
 def _about(whole: bool, path: str, edits: int, session: str) -> str:

@@ -311,6 +311,12 @@ def installed(
         click.echo(f"It counts from the next session on. Back out: ratchet uninstall {agent}")
 
 
+def diff(text: str) -> None:
+    """Print a unified diff of foreign text, in colours on a terminal."""
+    for changed in text.split("\n"):
+        click.secho(visible(changed.replace("\t", "    ")), fg={"+": "green", "-": "red"}.get(changed[:1]))
+
+
 def notes(told: Sequence[str]) -> None:
     for each in told:
         line(each)
@@ -321,8 +327,7 @@ def _installed_in(done: Installed, *, dry_run: bool, removed: bool) -> None:
         line(f"{done.path}: nothing to change")
         return
     if dry_run:
-        for changed in done.diff.split("\n"):
-            click.secho(visible(changed.replace("\t", "    ")), fg={"+": "green", "-": "red"}.get(changed[:1]))
+        diff(done.diff)
         line(f"would change {done.path}")
         return
     line(f"{'taken out of' if removed else 'installed in'} {done.path}")

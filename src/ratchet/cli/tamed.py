@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
+
+import click
 
 _HARMLESS = r"\x1b\[[0-9;:]{0,64}[mK]"  # colours, and the rest of a line erased, as progress bars do
 _TURNING = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls: text that reads as another
@@ -41,3 +44,10 @@ class Tamed:
         if number > 0xFF:
             return f"<U+{number:04X}>"
         return f"^{chr(number ^ 0x40)}" if number < 0x80 else "?"
+
+
+def say(text: str) -> None:
+    """Print a foreign text: to a program as it is, to a terminal tamed."""
+    if sys.stdout.isatty():
+        text = Tamed().said(text.encode("utf-8", "replace"), last=True).decode()
+    click.echo(text, nl=False, color=True)

@@ -15,6 +15,7 @@ MOST_WORDS = 100
 """Distinct words that are kept of one text: a command, an error's first lines, a path."""
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LATEST = 253_402_300_799.0  # the end of the year 9999
 _LEAST, _LONGEST = 2, 40  # letters; longer ones are hashes and encoded data, which nobody types
 
 
@@ -42,12 +43,20 @@ def mark(name: str, value: str) -> str:
 
 def month_mark(at: float) -> str:
     """The mark of a month (UTC)."""
-    moment = time.gmtime(max(at, 0.0))
-    return mark("month", f"{moment.tm_year}-{moment.tm_mon}")
+    return _mark_of(_month(at))
 
 
-def month_marks(since: float, until: float) -> list[str]:
-    """The marks of the months that a stretch of time touches, newest first."""
-    first, last = time.gmtime(max(since, 0.0)), time.gmtime(max(until, 0.0))
-    start, end = first.tm_year * 12 + first.tm_mon - 1, last.tm_year * 12 + last.tm_mon - 1
-    return [mark("month", f"{month // 12}-{month % 12 + 1}") for month in range(end, start - 1, -1)]
+def month_marks(since: float, until: float, most: int) -> list[str] | None:
+    """The marks of the months that a stretch of time touches, newest first; None where there are more than `most`."""
+    months = range(_month(until), _month(since) - 1, -1)
+    return None if len(months) > most else list(map(_mark_of, months))
+
+
+def _month(at: float) -> int:
+    """The number of a month, whatever the moment: outside of what a calendar has, its first or last one."""
+    moment = time.gmtime(min(max(0.0, at), _LATEST))  # in this order, so that a NaN is 0
+    return moment.tm_year * 12 + moment.tm_mon - 1
+
+
+def _mark_of(month: int) -> str:
+    return mark("month", f"{month // 12}-{month % 12 + 1}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ratchet.records import Row
 
 FAILURE_LIMIT = 1000  # characters handed over in a failing turn
+NAME_CHARS = 200  # of the name of an agent, a session, a tool
 START_LIMIT = 4000  # characters offered when a session starts
 FACTS_LIMIT = 1000  # of these, for the facts of the project
 REMOVED = "[removed: reads as an instruction to the agent]"
@@ -161,6 +162,17 @@ def harmless(text: str, limit: int) -> str:
     "" when it reads as an instruction to the agent."""
     line = " ".join(_plain(text, limit).split())
     return "" if REMOVED in line else line
+
+
+def is_plain_name(name: str) -> bool:
+    """Tell whether a name is one word, which says nothing to an agent however it is divided."""
+    import re
+
+    return (
+        re.fullmatch(r"[\w./:@+~#=-]+", name) is not None
+        and name == harmless(name, NAME_CHARS)
+        and bool(harmless(re.sub(r"[\W_]+", " ", name), NAME_CHARS))
+    )
 
 
 def enclosed(text: str, *, verbatim: bool = False) -> str:

@@ -155,10 +155,10 @@ class SessionBook:
         Raises NotFound where it never ran."""
         return ways.ways(self._reading(), tool, project=project_name(project) if project else None, limit=limit)
 
-    def replaced(self, path: str, *, step: str = "") -> Replaced:
-        """Find what a file held before the last session that edited it, or before one step. Changes nothing. Raises
-        NotFound."""
-        return ways.replaced(self._reading(), path, step=step)
+    def replaced(self, path: str, *, step: str = "", place: str = "") -> Replaced:
+        """Find what a file held before the last session that edited it, or before one step. Changes nothing. Of all
+        files that end in `path`, `place` means one: its path without links. Raises NotFound."""
+        return ways.replaced(self._reading(), path, step=step, place=place)
 
     def handoff(self, session: str, *, to: HandoffTo) -> Handoff:
         """A digest of a session for another agent to go on with. Raises NotFound, UsageError."""

@@ -129,8 +129,8 @@ def _months(narrowed: Narrowed) -> list[str]:
     """The months to look into one by one, newest first; "" where time is not narrowed to few."""
     if narrowed.since is None or narrowed.until is None:
         return [""]
-    months = month_marks(narrowed.since, narrowed.until)
-    return months if len(months) <= _MOST_MONTHS else [""]
+    months = month_marks(narrowed.since, narrowed.until, _MOST_MONTHS)
+    return [""] if months is None else months
 
 
 def _time(narrowed: Narrowed, column: str = "at") -> Where:

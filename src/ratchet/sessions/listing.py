@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ratchet.errors import NotFound, UsageError
 from ratchet.lessons.exposure import project_name
+from ratchet.lessons.fence import is_plain_name
 from ratchet.records import Json, Outcome, Page, Row, number_in, outcome_of, text_in, whole_in
 from ratchet.sessions.prices import Prices, Tokens
 from ratchet.sessions.session import LIVE_S, ModelCost, SessionSummary
@@ -76,7 +77,9 @@ def named(store: Store, session: str) -> Row:
     if not near:
         raise NotFound(f"no session {session}; `ratchet sessions list` shows them")
     if len(near) > 1:
-        raise UsageError(f"several sessions begin with {session}: {', '.join(text_in(row, 'session') for row in near)}")
+        ids = [text_in(row, "session") for row in near]
+        told = ", ".join(each if is_plain_name(each) else "(one whose name is no word)" for each in ids)
+        raise UsageError(f"several sessions begin with {session}: {told}; `ratchet sessions list` shows them")
     return near[0]
 
 

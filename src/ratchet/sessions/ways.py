@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.errors import NotFound
@@ -85,14 +87,14 @@ def _way(tool: str, given: str, calls: Sequence[Outcome]) -> ToolWay:
     )
 
 
-def replaced(store: Store, path: str, *, step: str = "") -> Replaced:
-    """Find what a file held before the last session that edited it, or before one step. Raises NotFound where no edit
-    of it is known."""
-    edits = _edits(store, path)
+def replaced(store: Store, path: str, *, step: str = "", place: str = "") -> Replaced:
+    """Find what a file held before the last session that edited it, or before one step. `place`, a path without links,
+    says which file of that name is meant. Raises NotFound where no edit of it is known."""
+    edits = _edits(store, path, place)
     if step:
         edits = [each for each in edits if each.id == step]
     if not edits:
-        raise NotFound(f"no edit of {path} is known{f' as step {step}' if step else ''}")
+        raise NotFound(f"no edit of {place or path} is known{f' as step {step}' if step else ''}")
     span = [each for each in edits if each.session == edits[-1].session]
     first = span[0]
     assert first.step is not None
@@ -109,7 +111,7 @@ def replaced(store: Store, path: str, *, step: str = "") -> Replaced:
     )
 
 
-def _edits(store: Store, path: str) -> list[Outcome]:
+def _edits(store: Store, path: str, place: str) -> list[Outcome]:
     """The edits of a file that worked, oldest first."""
     wanted = path.rstrip("/")
     keys: list[Json] = [text_in(row, "id") for row in store.having("steps", words_in(wanted), limit=_LOOKED_AT)]
@@ -121,10 +123,14 @@ def _edits(store: Store, path: str) -> list[Outcome]:
             if each.ok
             and each.step is not None
             and each.step.head in _WRITES
-            and (each.step.target == wanted or each.step.target.endswith(f"/{wanted}"))
+            and (_is_at(each.step.target, place) if place else f"/{each.step.target}".endswith(f"/{wanted}"))
         ),
         key=lambda each: (each.started_at, each.id),
     )
+
+
+def _is_at(target: str, place: str) -> bool:
+    return Path(target).is_absolute() and "\0" not in target and os.path.realpath(target) == place
 
 
 def _before(line: bytes) -> str | None:

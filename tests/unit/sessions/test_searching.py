@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf, nan
 from pathlib import Path
 
 import pytest
 
 from ratchet.errors import NotFound, UsageError
-from ratchet.failures.searching import month_marks, words_in
+from ratchet.failures.searching import month_mark, month_marks, words_in
 from ratchet.runtime import Runtime
 from support.shop import SHOP, history
 
@@ -103,8 +104,23 @@ def test_names_in_camel_case_are_found_whole_and_by_their_parts() -> None:
 
 
 def test_a_stretch_of_time_touches_its_months() -> None:
-    assert len(month_marks(1_735_600_000, 1_741_000_000)) == 4  # the end of December to the beginning of March
-    assert len(month_marks(0, 0)) == 1
+    december, march = 1_735_600_000, 1_741_000_000
+    assert month_marks(december, march, 4) == [month_mark(march - days * 86_400) for days in (0, 20, 50, 80)]
+    assert month_marks(december, march, 3) is None
+    assert month_marks(0, 0, 4) == [month_mark(0)]
+    assert month_marks(march, december, 4) == []
+
+
+_BOUNDS = [-inf, -1e300, -1.0, 1.0, 2.0**53 - 2, 1e300, inf, nan]
+
+
+@pytest.mark.parametrize("since", _BOUNDS)
+@pytest.mark.parametrize("until", _BOUNDS)
+def test_a_search_takes_any_bounds_and_does_not_count_out_their_months(
+    runtime: Runtime, since: float, until: float
+) -> None:
+    nouns = [noun for noun, _ in found(runtime, "make", since=since, until=until)]
+    assert nouns.count("step") == (3 if since <= 1.0 and until > 1e10 else 0)
 
 
 def test_the_ways_that_worked_come_first(runtime: Runtime) -> None:

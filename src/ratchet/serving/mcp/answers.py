@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from ratchet.errors import RatchetError
 from ratchet.failures.redaction.text import clean
-from ratchet.lessons.fence import REMOVED, enclosed, harmless
+from ratchet.lessons.fence import NAME_CHARS, REMOVED, enclosed, harmless, is_plain_name
 from ratchet.serving.shapes.shape import Foreign, Shape, json_of
 
 _SENT = re.compile(r", input_value=.*?, input_type=\w+(?=\]$)", re.MULTILINE)
@@ -24,7 +24,7 @@ _SENT = re.compile(r", input_value=.*?, input_type=\w+(?=\]$)", re.MULTILINE)
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-_NAME_CHARS = 200
+_LINE_CHARS = 400
 
 
 def told(function: Callable[P, R]) -> Callable[P, R]:
@@ -59,6 +59,13 @@ def answer(prose: str, shape: Shape) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=prose)], structured_content=data)
 
 
+def fenced(lines: Iterable[tuple[str, str]]) -> str:
+    """Prose of a list: each line what is ours of it and what is of earlier runs, all in one fence that none can close.
+    Of a line that reads as an instruction only ours is left."""
+    told = (f"{ours}{harmless(foreign, _LINE_CHARS) or REMOVED if foreign else ''}" for ours, foreign in lines)
+    return enclosed("\n".join(told), verbatim=True)
+
+
 def guarded(value: T, foreign: Foreign = "") -> T:
     """Shapes with each text of earlier runs in a fence of its own, as their fields declare it. Names (of agents) that
     read as an instruction are withheld."""
@@ -68,22 +75,10 @@ def guarded(value: T, foreign: Foreign = "") -> T:
     if isinstance(value, list):
         return cast("T", [guarded(each, foreign) for each in value])
     if isinstance(value, dict):
-        named = {(harmless(name, _NAME_CHARS) or REMOVED) if foreign else name: held for name, held in value.items()}
+        named = {(harmless(name, NAME_CHARS) or REMOVED) if foreign else name: held for name, held in value.items()}
         return cast("T", {name: guarded(held, foreign) for name, held in named.items()})
-    if isinstance(value, str) and foreign == "name" and _is_plain_name(value):
+    if isinstance(value, str) and foreign == "name" and (not value or is_plain_name(value)):
         return value
     if isinstance(value, str) and value and foreign:
         return cast("T", enclosed(value, verbatim=foreign == "output"))
     return value
-
-
-_WORD = re.compile(r"[\w./:@+~#=-]{0,200}")
-
-
-def _is_plain_name(value: str) -> bool:
-    """Tell whether a name is one word, which says nothing to an agent however it is divided."""
-    return (
-        _WORD.fullmatch(value) is not None
-        and value in ("", harmless(value, _NAME_CHARS))
-        and (not value or bool(harmless(re.sub(r"[\W_]+", " ", value), _NAME_CHARS)))
-    )

@@ -7,9 +7,8 @@ from typing import Annotated
 from mcp_types import CallToolResult
 from pydantic import Field, RootModel
 
-from ratchet.healing.models.quoting import quoted
 from ratchet.runtime import Runtime
-from ratchet.serving.mcp.answers import answer, told
+from ratchet.serving.mcp.answers import answer, fenced, told
 from ratchet.serving.shapes.sessions import SessionDetailShape
 from ratchet.serving.shapes.used import SearchFoundShape
 
@@ -35,9 +34,10 @@ class SessionTools:
         agents. Call it when you want to know whether something was done here before, and how."""
         found = self._runtime.sessions.search(query, project=project or None, tool=tool, failed=failed, limit=limit)
         lines = [
-            f"{each.noun} {each.outcome or each.id}: {each.title}: {each.text[:_LINE_CHARS]}" for each in found.hits
+            (f"{each.noun} {each.outcome or each.id}: ", f"{each.title}: {each.text[:_LINE_CHARS]}")
+            for each in found.hits
         ]
-        prose = quoted("\n".join(lines)) if lines else "Nothing has all of these words."
+        prose = fenced(lines) if lines else "Nothing has all of these words."
         return answer(prose, SearchFoundShape.built(found))
 
     @told
@@ -52,8 +52,10 @@ class SessionTools:
         search_sessions found a step and you want to know what was done about it."""
         found = self._runtime.sessions.show(id, at=at, limit=limit, cursor=cursor or None)
         lines = [
-            f"{each.number}. {'ok' if each.outcome.ok else 'failed'} "
-            f"{each.outcome.step.input[:_LINE_CHARS] if each.outcome.step else each.outcome.task}"
+            (
+                f"{each.number}. {'ok' if each.outcome.ok else 'failed'} ",
+                each.outcome.step.input[:_LINE_CHARS] if each.outcome.step else each.outcome.task,
+            )
             for each in found.steps
         ]
-        return answer(quoted("\n".join(lines)) if lines else "It has no steps.", SessionDetailShape.shown(found))
+        return answer(fenced(lines) if lines else "It has no steps.", SessionDetailShape.shown(found))
