@@ -153,7 +153,7 @@ def keep(file: Path, version: str | None, asked: ScoreOptions, as_json: bool) ->
     """
     table = asked.table(file)
     judged = asked.judged(table)
-    answer = judged.answer(version or (table.last if table.last != judged.incumbent else None))
+    answer = judged.answer(version or table.crashed or None)
     if as_json:
         show.as_json(shapes.scores.ScoreAnswerShape.built(answer))
     else:

@@ -39,11 +39,11 @@ class ScoredRun:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreTable:
     """The runs in their order, and the lines whose run has no number: it could not be measured, which is no score.
-    `last` is the version of the last row, measured or not."""
+    `crashed` is the version of the last row where that has no number, else ""."""
 
     runs: Sequence[ScoredRun]
     unmeasured: Sequence[int]
-    last: str
+    crashed: str
 
     @property
     def are_bounded(self) -> bool:
@@ -59,12 +59,13 @@ def read_scores(text: str, columns: Columns, *, name: str = "the table") -> Scor
         raise UsageError(f"the column {columns.score!r} cannot hold both the version and the score")
     runs: list[ScoredRun] = []
     unmeasured: list[int] = []
-    version = ""
+    crashed = ""
     for line, row in _rows(text.removeprefix("\ufeff"), columns, name):
         version = _text(row.get(columns.version))
         if not version:
             raise UsageError(f"{name}, line {line}: no {columns.version}; each run belongs to a version")
         score = _number(row.get(columns.score))
+        crashed = version if score is None else ""
         if score is None:
             unmeasured.append(line)
             continue
@@ -73,7 +74,7 @@ def read_scores(text: str, columns: Columns, *, name: str = "the table") -> Scor
         runs.append(ScoredRun(line=line, version=version, score=score, task=task, guards=guards))
     if not runs:
         raise UsageError(f"{name} holds no run with a number as its {columns.score}")
-    return ScoreTable(runs=runs, unmeasured=unmeasured, last=version)
+    return ScoreTable(runs=runs, unmeasured=unmeasured, crashed=crashed)
 
 
 def _rows(text: str, columns: Columns, name: str) -> Iterator[tuple[int, Mapping[str, object]]]:
