@@ -212,7 +212,7 @@ def _of_home(home: Path) -> dict[str, object]:
 
 
 def _shared(folder: Path, home: Path | None) -> dict[str, object]:
-    """What the file of a folder that may be anybody's sets; a home's own file is where the rest belongs."""
+    """Read the file of a folder that may be anybody's; what it may not set belongs into the home's own file."""
     path = folder / FILE_NAME
     try:
         values = _read(path)

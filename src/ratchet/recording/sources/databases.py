@@ -150,7 +150,8 @@ def _read(held: sqlite3.Connection, schema: Schema, path: str, size: int, carry:
         known[str(session)] = seen
         count(carry, "known", len(records))
         count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
-        wrong = [Quarantined(path=path, line=0, reason=f"session {ascii(session)[:_SEEN]}: {why}") for why in unread]
+        named = f"session {ascii(session)[:_SEEN]}"
+        wrong = [Quarantined(path=path, line=0, reason=f"{named}: {why}") for why in dict.fromkeys(unread)]
         yield Read(items=(*items, *wrong), offset=size, sessions=(str(session),))
 
 

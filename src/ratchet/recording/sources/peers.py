@@ -107,7 +107,7 @@ def _failures(document: Json, path: str) -> list[Item] | None:
 
 
 def _taken(take: Callable[[Row], Outcome], record: Json, path: str, number: int, otherwise: str) -> Item:
-    """What one record says; of what is no record, and why."""
+    """Take one record; name what is none, and why."""
     try:
         if isinstance(record, dict):
             return take(record)

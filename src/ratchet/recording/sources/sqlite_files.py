@@ -9,7 +9,7 @@ from pathlib import Path
 
 _WAIT_S = 5.0  # for an owner that writes
 _CELL_BYTES = 64 << 20
-_STEPS, _STEPS_A_BYTE = 20_000_000, 50  # of SQLite's machine; an agent's own database takes less than one a byte
+_STEPS, _STEPS_A_BYTE = 20_000_000, 50  # of SQLite's machine, for all statements together
 _TICK = 100_000  # steps between two looks
 
 
