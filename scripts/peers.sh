@@ -11,6 +11,7 @@ differ=$PWD/scripts/peers-differ.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export HOME=$work/home PYTHONPATH=$work/site
+export API_HOST=testserver  # the name by which reloop's tests call its API
 unset RATCHET_HOME
 mkdir "$HOME"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,11 +31,12 @@ PROGRAMS_OWN = ("check", "folder")
 def create_app(*, hosts: Collection[str] = (), origins: Collection[str] = (), commands: bool = False) -> FastAPI:
     """Make the application. Whoever serves it to others sets up who may call it: `ratchet serve` has tokens.
 
-    Like `ratchet serve` it answers on this machine's own names and on `hosts`, and to no page of another site but
-    `origins`. With `commands` a request may name the check that is run, and the folder; else both are the program's.
+    Like `ratchet serve` it answers on this machine's own names, on `hosts` and API_HOST, to no page of another site
+    but `origins`. With `commands` a request may name the check that is run, and the folder; else the program does.
     """
     app = FastAPI(title="ReLoop API", version=__version__, lifespan=_lifespan)
     app.state.commands = commands
+    hosts = {*hosts, *filter(None, [os.environ.get("API_HOST")])}
     app.add_middleware(Gate, hosts=hosts, addresses=False, origins=origins)
     app.include_router(tasks)
 
