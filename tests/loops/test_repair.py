@@ -77,7 +77,8 @@ def test_after_a_patch_of_two_edits_one_of_one_edit_is_still_found(sandbox: Sand
     files = {
         "last.py": "def last(n, k):\n    if n == 1:\n        return 0\n    return (last(n - 1, k) + 1) % n\n",
         "test_last.py": "from last import last\n\n\ndef test_one():\n    assert last(1, 5) == 0\n\n\n"
-        "def test_two():\n    assert last(5, 2) == 2\n\n\ndef test_three():\n    assert last(7, 3) == 3\n",
+        "def test_two():\n    assert last(5, 2) == 2\n\n\ndef test_three():\n    assert last(7, 3) == 3\n\n\n"
+        "def test_four():\n    assert last(4, 3) == 0\n",  # or `last(n - 2, k) + 1` would pass, too
     }
     found = searched(sandbox, written(tmp_path / "p", files))
     assert len(found.patches[0]["marks"]) == 1  # type: ignore[arg-type]

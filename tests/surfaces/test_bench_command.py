@@ -249,7 +249,7 @@ def test_tasks_of_others_are_imported_and_measured(shell: Shell) -> None:
         (("run", "--agent", "true", "--bench", "copying", "--budget-s", "inf"), 2, "not finite"),
         (("show", "nothing"), 3, "no benchmark"),
         (("show", "copying", "zzz"), 3, "no task"),
-        (("show", "none"), 3, "no bench run"),
+        (("show", "none"), 3, "no benchmark"),
         (("compare", "none", "other"), 3, "no bench run"),
         (("import", "nothing"), 3, "no file"),
         (("import", "bad.jsonl"), 2, "bad.jsonl:1"),

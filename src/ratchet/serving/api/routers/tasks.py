@@ -118,7 +118,7 @@ async def follow(task_id: str, held: Shared, last_event_id: LastEventId = None) 
 
     def wants(row: Row) -> bool:
         record = str(row.get("record") or "")
-        if record == task_id and row.get("episode"):  # one that begins after the stream did
+        if record == task_id and row.get("episode"):  # one that began since the task was looked at
             own.add(str(row["episode"]))
         return record.partition("/")[0] in own
 
@@ -126,7 +126,7 @@ async def follow(task_id: str, held: Shared, last_event_id: LastEventId = None) 
         return not queue.under_way(task_id)
 
     def before() -> list[Row]:
-        return queue.events(queue.show(task_id))
+        return [row for row in queue.events(queue.show(task_id)) if wants(row)]
 
     return stream(held, last_event_id, wants=wants, before=before, ended=ended)
 
