@@ -1,4 +1,4 @@
-"""Write `src/ratchet/aio.py` and `aio_books.py`: the asyncio twin of every public method of `Ratchet`.
+"""Write `src/ratchet/aio/client.py` and `aio/books.py`: the asyncio twin of every public method of `Ratchet`.
 
 usage: python scripts/generate_aio.py [--check]
 
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET, BOOKS = ROOT / "src/ratchet/aio.py", ROOT / "src/ratchet/aio_books.py"
+TARGET, BOOKS = ROOT / "src/ratchet/aio/client.py", ROOT / "src/ratchet/aio/books.py"
 TWINS = {
     "Ratchet": "ratchet/client.py",
     "LessonBook": "ratchet/lessons/book.py",
@@ -43,7 +43,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from ratchet.aio_books import {books}
+from ratchet.aio.books import {books}
 from ratchet.client import Ratchet
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ratchet.aio import AsyncRatchet
-from ratchet.aio_books import (
+from ratchet.aio.books import (
     AsyncCureBook,
     AsyncDistillery,
     AsyncLessonBook,

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from ratchet.aio_books import (
+from ratchet.aio.books import (
     AsyncCureBook,
     AsyncDistillery,
     AsyncLessonBook,
