@@ -223,6 +223,39 @@ def test_a_command_checks_in_the_project(tmp_path: Path) -> None:
                     module.mean([])
 
 
+def test_a_file_is_written_only_where_the_tests_of_the_project_pass_as_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tests = (
+        "from subject import mean\n\n\ndef test_two():\n    assert mean([2, 4]) == 3.0\n\n\n"
+        "def test_of_old():\n    assert mean([1]) == 7\n"
+    )
+    for name, answer, heals in (("right", RIGHT, True), ("wrong", f"{LINE} if values[2:] else 0.0", False)):
+        folder = tmp_path / name
+        with loaded(folder, Case(what="", module=FILED.format("apply"), new=answer)) as module:
+            (folder / "test_subject.py").write_text(tests)
+            if heals:
+                assert module.mean([]) == 0.0
+            else:
+                with pytest.raises(ZeroDivisionError):
+                    module.mean([])
+        written = FILED.format("apply").replace(LINE, RIGHT) if heals else FILED.format("apply")
+        assert (folder / "subject.py").read_text() == written
+    assert "a test beside the check passed before and not with it: test_subject.py::test_two" in caplog.text
+
+
+def test_a_file_is_not_written_where_the_tests_of_the_project_cannot_be_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "case"
+    with loaded(folder, Case(what="", module=FILED.format("apply"))) as module:
+        (folder / "Makefile").write_text("test:\n\tfalse\n")
+        with pytest.raises(ZeroDivisionError):
+            module.mean([])
+    assert (folder / "subject.py").read_text() == FILED.format("apply")
+    assert "nothing can be said of the project's own tests (make test)" in caplog.text
+
+
 def test_a_version_that_does_not_do_here_what_it_did_in_the_sandbox_is_put_back(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

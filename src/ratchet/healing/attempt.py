@@ -20,7 +20,7 @@ from ratchet.healing.judges.readers import Readers, is_code, readers_of, texts_i
 from ratchet.healing.judges.verdicts import failed
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import state_of
-from ratchet.healing.suite import SHARE, compared, whole_suite
+from ratchet.healing.suite import ASKED_SHARE, SHARE, compared, silent, whole_suite
 from ratchet.healing.testruns import reading
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, FileChange, Limits
@@ -76,7 +76,8 @@ class Checks:
     """The check of an episode: judges each state of the files once, on a copy that is thrown away.
 
     `base` is the episode's workspace and `beginning` its checkpoint of the untouched project. `held` judges the
-    held-back check, of which solvers learn only whether it passed.
+    held-back check, of which solvers learn only whether it passed. `beside` is a check whose tests must be run, with
+    who judges it: what passed before the change passes with it.
     """
 
     def __init__(
@@ -90,8 +91,10 @@ class Checks:
         beginning: str,
         limits: Limits,
         purse: EpisodePurse,
+        beside: tuple[tuple[str, ...], Judge] | None = None,
     ) -> None:
         self._task = task
+        self._asked_beside = beside
         self._judge = judge
         self._held = held
         self._sandbox = sandbox
@@ -191,11 +194,14 @@ class Checks:
     def _beside(self, verdict: Verdict, changes: Sequence[FileChange]) -> Verdict:
         """The verdict, unless tests beside the check's own break."""
         task, before = self._suite
-        if before is None or before.tests is None or not before.tests.passed_ids or before.killed:
+        unsaid = silent(task, before) if self._asked_beside else ""
+        if unsaid:
+            return replace(failed(unsaid, tests=verdict.tests), score=0.99, reason=unsaid, output="")
+        if before is None or before.killed or not (before.tests.passed_ids if before.tests else self._asked_beside):
             return verdict
 
         def run(asked: Task, wall_s: float) -> Verdict:
-            return self._run(self._judge, asked, changes, None, wall_s=wall_s)
+            return self._run(self._suite_judge, asked, changes, None, wall_s=wall_s)
 
         found = compared(task, before, run, 10.0 + 4 * before.duration_s)
         if found.broken:
@@ -205,14 +211,21 @@ class Checks:
     @cached_property
     def _suite(self) -> tuple[Task, Verdict | None]:
         """The task of running all tests, and how they end on the untouched project; none where the check does that."""
+        check = self._asked_beside[0] if self._asked_beside else self._whole_suite()
+        task = replace(self._task, check=check)
+        wall_s = (ASKED_SHARE if self._asked_beside else SHARE) * self._purse.seconds_left()
+        return task, self._run(self._suite_judge, task, (), None, wall_s=wall_s) if check else None
+
+    @property
+    def _suite_judge(self) -> Judge:
+        return self._asked_beside[1] if self._asked_beside else self._judge
+
+    def _whole_suite(self) -> tuple[str, ...]:
         copy = self._base.fork(self._beginning)
         try:
-            check = whole_suite(self._task, reading(untouched(copy.view())))
+            return whole_suite(self._task, reading(untouched(copy.view())))
         finally:
             copy.close()
-        task = replace(self._task, check=check)
-        wall_s = SHARE * self._purse.seconds_left()
-        return task, self._run(self._judge, task, (), None, wall_s=wall_s) if check else None
 
     def _run(
         self,

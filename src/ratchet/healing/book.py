@@ -116,6 +116,8 @@ class HealMeans:
     """Who judges, in place of the one that the check asks for."""
     source: Path | None = None
     """The folder that is copied, in place of the project's own."""
+    beside: tuple[tuple[str, ...], Judge] | None = None
+    """A check with its judge, whose tests must be run: what passed before a change passes with it."""
 
 
 class EpisodeBook:
@@ -172,7 +174,7 @@ class EpisodeBook:
             judge=asked.judge,
             strict=asked.strict,
         )
-        registry.judge(_judge_name(task))
+        registry.judge(judge_name(task))
         self._clear_away()
         store = self._reading()
         named = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id}
@@ -217,12 +219,13 @@ class EpisodeBook:
             checks = Checks(
                 held.task,
                 judge=self._judge(held.task, means),
-                held=registry.judge(_judge_name(replace(held.task, check=held.task.held_check, judge=""))),
+                held=registry.judge(judge_name(replace(held.task, check=held.task.held_check, judge=""))),
                 sandbox=sandbox,
                 base=workspace,
                 beginning=beginning,
                 limits=limits,
                 purse=purse,
+                beside=means.beside,
             )
             ground = HealGround(
                 store=store,
@@ -247,7 +250,7 @@ class EpisodeBook:
         return self._landed(store, ended, landing) if ended.status == "passed" else ended
 
     def _judge(self, task: Task, means: HealMeans) -> Judge:
-        judge = means.judge or registry.judge(_judge_name(task))
+        judge = means.judge or registry.judge(judge_name(task))
         return SecondOpinion(judge, self._asked("", means)) if means.second_opinion else judge
 
     def _asked(self, name: str, means: HealMeans) -> Model:
@@ -394,7 +397,8 @@ def _folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def _judge_name(task: Task) -> str:
+def judge_name(task: Task) -> str:
+    """The name of who judges a task: the one that it names, else by what its check runs."""
     run = suite_run(task.check, reading(Path(task.folder)))
     return task.judge or ("pytest" if run.runner == "pytest" and run.exact else "command")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from ratchet.healing.episode import Task, Verdict
 from ratchet.healing.testruns import Read, suite_run
 
 SHARE = 0.15  # of the time that is left, what the first run of all tests may take
+ASKED_SHARE = 0.4  # the same, where they must be run
 _NAMED = 3  # tests that a reason names
 _LOOKED_AT = 40  # tests that are run once more where they fail with a change: they may be flaky
 
@@ -34,10 +36,21 @@ def whole_suite(task: Task, read: Read) -> tuple[str, ...]:
     return (*(("env",) if assigned else ()), *assigned, run.python or "python", "-m", "pytest", "-q")
 
 
+def silent(task: Task, before: Verdict | None) -> str:
+    """Why a first run of all tests says nothing that a change could be held against; "" where it does."""
+    if before is None or before.passed:
+        return ""
+    if before.tests is not None and not before.killed:
+        return ""
+    return f"nothing can be said of the project's own tests ({shlex.join(task.check)}): {before.reason}"
+
+
 def compared(task: Task, before: Verdict, run: Run, wall_s: float) -> SuiteVerdict:
     """Run all tests on a change, and those that fail now once more. Tests that the check names are its own affair."""
     tests = before.tests
     after = run(task, wall_s)
+    if tests is None and before.passed and not after.passed and not after.killed:
+        return SuiteVerdict(broken=f"{shlex.join(task.check)} passed before and not with it: {after.reason}")
     if tests is None or after.tests is None or after.killed:
         return SuiteVerdict()
     lost = _missing(tests.passed_ids, after)

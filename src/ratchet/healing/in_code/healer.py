@@ -15,18 +15,20 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from ratchet import registry
 from ratchet.errors import RatchetError, Refused
 from ratchet.failures.classification import Classification, classify
 from ratchet.files import Locked
 from ratchet.healing import rows as episodes
-from ratchet.healing.book import HealMeans, HealRequest
-from ratchet.healing.episode import Budget, Episode
+from ratchet.healing.book import HealMeans, HealRequest, judge_name
+from ratchet.healing.episode import Budget, Episode, Task
 from ratchet.healing.in_code import landing, versions
-from ratchet.healing.in_code.judge import Accept, RecordedCallJudge
+from ratchet.healing.in_code.judge import Accept, RecordedCallJudge, SettledJudge
 from ratchet.healing.in_code.recorded import FOLDER, SCRIPT, Form, RecordedCall, pickled
 from ratchet.healing.in_code.source import code_of, definition, first_line, parsed, same_code
 from ratchet.healing.in_code.staging import Project, project_of, stage
-from ratchet.healing.job import Solved, SolveJob, Solver
+from ratchet.healing.job import Judge, Solved, SolveJob, Solver
+from ratchet.healing.project_check import own_check
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.command import FileChange
 
@@ -218,8 +220,11 @@ class Healer:
             solver = _KnownSolver(known_before or ())
         with tempfile.TemporaryDirectory(prefix="ratchet-") as place:
             source = Path(place) / "project"
-            stage(project, loaded.content, call, source, whole=bool(self.plan.command))
-            means = HealMeans(solver=solver, judge=judge, source=source, check_s=_CALL_S, cancelled=failed.cancelled)
+            beside = self._own_tests(project, judge)
+            stage(project, loaded.content, call, source, whole=bool(self.plan.command or beside))
+            means = HealMeans(
+                solver=solver, judge=judge, source=source, check_s=_CALL_S, cancelled=failed.cancelled, beside=beside
+            )
             try:
                 episode = runtime.episodes.run(wanted, means)
             finally:
@@ -236,6 +241,15 @@ class Healer:
         changes = episodes.checkpoint(runtime.store, episode.id, episode.attempts[-1].n).changes
         (change,) = changes
         return judge.settled(change.after or b"")
+
+    def _own_tests(self, project: Project, judge: RecordedCallJudge) -> tuple[tuple[str, ...], Judge] | None:
+        """The project's own tests, where a file of it is to be written: what passes without the change must pass with
+        it. None where it has none, or the check is these already."""
+        own = own_check(project.folder) if self.plan.mode == "apply" and project.folder != Path.home() else None
+        if own is None or own.argv == self.plan.command:
+            return None
+        task = Task(id="", check=own.argv, folder=str(project.folder))
+        return own.argv, SettledJudge(registry.judge(judge_name(task)), judge.settled)
 
     def _asked(self, failed: Failed, known: Classification, project: Project, loaded: _Loaded) -> HealRequest:
         code = self.function.__code__

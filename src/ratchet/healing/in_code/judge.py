@@ -19,7 +19,7 @@ from ratchet.healing.in_code.recorded import RecordedCall, Told, told_in, value_
 from ratchet.healing.in_code.refusals import objection
 from ratchet.healing.in_code.source import SourceText, grafted
 from ratchet.healing.in_code.versions import read
-from ratchet.healing.job import Purse
+from ratchet.healing.job import Judge, Purse
 from ratchet.healing.judges.reaching import reaches
 from ratchet.healing.judges.verdicts import failed, text_of
 from ratchet.ports import Sandbox, Workspace
@@ -147,6 +147,30 @@ class RecordedCallJudge:
         except Refused as error:
             return str(error)
         return self._accept(value, after)
+
+
+class SettledJudge:
+    """Port `Judge` over another one, for the project's own tests: what it judges is the file as it would be written."""
+
+    def __init__(self, judge: Judge, settled: Callable[[bytes], bytes]) -> None:
+        self._judge = judge
+        self._settled = settled
+        self.name = judge.name
+
+    def judge(
+        self,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        task: Task,
+        *,
+        limits: Limits,
+        purse: Purse,
+        first: Verdict | None = None,
+    ) -> Verdict:
+        for change in workspace.diff():
+            if change.after is not None:
+                workspace.write(change.path, self._settled(change.after), mode=change.after_mode)
+        return self._judge.judge(workspace, sandbox, task, limits=limits, purse=purse, first=first)
 
 
 def _unlike(how: str) -> Verdict:
