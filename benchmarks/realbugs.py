@@ -248,7 +248,7 @@ def _healed(sandbox: Sandbox, bugs: Sequence[RealBug], seconds: float, *, show: 
         right, wrong = right + (not bad), wrong + bool(bad)
         unmarked_right, unmarked_wrong = unmarked_right + (not bad and sure), unmarked_wrong + (bool(bad) and sure)
         said = "right" if not bad else f"wrong ({len(bad)} other tests fail, {bad[0]} among them)"
-        mark = "sure" if sure else f"doubtful: {getattr(last, 'evidence', '')}"
+        mark = f"{last.standing or 'not weighed'}: {last.evidence}"
         print(f"{bug.name}: {said}, {mark}; candidate {last.candidates}, {took:.0f} s: {last.fix}", flush=True)
         if show:
             print(ended.diff, flush=True)

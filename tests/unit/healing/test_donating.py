@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from ratchet.healing.solvers.repairing.choosing import agreed, chosen
-from ratchet.healing.solvers.repairing.differing import NOTHING
+from ratchet.healing.solvers.repairing.differing import NOTHING, Input
 from ratchet.healing.solvers.repairing.donating import Donation, donations, donors_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.program import FUNCTIONS, Program
@@ -101,9 +101,13 @@ def test_what_all_donors_answer_decides_between_patches() -> None:
 
 
 def test_a_patch_that_returns_another_type_of_value_is_doubtful() -> None:
-    best = chosen([patch("one")], lambda each: ["int:a.x" if each else "bool:b.x", "bool:b.x"], (), ["f", "f"])
+    best = chosen(
+        [patch("one")], lambda each: ["int:a.x" if each else "bool:b.x", "bool:b.x"], (), [Input("m", "f", "", 0)] * 2
+    )
     assert [*PatchGrounds(failing=3, passing=3, strange=best.grounds.strange).doubts(["f"])]
-    silent = chosen([patch("one")], lambda each: ["int:a.x" if each else f"{NOTHING}:b.x"], (), ["f"])
+    silent = chosen(
+        [patch("one")], lambda each: ["int:a.x" if each else f"{NOTHING}:b.x"], (), [Input("m", "f", "", 0)]
+    )
     assert not silent.grounds.strange
 
 

@@ -150,7 +150,7 @@ class ForkedRun:
     def _tell_lines(self, name: str) -> None:
         """Tell at once what a test ran, so that a run which is cut short has told of those before."""
         assert self.tracer is not None
-        lines = self.tracer.taken()
+        lines = self.tracer.taken(name)
         if lines:
             self.tell({"ran": name, "lines": lines})
 

@@ -3,10 +3,10 @@ correct one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .differing import NOTHING, RAISED, type_of, value_of
+from .differing import NOTHING, RAISED, Input, type_of, value_of
 from .grounds import DOUBTFUL, PatchGrounds
 from .search import Patch
 
@@ -34,14 +34,14 @@ def weight(patch: Patch) -> float:
     return float(likely / (1 + patch.size / _SIZE) / len(patch.marks) ** 2 * _DOUBT**doubts)
 
 
-def keeping(before: Sequence[str], after: Sequence[str]) -> float:
+def keeping(before: Sequence[str], after: Sequence[str], wanted: Collection[str] = ()) -> float:
     """Measure how much of what the program answered stays, in [-1, 1]: a fault is mostly in the answers that tests
     complain of, so a patch that changes all others is a suspicious one, and one that raises where there was an answer
-    even more."""
+    even more; but for the exceptions that are `wanted`."""
     pairs = [*_pairs(before, after)]
     if not pairs:
         return 0.0
-    return sum(1 if old == new else -1 if new.startswith(RAISED) else 0 for old, new in pairs) / len(pairs)
+    return sum(1 if old == new else -1 if _raises(new, wanted) else 0 for old, new in pairs) / len(pairs)
 
 
 def agreed(donors: Iterable[object]) -> list[str]:
@@ -58,10 +58,11 @@ def chosen(
     patches: Sequence[Patch],
     answers: Callable[[Patch | None], object],
     expected: Sequence[str] = (),
-    functions: Sequence[str] = (),
+    inputs: Sequence[Input] = (),
+    raised: Collection[str] = (),
 ) -> PatchChoice:
-    """Put the patches into order. `answers` runs a patch (None: the program as it was) on inputs near those of the
-    tests; `expected` is what donors answer to these (`agreed`), `functions` names the one that each input is for.
+    """Put the patches into order. `answers` runs a patch (None: the program as it was) on `inputs` near those of the
+    tests; `expected` is what donors answer to these (`agreed`), `raised` names exceptions that failing tests expect.
 
     Patches that answer alike are one opinion, and the opinion with the most weight wins; within it, the heaviest patch.
     """
@@ -73,10 +74,10 @@ def chosen(
         name: sum(bool(right) and right != value_of(answer) for right, answer in zip(expected, said, strict=False))
         for name, said in told.items()
     }
-    strange = {name: _strange(functions, before, said) for name, said in told.items()}
+    strange = {name: _strange([each.function for each in inputs], before, said) for name, said in told.items()}
     heavy = {
         id(each): weight(each)
-        * _KEEPING ** keeping(before, told[id(each)])
+        * _KEEPING ** keeping(before, told[id(each)], raised)
         * _CONTRADICTED ** min(against[id(each)], _MOST_CONTRADICTIONS)
         * (_STRANGE if strange[id(each)] else 1.0)
         for each in patches
@@ -92,10 +93,16 @@ def chosen(
     groups.sort(key=lambda group: sum(heavy[id(each)] for each in group), reverse=True)
     best = groups[0][0]
     pairs = [*_pairs(before, told[id(best)])]
+    healthy = [
+        pair for each, *both in zip(inputs, before, told[id(best)], strict=False) if each.healthy
+        for pair in _pairs(*([text] for text in both))
+    ]  # fmt: skip
     grounds = PatchGrounds(
         inputs=len(pairs),
         kept=sum(old == new for old, new in pairs),
-        raising=sum(new.startswith(RAISED) for _, new in pairs),
+        healthy=len(healthy),
+        turned=sum(old != new for old, new in healthy),
+        raising=sum(_raises(new, raised) for _, new in pairs),
         share=sum(heavy[id(each)] for each in groups[0]) / (sum(heavy.values()) or 1.0),
         rivals=sum(map(len, groups[1:])),
         allies=len(groups[0]) - 1,
@@ -128,6 +135,11 @@ def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, s
     """Answers before and after, where there was one."""
     both = zip(before, after, strict=False)
     return ((old, new) for old, new in both if old and new and not old.startswith(RAISED))
+
+
+def _raises(answer: str, wanted: Collection[str]) -> bool:
+    """Tell whether an answer is an exception that nobody asks for."""
+    return answer.startswith(RAISED) and answer.removeprefix(RAISED) not in wanted
 
 
 def _strange(functions: Sequence[str], before: Sequence[str], after: Sequence[str]) -> int:

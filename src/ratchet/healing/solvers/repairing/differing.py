@@ -4,40 +4,78 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copy
 import hashlib
 import importlib
+import inspect
 import itertools
 import pickle
 import random
+import re
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 RAISED = "!"  # the first character of an answer that is an exception, or no answer in time
 NOTHING = "NoneType"
 _INPUTS = 120
+_TOGETHER, _BESIDE = 40, 16  # calls that these are made of, and those of tests beside the check's among them
 _EACH_S = 0.05
-_ADDRESS = " at 0x"
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # it says nothing: two runs have two of them
+_DIGITS = re.compile(r"\d+")
 _OBJECTS = 100
 _LONG = 200  # items of an iterator, characters of a text that are compared
 
 
-def asked(calls: Sequence[Mapping[str, str]], seed: int) -> list[tuple[str, str, str, int]]:
-    """(module, function, arguments, seed of the change) for every input to try: the recorded ones, each changed."""
-    if not calls:
-        return []
-    rounds = max(1, _INPUTS // len(calls))
-    each = [(call["module"], call["function"], call["arguments"]) for call in calls]
-    return [(*call, seed * 1000 + turn) for turn in range(rounds) for call in each][:_INPUTS]
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input to try: a call that was recorded, changed as the seed says. `healthy`: a test that passed made it."""
+
+    module: str
+    function: str
+    arguments: str
+    seed: int
+    healthy: bool = False
 
 
-def answers(inputs: Sequence[tuple[str, str, str, int]]) -> Callable[[], object]:
-    """A function for a child: what the program, as it is there, answers to each input, as short hashes."""
+def asked(
+    calls: Sequence[Mapping[str, str]],
+    seed: int,
+    failing: Collection[str] = (),
+    beside: Sequence[Mapping[str, str]] = (),
+) -> list[Input]:
+    """The inputs to try: the calls, each as it was and changed, with some of those that other tests make."""
+    every = [*calls, *beside[:: max(1, len(beside) // _BESIDE)][: max(_BESIDE, _TOGETHER - len(calls))]]
+    rounds = max(1, _INPUTS // max(1, len(every)))
+    return [
+        Input(call["module"], call["function"], call["arguments"], seed * 1000 + turn, call.get("test") not in failing)
+        for turn in range(rounds)
+        for call in every
+    ][:_INPUTS]
+
+
+def told_of(answered: object, noisy: Collection[int]) -> list[str]:
+    """The answers of a run (`answers`): of the inputs that two runs of one program answer otherwise, the form without
+    digits, which tells a stamp of the time from none."""
+    pairs = answered if isinstance(answered, list) else []
+    return [str(loose if at in noisy else exact) for at, (exact, loose) in enumerate(pairs)]
+
+
+def noise(one: object, other: object) -> frozenset[int]:
+    """The inputs that two runs of one program answer otherwise."""
+    both = zip(told_of(one, ()), told_of(other, ()), strict=False)
+    return frozenset(at for at, (first, second) in enumerate(both) if first != second)
+
+
+def answers(inputs: Sequence[Input]) -> Callable[[], object]:
+    """A function for a child: what the program, as it is there, answers to each input, as short hashes: the answer, and
+    the same with every digit the same."""
 
     def run() -> object:
         signal.signal(signal.SIGALRM, _late)
-        return [_answer(*each) for each in inputs]
+        return [_answer(each) for each in inputs]
 
     return run
 
@@ -50,26 +88,40 @@ def _late(_signal: int, _frame: FrameType | None) -> None:
     raise _Late
 
 
-def _answer(module: str, function: str, arguments: str, seed: int) -> str:
+def _answer(one: Input) -> tuple[str, str]:
     try:
-        called = getattr(importlib.import_module(module), function)
-        given = changed(pickle.loads(base64.b64decode(arguments)), seed)  # noqa: S301  (our own child's, in the sandbox)
+        called = _function(one.module, one.function)
+        given = changed(pickle.loads(base64.b64decode(one.arguments)), one.seed)  # noqa: S301  (our own child's, in the sandbox)
     except Exception:  # noqa: BLE001  (then this input says nothing of any patch)
-        return ""
+        return "", ""
     signal.setitimer(signal.ITIMER_REAL, _EACH_S)
     try:
         value = called(*given)
         if hasattr(value, "__next__"):
             value = list(itertools.islice(value, _LONG))
-        said, after = _shown(value)[:10_000], _shown(given)[:2_000]
+        said, after = (_ADDRESS.sub(" at 0x", _shown(each)) for each in (value, given))
+        said, after = said[:10_000], after[:2_000]
     except _Late:
-        return RAISED + "late"
+        return RAISED + "late", RAISED + "late"
     except BaseException as error:  # noqa: BLE001  (what a patch raises is its answer)
-        return RAISED + type(error).__name__
+        return RAISED + type(error).__name__, RAISED + type(error).__name__
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    # An address says nothing: two runs have two of them.
-    return "" if _ADDRESS in said + after else f"{type(value).__name__}:{_hash(said)}.{_hash(after)}"
+    kind = type(value).__name__
+    loose = (_DIGITS.sub("0", each) for each in (said, after))
+    return f"{kind}:{_hash(said)}.{_hash(after)}", f"{kind}:{'.'.join(map(_hash, loose))}"
+
+
+def _function(module: str, qualname: str) -> Callable[..., Any]:
+    """What was called, with all that it was given as arguments: of a method, its object too."""
+    *holders, name = qualname.split(".")
+    holder: Any = importlib.import_module(module)
+    for each in holders:
+        holder = getattr(holder, each)
+    found = inspect.getattr_static(holder, name)
+    found = getattr(found, "fget", None) or getattr(found, "func", None) or getattr(found, "__func__", None) or found
+    assert callable(found)
+    return found  # type: ignore[no-any-return]
 
 
 def _hash(text: str) -> str:
@@ -90,7 +142,7 @@ def value_of(answer: str) -> str:
 def _shown(value: Any) -> str:
     """A value as text that two runs have in common: objects by their fields where they show their address."""
     text = repr(value)
-    return repr(_plain(value, {})) if _ADDRESS in text else text
+    return repr(_plain(value, {})) if _ADDRESS.search(text) else text
 
 
 def _plain(value: Any, seen: dict[int, int]) -> Any:
@@ -136,10 +188,22 @@ def _near(value: Any, draw: random.Random) -> Any:
             at = draw.randrange(len(items))
             items[at] = _near(items[at], draw)
         return tuple(items)
-    if isinstance(value, dict) and value:
-        key = draw.choice(list(value))
-        return {**value, key: _near(value[key], draw)}
+    if isinstance(value, dict):
+        return _near_mapping(value, draw)
     return _near_object(value, draw)
+
+
+def _near_mapping(value: dict[Any, Any], draw: random.Random) -> dict[Any, Any]:
+    """The dict with a value changed, a key left out, or one more."""
+    how, near = draw.randrange(3), copy.copy(value)
+    if not near or how == 0:
+        return {**near, "a": 0}
+    key = draw.choice(list(near))
+    if how == 1:
+        del near[key]
+    else:
+        near[key] = _near(near[key], draw)
+    return near
 
 
 def _near_object(value: Any, draw: random.Random) -> Any:

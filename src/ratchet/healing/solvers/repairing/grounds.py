@@ -9,6 +9,12 @@ from dataclasses import dataclass
 # Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
 # So does a signature turned round: every other caller would have to be wrong, too.
 DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned", "parameter_swap"})
+# A further case is for what is out of the ordinary: what healthy tests call the program with, and most of what is near
+# that, is to be answered as before. So is most of all, where few tests can tell.
+CASES = frozenset({"guard", "nothing", "typed", "lenient", "expected", "extension", "extreme", "relation", "guarding",
+                   "leaving", "setting"})  # fmt: skip
+_TURNED = 0.2  # of the inputs near those of healthy tests, which a further case may answer otherwise
+_KEPT = 0.9
 _FEW_TESTS = 3
 _FEW_INPUTS = 20
 _SHARE = 0.9  # of the weight of all patches that pass, which the opinion of a sure one has
@@ -27,8 +33,12 @@ class PatchGrounds:
     """Inputs near those of the tests to which the old program has an answer."""
     kept: int = 0
     """Of these, the ones that are answered as before."""
+    healthy: int = 0
+    """Of the inputs, those near what tests that passed call the program with."""
+    turned: int = 0
+    """Of these, the ones that are answered otherwise."""
     raising: int = 0
-    """Of these, the ones where it raises or comes to no end."""
+    """Of the inputs, the ones where it raises or comes to no end."""
     share: float = 1.0
     """The share of the patches that answer like it in the weight of all that pass."""
     rivals: int = 0
@@ -48,8 +58,10 @@ class PatchGrounds:
             if self.contradicted > _CONTRADICTIONS * self.asked:
                 yield f"the donors agree on another answer for {self.contradicted} of {self.asked} inputs"
             return
-        if self.failing + self.passing < _FEW_TESTS:
+        if self.failing + self.passing < _FEW_TESTS and not self._keeps(families):
             yield f"only {_count(self.failing + self.passing, 'test')} can tell"
+        if CASES.intersection(families) and self.turned > _TURNED * self.healthy:
+            yield f"the case that it adds changes {self.turned} of {self.healthy} answers near those of tests that pass"
         if self.share < _SHARE:
             yield f"{_count(self.rivals, 'other patch', 'other patches')} that answer otherwise pass, too"
         if self.raising:
@@ -58,6 +70,11 @@ class PatchGrounds:
             yield f"it returns another type of value for {_count(self.strange, 'input')}"
         if DOUBTFUL.intersection(families) and not self.allies:
             yield "it takes away, moves or turns round what was there"
+
+    def _keeps(self, families: Sequence[str]) -> bool:
+        """Tell whether hardly any other answer changes, though no new case is set apart for that."""
+        special = CASES.union(DOUBTFUL, ("constant", "initial")).intersection(families)
+        return not special and self.inputs >= _FEW_INPUTS and self.kept >= _KEPT * self.inputs
 
     def told(self) -> str:
         """The figures in words."""

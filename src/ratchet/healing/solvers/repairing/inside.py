@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .choosing import agreed, chosen, told
-from .differing import answers, asked
+from .differing import answers, asked, noise, told_of
 from .drivers import driver_for
 from .recollection import Remembered
 from .search import RepairSearch, Wanted
@@ -72,16 +72,23 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     search = RepairSearch(server, wanted, lambda text: tell(note=text))
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
-    inputs = asked(search.calls, wanted.seed)
+    inputs = asked(search.calls, wanted.seed, search.first.failing, search.healthy(patches))
     until = server.cpu_s + _COMPARING_CPU_S
 
     def ask(files: Mapping[str, bytes]) -> object:
         return None if not inputs or server.cpu_s > until else server.call(files, answers(inputs), seconds=2.0)
 
-    donors = [ask(files) for text in wanted.donors.values() if (files := in_place(search.programs, text))]
-
+    before = ask({})
+    noisy = noise(before, ask({}))
+    donors = [
+        told_of(ask(files), noisy) for text in wanted.donors.values() if (files := in_place(search.programs, text))
+    ]
     choice = chosen(
-        patches, lambda patch: ask(patch.files if patch else {}), agreed(donors), [name for _, name, *_ in inputs]
+        patches,
+        lambda patch: told_of(ask(patch.files) if patch else before, noisy),
+        agreed(donors),
+        inputs,
+        search.raised,
     )
     passing = len(search.passing(choice.patches[0])) if choice.patches else 0
     tell(

@@ -30,6 +30,12 @@ class Located:
         return [place for place in self.suspicion if place not in idle]
 
 
+def calls_in(trace: Mapping[str, object]) -> list[Mapping[str, str]]:
+    """The calls that a trace tells of."""
+    calls = trace.get("calls")
+    return [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
+
+
 class Localiser:
     """Traces the tests; those beside the check's own once, for the passing ones to speak of what is healthy."""
 
@@ -39,6 +45,12 @@ class Localiser:
         self._beside: Mapping[str, Mapping[str, list[int]]] | None = None
         self._ran: Mapping[str, Mapping[str, Collection[int]]] = {}
         self._imported: Mapping[str, Collection[int]] = {}
+        self._calls: list[Mapping[str, str]] = []
+
+    def calls(self, places: Collection[Place]) -> list[Mapping[str, str]]:
+        """What the tests beside those of the check, which pass, call the program with, where they run some lines."""
+        running = self.guarding(places)
+        return [each for each in self._calls if each.get("test") in running]
 
     @property
     def beside(self) -> frozenset[str]:
@@ -79,4 +91,5 @@ class Localiser:
         left_s = self._server.deadline - time.monotonic()
         found = self._server.whole({}, trace=True, wider_s=min(_BESIDE_S, _BESIDE_SHARE * left_s))
         passing = found.passing - report.tests.keys()
+        self._calls = calls_in(found.trace)
         return {name: lines for name, lines in found.lines.items() if name in passing}

@@ -14,7 +14,7 @@ from .compiling import SourceFile
 from .donating import donors_of
 from .expecting import TestsExpect, expected_of
 from .grounds import DOUBTFUL
-from .localising import Localiser
+from .localising import Localiser, calls_in
 from .marks import alike, is_same, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program, SourceEdit
@@ -177,6 +177,15 @@ class RepairSearch:
         """Tests that passed from the beginning, of the check or beside it, and run what a patch changes."""
         return (self.first.passing | self._localiser.beside) & self._localiser.running(self._places(patch))
 
+    @property
+    def raised(self) -> frozenset[str]:
+        """Names of the exceptions that failing tests expect."""
+        return frozenset(kind.rpartition(".")[2] for kind, _ in self._expected.raised)
+
+    def healthy(self, patches: Sequence[Patch]) -> list[Mapping[str, str]]:
+        """Calls by tests beside those of the check, which pass and run what one of some patches changes."""
+        return self._localiser.calls([place for each in patches for place in self._places(each)])
+
     def _places(self, patch: Patch) -> list[Place]:
         return [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
 
@@ -211,8 +220,7 @@ class RepairSearch:
         if not suspect:
             # Nothing was seen to run (other processes do): then every line may be it.
             suspect = {(path, line): 1.0 for path in sorted(self._server.sources)[:40] for line in range(1, 2_000)}
-        calls = located.trace.get("calls")
-        state.calls = [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
+        state.calls = calls_in(located.trace)
         if not state.marks:
             self._imported = located.imported
             known = located.telling or suspect

@@ -14,8 +14,8 @@ from typing import Any
 # Lines seen before one stops looking: an endless loop has shown itself by then. Of one test, and of all.
 _EVENTS_OF_A_TEST, _EVENTS = 400_000, 6_000_000
 _RETURNS = 60
-_CALLS = 24
-_PICKLED = 20_000
+_CALLS = 24  # of one function
+_PICKLED, _PICKLED_IN_ALL = 20_000, 8_000_000  # bytes
 
 Trace = Callable[[FrameType, str, Any], Any]
 
@@ -44,7 +44,9 @@ class Tracer:
         self._types: dict[tuple[str, str], dict[str, set[str]]] = {}
         self._returns: dict[CodeType, int] = {}
         self._calls: list[dict[str, str]] = []
-        self._called: dict[str, int] = {}
+        self._untold = 0
+        self._called: dict[tuple[str, str], int] = {}
+        self._pickled = 0
         self._events, self._ends = 0, _EVENTS_OF_A_TEST
 
     def start(self) -> None:
@@ -54,9 +56,13 @@ class Tracer:
     def stop(self) -> None:
         sys.settrace(None)
 
-    def taken(self) -> dict[str, list[int]]:
-        """The lines that were run since the last call, by file, in the order in which each was run last."""
+    def taken(self, test: str) -> dict[str, list[int]]:
+        """The lines that were run since the last call, by file, in the order in which each was run last: by a test, ""
+        for what no test ran."""
         held, self._now = self._now, {}
+        for call in self._calls[self._untold :]:
+            call["test"] = test
+        self._untold = len(self._calls)
         self._ends = min(_EVENTS, self._events + _EVENTS_OF_A_TEST)
         return {file: sorted(lines, key=lines.__getitem__) for file, lines in held.items()}
 
@@ -101,8 +107,10 @@ class Tracer:
                 found.setdefault(name, set()).add(type(value).__name__)
 
     def _keep_call(self, frame: FrameType) -> None:
-        code = frame.f_code
-        if "." in code.co_qualname or code.co_qualname.startswith("<") or self._called.get(code.co_name, 0) >= _CALLS:
+        """Keep what a function or method is called with, at the beginning of the call."""
+        code, module = frame.f_code, str(frame.f_globals.get("__name__", ""))
+        called = self._called.get((module, code.co_qualname), 0)
+        if "<" in code.co_qualname or called >= _CALLS or self._pickled > _PICKLED_IN_ALL:
             return
         try:
             values = [frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]]
@@ -110,7 +118,7 @@ class Tracer:
         except Exception:  # noqa: BLE001  (what cannot be pickled is not replayed; a class may raise anything here)
             return
         if len(data) <= _PICKLED:
-            self._called[code.co_name] = self._called.get(code.co_name, 0) + 1
-            module = str(frame.f_globals.get("__name__", ""))
+            self._called[module, code.co_qualname] = called + 1
+            self._pickled += len(data)
             text = base64.b64encode(data).decode()
-            self._calls.append({"module": module, "function": code.co_name, "arguments": text})
+            self._calls.append({"module": module, "function": code.co_qualname, "arguments": text})
