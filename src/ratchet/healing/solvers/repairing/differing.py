@@ -113,7 +113,7 @@ def _answer(one: Input) -> tuple[str, str]:
 
 
 def _function(module: str, qualname: str) -> Callable[..., Any]:
-    """What was called, with all that it was given as arguments: of a method, its object too."""
+    """The function that was called, taking all that it was given as arguments: of a method, its object too."""
     *holders, name = qualname.split(".")
     holder: Any = importlib.import_module(module)
     for each in holders:

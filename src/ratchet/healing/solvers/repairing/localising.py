@@ -48,7 +48,7 @@ class Localiser:
         self._calls: list[Mapping[str, str]] = []
 
     def calls(self, places: Collection[Place]) -> list[Mapping[str, str]]:
-        """What the tests beside those of the check, which pass, call the program with, where they run some lines."""
+        """The calls by tests beside those of the check, which pass, where they run some lines."""
         running = self.guarding(places)
         return [each for each in self._calls if each.get("test") in running]
 
