@@ -398,13 +398,12 @@ def to_row(outcome: Outcome) -> Row:
         value = getattr(outcome, name)
         if value is None or value == "":
             continue
-        if isinstance(value, Failure | Step):
-            row[name] = _present(value)
-        elif isinstance(value, Mapping):
-            if value:
-                row[name] = dict(value)
-        else:
+        if isinstance(value, str | float | int):
             row[name] = value
+        elif isinstance(value, Failure | Step):
+            row[name] = _present(value)
+        elif value:
+            row[name] = dict(value)
     return row
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import lru_cache
 
 from ratchet import ids
 
@@ -22,18 +23,22 @@ _LEAST, _LONGEST = 2, 40  # letters; longer ones are hashes and encoded data, wh
 def words_in(text: str, most: int = MOST_WORDS) -> list[str]:
     """The distinct words of a text in their order, folded; a name in camel case counts whole and by its parts."""
     found: dict[str, None] = {}
-    for match in _WORD.finditer(text):
-        word = match[0]
-        if len(word) > _LONGEST:
-            continue
-        parts = _CAMEL.findall(word) if word.isascii() and not (word.islower() or word.isupper()) else ()
-        for each in (word, *(parts if len(parts) > 1 else ())):
-            folded = each.casefold()
-            if len(folded) >= _LEAST and folded.isalnum():
-                found[folded] = None
+    for word in dict.fromkeys(_WORD.findall(text)):
+        for term in _terms_of(word):
+            found[term] = None
         if len(found) >= most:
             break
     return list(found)[:most]
+
+
+@lru_cache(maxsize=8192)  # the words of one project's steps are the same over and over
+def _terms_of(word: str) -> tuple[str, ...]:
+    """The terms by which one word is found."""
+    if len(word) > _LONGEST:
+        return ()
+    parts = _CAMEL.findall(word) if word.isascii() and not (word.islower() or word.isupper()) else ()
+    folded = [each.casefold() for each in (word, *(parts if len(parts) > 1 else ()))]
+    return tuple([each for each in folded if len(each) >= _LEAST and each.isalnum()])
 
 
 def mark(name: str, value: str) -> str:

@@ -193,7 +193,7 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
 
 
 def _command_failed(said: str) -> bool:
-    if re.search(_EXITED, said, re.MULTILINE):
+    if "xit" in said and re.search(_EXITED, said, re.MULTILINE):
         return True
     if tests_failed(said):
         return True

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ratchet import ids
 from ratchet.failures.redaction.text import FOLDER, label
-from ratchet.records import Json, MessageTokens, Row, as_row, number_in, text_in, whole_in
+from ratchet.records import Json, MessageTokens, Row, names_of, number_in, text_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
@@ -44,9 +44,10 @@ def keep_tokens(store: Store, found: Iterable[MessageTokens]) -> Counter[str]:
         if after != before:
             changed.append((before or {}, after))
     store.swap_many("message_tokens", [after for _, after in changed])
-    store.add("session_tallies", [_met(after) for _, after in changed if after.get("session")])
-    store.add("session_models", [_added(before, after) for before, after in changed if after.get("session")])
-    return Counter({text_in(after, "session"): 0 for _, after in changed if after.get("session")})
+    told = [(before, after) for before, after in changed if after.get("session")]
+    store.add("session_tallies", _met([after for _, after in told]))
+    store.add("session_models", _added(told))
+    return Counter({text_in(after, "session"): 0 for _, after in told})
 
 
 class StepPlace(NamedTuple):
@@ -68,7 +69,7 @@ def keep_places(store: Store, path: str, found: Iterable[StepPlace]) -> None:
 
 
 def _row_of(each: MessageTokens) -> Row:
-    row = {name: value for name, value in as_row(each).items() if value != ""}
+    row: Row = {name: value for name in names_of(MessageTokens) if (value := getattr(each, name)) != ""}
     for name in ("agent", "session", "thread", "model"):
         if name in row:
             row[name] = label(str(row[name]))
@@ -91,13 +92,26 @@ def _size(row: Row) -> int:
     return sum(whole_in(row, name) for name in CLASSES)
 
 
-def _met(row: Row) -> Row:
-    """A session as an answer tells of it: one in which nothing was called is a session, too."""
-    named: Row = {name: row.get(name) or "" for name in ("session", "agent", "project", "model")}
-    return {**named, "min_at": row["at"], "max_at": row["at"]}
+def _met(rows: Iterable[Row]) -> list[Row]:
+    """Sessions as their answers tell of them: one in which nothing was called is a session, too."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        session, at = text_in(row, "session"), number_in(row, "at")
+        held = found.get(session)
+        if held is None:
+            named: Row = {name: row.get(name) or "" for name in ("session", "agent", "project", "model")}
+            found[session] = {**named, "min_at": at, "max_at": at}
+        else:
+            held["min_at"], held["max_at"] = min(number_in(held, "min_at"), at), max(number_in(held, "max_at"), at)
+    return list(found.values())
 
 
-def _added(before: Row, after: Row) -> Row:
-    """Count the tokens that a change adds to its session."""
-    row: Row = {name: whole_in(after, name) - whole_in(before, name) for name in CLASSES}
-    return {**row, "session": after["session"], "model": after.get("model") or "", "messages": int(not before)}
+def _added(changed: Iterable[tuple[Row, Row]]) -> list[Row]:
+    """Count the tokens that changes add to each session and model."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for before, after in changed:
+        sums = found.setdefault((text_in(after, "session"), text_in(after, "model")), Counter())
+        for name in CLASSES:
+            sums[name] += whole_in(after, name) - whole_in(before, name)
+        sums["messages"] += not before
+    return [{"session": session, "model": model, **sums} for (session, model), sums in found.items()]

@@ -203,10 +203,13 @@ class SqliteStore:
             return run(sql.update_at_revision(declared), [*plain, *named, revision]).rowcount == 1
 
     def swap_many(self, table: str, rows: Sequence[Row]) -> int:
-        """`swap` for many rows in one transaction."""
+        """`swap` for many rows in one transaction; those that are new are one batch."""
         declared = table_of(table)
-        with self.transaction():
-            return sum(self.swap(table, codec.key_of(declared, row), codec.revision_of(row), row) for row in rows)
+        named = [(codec.key_of(declared, row), codec.revision_of(row), row) for row in rows]
+        new = [codec.swapped(declared, key, 0, row) for key, revision, row in named if not revision]
+        with self.transaction(), self._translated():
+            done = self._write_many(sql.insert(declared), declared, new) if new else 0
+            return done + sum(self.swap(table, key, revision, row) for key, revision, row in named if revision)
 
     def delete_before(self, table: str, column: str, value: float) -> int:
         name = sql.column_of(table_of(table), column).name

@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 from math import inf
 from typing import TypeAlias
 
-from ratchet.failures.diagnostics import diagnostics
 from ratchet.lessons.mining.calls import ToolCall
 from ratchet.lessons.mining.circumstances import circumstances
 from ratchet.records import Row
@@ -143,6 +142,6 @@ def _findings(calls: Sequence[ToolCall], root: str) -> Iterable[tuple[ToolCall, 
     for call in calls:
         if not call.failed or not call.shell:
             continue
-        for key, path in sorted({(each.key, each.path) for each in diagnostics(call.message)}):
+        for key, path in sorted({(each.key, each.path) for each in call.findings}):
             file = file_of(path, root)
             yield call, call.head, file, key, last_edit.get(file.rpartition("/")[2], 0.0) > call.at

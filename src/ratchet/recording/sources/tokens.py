@@ -63,19 +63,36 @@ class Answers:
 
     def __init__(self) -> None:
         self._held: dict[str, MessageTokens] = {}
+        self._last: tuple[str, Row, MessageTokens] | None = None  # key and usage: the lines of one answer follow it
 
     def count(self, usage: Row, place: Spot, *, key: str, model: str, content: Json) -> None:
         """Count an answer that `content` is a part of (`answered`); its calls are blocks of type `tool_use`."""
-        made = (fields.text(block.get("id")) for block in fields.rows(content) if block.get("type") == "tool_use")
-        for each in answered(usage, place, key=key, model=model, call=next(filter(None, made), "")):
-            held = self._held.get(each.id)
-            self._held[each.id] = each if held is None else _larger(held, each)
+        call = _first_call(content)
+        if self._last is not None and self._last[0] == key and self._last[1] == usage:
+            held = self._last[2]
+            if place.at >= held.at and (held.step or not call):
+                return
+        for each in answered(usage, place, key=key, model=model, call=call):
+            held_before = self._held.get(each.id)
+            counted = self._held[each.id] = each if held_before is None else _larger(held_before, each)
+            self._last = key, usage, counted
 
     def borne_by(self, read: Read) -> Read:
         """The Read with the tokens of the answers since the last one."""
+        if not self._held:
+            return read
         found = tuple(self._held.values())
         self._held.clear()
-        return replace(read, items=(*found, *read.items)) if found else read
+        self._last = None
+        return replace(read, items=(*found, *read.items))
+
+
+def _first_call(content: Json) -> str:
+    """The key of the first call among an answer's blocks; "" for none."""
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == "tool_use" and (key := fields.text(block.get("id"))):
+            return key
+    return ""
 
 
 def _larger(one: MessageTokens, other: MessageTokens) -> MessageTokens:
