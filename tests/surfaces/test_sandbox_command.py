@@ -99,7 +99,7 @@ def test_the_json_object_has_these_fields_and_nothing_else_is_printed(work: Path
     found = json.loads(done.stdout)
     assert set(found) == {
         *("exit_code", "signal", "killed", "truncated", "stdout", "stderr"),
-        *("wall_s", "cpu_s", "max_mem_mb", "isolation"),
+        *("wall_s", "cpu_s", "max_mem_mb", "isolation", "refused"),
     }
     assert (found["exit_code"], found["stdout"], found["stderr"]) == (5, "out\n", "err\n")
     assert (found["signal"], found["killed"], found["truncated"]) == (None, "", False)

@@ -12,6 +12,7 @@ import click
 from ratchet.cli import shapes, show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.gathered import gathered
+from ratchet.cli.net import NET
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, NotFound, UsageError
@@ -84,7 +85,7 @@ _ASKED = (
     click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="How many run at once."),
     click.option("--executor", default="threads", show_default=True, type=click.Choice(get_args(ExecutorName))),
     click.option("--aa", is_flag=True, help="The agent against itself, with other seeds: prints the noise floor."),
-    click.option("--net", type=click.Choice(["none", "host"]), help="Whether the agent reaches the network."),
+    click.option("--net", type=NET, help="Network that the agent reaches."),
     click.option("--pass-env", "pass_env", multiple=True, metavar="NAME", help="A variable that the agent gets."),
     click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read."),
     click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record."),

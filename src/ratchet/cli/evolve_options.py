@@ -9,6 +9,7 @@ import click
 
 from ratchet.cli.gathered import gathered
 from ratchet.cli.means import variable
+from ratchet.cli.net import NET
 from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.request import EvolveAsked, EvolveMeans
 
@@ -22,9 +23,7 @@ _RUN = (
 )
 _MEANS = (
     click.option("--executor", default="threads", show_default=True, type=click.Choice(get_args(ExecutorName))),
-    click.option(
-        "--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="For proposers."
-    ),
+    click.option("--net", default="none", show_default=True, type=NET, help="For proposers."),
     click.option("--pass-env", "passed_on", multiple=True, metavar="NAME", help="A variable that the proposer gets."),
     click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read."),
     click.option("--model", default="", metavar="NAME", help="Who proposes: provider:name, or several by commas."),

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ratchet.cli.gathered import gathered
+from ratchet.cli.net import NET
 from ratchet.cli.numbers import Finite
 from ratchet.errors import UsageError
 from ratchet.healing.book import CHECK_S, HealMeans
@@ -21,9 +22,7 @@ _OPTIONS = (
         type=click.IntRange(0),
         help="Runs in a row that tell of no other flaky test, before any edit (default: 3, or 6 once one is told).",
     ),
-    click.option(
-        "--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="For the solver."
-    ),
+    click.option("--net", default="none", show_default=True, type=NET, help="For the solver."),
     click.option(
         "--pass-env", "passed_on", multiple=True, metavar="NAME", help="A variable that the solver gets to see."
     ),

@@ -10,6 +10,7 @@ import click
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
+from ratchet.cli.net import NET
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining
 from ratchet.cli.tamed import Tamed
@@ -18,7 +19,7 @@ from ratchet.sandbox.command import Command, Isolation, Limits, Ran, View
 
 SECONDS = Finite(0, min_open=True)
 SOME, ANY = click.IntRange(1), click.IntRange(0)
-PROPERTIES = ("files", "network", "pids", "memory", "disk", "secrets")
+PROPERTIES = ("files", "network", "pids", "memory", "disk", "secrets", "domains")
 
 
 @click.group()
@@ -66,7 +67,7 @@ def _isolation(found: Isolation) -> None:
 @click.option("--inodes", default=16_000, show_default=True, type=ANY, help="New files and folders.")
 @click.option("--file-mb", default=64, show_default=True, type=ANY, help="Size of one file.")
 @click.option("--out-kb", default=1024, show_default=True, type=ANY, help="Output kept; more ends the command.")
-@click.option("--net", default="none", show_default=True, type=click.Choice(["none", "host"]), help="Network to reach.")
+@click.option("--net", default="none", show_default=True, type=NET, help="Network to reach.")
 @click.option("--ro", "readable", multiple=True, type=PATH, help="Also show this, read-only.")
 @click.option("--env", "environ", multiple=True, metavar="K=V", help="Set a variable inside.")
 @click.option("--stdin", "with_stdin", is_flag=True, help="Pass standard input on; else it is empty.")
@@ -119,7 +120,7 @@ def exec(  # noqa: A001  (the command's name)
         limits=limits,
         environ=dict(map(_variable, environ)),
         readable=readable,
-        net="host" if net == "host" else "none",
+        net=net,
         stdin=sys.stdin.fileno() if with_stdin else b"",
     )
     speaking = None if as_json else _Speaking()
@@ -162,6 +163,8 @@ def _told(ran: Ran, as_json: bool) -> None:
         click.echo(f"ratchet: {line}", err=True)
     for path in ran.removed:
         click.echo(f"ratchet: removed {path}, which would have acted on the host", err=True)
+    for place in ran.refused:
+        click.echo(f"ratchet: refused {place}", err=True)
     if as_json:
         show.as_json(shapes.tasks.RanShape.built(ran))
     elif ran.killed:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from ratchet.errors import UsageError
 from ratchet.evolving.bench.benchmark import Agent, Benchmark
@@ -46,7 +45,7 @@ class EvolveMeans:
     """
 
     unsafe: bool = False
-    net: Literal["none", "host"] = "none"
+    net: str = "none"
     environ: Mapping[str, str] | None = None
     readable: tuple[Path, ...] = ()
     allow_unknown_price: bool = False

@@ -94,7 +94,7 @@ class HealMeans:
     """
 
     unsafe: bool = False
-    net: Literal["none", "host"] = "none"
+    net: str = "none"
     environ: Mapping[str, str] = field(default_factory=dict)
     readable: tuple[Path, ...] = ()
     donors: Mapping[str, str] = field(default_factory=dict)

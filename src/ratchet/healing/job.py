@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from ratchet.healing.episode import Attempt, Memo, SolvedStatus, Standing, Task, Verdict
 from ratchet.healing.models.question import Model
@@ -116,7 +116,7 @@ class ProviderOptions:
 
     argument: str = ""
     """What follows the colon of the name: the command of `command:...`, a model's name in `model:...`, a file."""
-    net: Literal["none", "host"] = "none"
+    net: str = "none"
     environ: Mapping[str, str] = field(default_factory=dict)
     """Variables that the person passes on by name."""
     readable: tuple[Path, ...] = ()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused, SandboxError
-from ratchet.sandbox import interpreter, running
+from ratchet.sandbox import domain_canary, interpreter, network, running
 from ratchet.sandbox.environments import SYSTEM, Environments, environments, homes
 from ratchet.sandbox.plan import Plan, Step
 
@@ -63,8 +63,15 @@ class Bubblewrap:
         cancelled: Callable[[], bool] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> Ran:
+        if command.net.startswith(network.PREFIX):
+            domain_canary.assure(self.name, _run)
         made = planned(command, binary())
         return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)
+
+
+def _run(command: Command) -> Ran:
+    made = planned(command, binary())
+    return running.run(made, command.stdin, isolation=Bubblewrap.name, cancelled=None, on_output=None)
 
 
 def planned(command: Command, program: str) -> Plan:
@@ -94,7 +101,7 @@ def planned(command: Command, program: str) -> Plan:
     return Plan(
         means="bubblewrap",
         argv=list(command.argv),
-        environ={**_environ(python), **command.environ},
+        environ={**_environ(python), **network.environ(command.net), **command.environ},
         cwd=PLACE,
         folder=str(folder),
         in_place=not view.layers,
@@ -142,7 +149,7 @@ def _system(net: str) -> Iterator[Step]:
             yield ["ro", os.path.realpath(f"/etc/{name}"), f"/etc/{name}"]
     yield ["text", _PASSWD, "/etc/passwd"]
     yield ["text", _GROUP, "/etc/group"]
-    if net == "none":
+    if net != "host":
         yield ["text", "127.0.0.1 localhost sandbox\n::1 localhost\n", "/etc/hosts"]
 
 

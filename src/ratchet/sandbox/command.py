@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ratchet.sandbox import network
+
 Guarantee = Literal["enforced", "watched", "none"]
 """Enforced: the system prevents it. Watched: it is seen within moments and ended. None: nothing stands in the way."""
 
@@ -57,9 +59,14 @@ class Command:
     """Added to the scrubbed environment of the sandbox; nothing of the caller's gets in otherwise."""
     readable: tuple[Path, ...] = ()
     """Files and folders shown read-only at their own path."""
-    net: Literal["none", "host"] = "none"
+    net: str = "none"
+    """`none`, `host` (the host's, as it is), or `domains:` with the names that alone may be reached
+    (`sandbox.network`). A sandbox that cannot hold a command to them raises Refused."""
     stdin: bytes | int = b""
     """What it reads: bytes, or an open descriptor that is copied to it."""
+
+    def __post_init__(self) -> None:
+        network.checked(self.net)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +91,8 @@ class Ran:
     """What was taken away afterwards because it would act on the host: planted repositories, set-id bits."""
     unused: tuple[str, ...] = ()
     """Virtual environments in the folder that were not trusted, and so not used: each with its reason."""
+    refused: tuple[str, ...] = ()
+    """Places that a `domains:` network kept from it, each with the reason; the first 50."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +107,8 @@ class Isolation:
     memory: Guarantee = "none"
     disk: Guarantee = "none"
     secrets: Guarantee = "none"
+    domains: Guarantee = "none"
+    """Whether a network of named domains holds; "none" where it is refused."""
     note: str = ""
     """Why it does not work, or what to know about it."""
     verified: bool = True

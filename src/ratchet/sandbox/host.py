@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ratchet.sandbox import interpreter, running
+from ratchet.errors import Refused
+from ratchet.sandbox import interpreter, network, running
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.environments import Environments, environments
 from ratchet.sandbox.plan import Means, Plan, sandbox_uid
@@ -37,6 +38,11 @@ class HostSandbox(ABC):
         cancelled: Callable[[], bool] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> Ran:
+        if command.net.startswith(network.PREFIX):
+            raise Refused(
+                f"the sandbox {self.name} cannot hold a command to named domains, which takes a network of its own: "
+                "use --net none, or accept all of your network with --net host"
+            )
         with temporary() as place:
             made = self.planned(command, place)
             return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)

@@ -53,6 +53,13 @@ def unshare(flags: int) -> None:
     _called("unshare", _libc.unshare(ctypes.c_int(flags)))
 
 
+def setns(descriptor: int) -> None:
+    """Enter the namespace of a descriptor. Python has it from 3.12 on."""
+    if _libc is None:
+        raise OSError(errno.ENOSYS, f"setns: {os.strerror(errno.ENOSYS)}")
+    _called("setns", _libc.setns(ctypes.c_int(descriptor), ctypes.c_int(0)))
+
+
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     if _libc is None:
         raise OSError(errno.ENOSYS, f"mount: {os.strerror(errno.ENOSYS)}")

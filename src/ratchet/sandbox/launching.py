@@ -13,13 +13,16 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ratchet.errors import SandboxError
-from ratchet.sandbox import kernel, landlock_rules, seccomp, staging
+from ratchet.sandbox import kernel, landlock_rules, network, seccomp, staging
 from ratchet.sandbox.cgroup import MemoryGroup
 from ratchet.sandbox.command import Limits
 from ratchet.sandbox.plan import Plan
+
+if TYPE_CHECKING:
+    from ratchet.sandbox.proxy import ProxyProcess
 
 _MB = 1_048_576
 _START_S = 30.0  # a machine that needs longer to make namespaces is broken
@@ -35,6 +38,8 @@ class Started:
     memory: MemoryGroup | None = None
     status: int | None = None
     """Where bubblewrap reports the exit code of a command that did start."""
+    proxy: ProxyProcess | None = None
+    """The way out to the domains that may be reached."""
     failure: int | None = None
     """Where the child reports why it could not start the command."""
 
@@ -90,15 +95,25 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
             if memory is not None and not memory.holds(started.first):
                 memory.attach(started.first)  # it was born while its parent was being moved
             _limit_as(uid, started.first, plan.limits)
-    except OSError as error:
+            if plan.net.startswith(network.PREFIX):
+                started.proxy = _proxy(plan.net, started.first, uid)
+    except (OSError, SandboxError) as error:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         if memory is not None:
             memory.remove()
+        if isinstance(error, SandboxError):
+            raise
         raise SandboxError(f"the sandbox's limits cannot be set: {error}") from error
     finally:
         os.close(go)  # what waits for its limits goes on
     return started
+
+
+def _proxy(net: str, sandboxed: int, uid: int | None) -> ProxyProcess:
+    from ratchet.sandbox.proxy import ProxyProcess  # asyncio: only for a job that needs it
+
+    return ProxyProcess.start(net, sandboxed, uid)
 
 
 def _hiding(plan: Plan, hidden: list[str]) -> list[list[str | int | list[str]]]:
@@ -132,7 +147,7 @@ def _arguments(
     plan: Plan, steps: list[list[str | int | list[str]]], status: int, go: int, rules: int, *, staged: bool
 ) -> list[str]:
     made = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    if plan.net == "none":
+    if plan.net != "host":
         made.append("--unshare-net")
     made += ["--disable-userns", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"]
     made += ["--die-with-parent", "--new-session", "--json-status-fd", str(status), "--block-fd", str(go)]

@@ -36,7 +36,7 @@ class Plan:
     """Folders in `folder` that stay as they are (a virtual environment)."""
     unused: list[str] = field(default_factory=list)
     """Virtual environments in `folder` that are not trusted, with the reason: for the person."""
-    net: Literal["none", "host"] = "none"
+    net: str = "none"
     steps: list[Step] = field(default_factory=list)
     program: str = ""
     """The bubblewrap binary, or the tool that wraps the command."""

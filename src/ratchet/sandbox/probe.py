@@ -16,7 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratchet.errors import RatchetError, SandboxError
+from ratchet.errors import RatchetError, Refused, SandboxError
+from ratchet.sandbox import domain_canary
 from ratchet.sandbox.command import Command, Guarantee, Isolation, Limits, View
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ time.sleep(5)
 
 
 def probe(sandbox: Sandbox, *, verified: bool = True, quick: bool = False) -> Isolation:
-    """Let the canary try. `quick` leaves out the two parts that take a second (memory and disk are then "none").
+    """Let the canary try. `quick` leaves out the parts that take a second (memory, disk and domains are then "none").
     Never raises for a sandbox that does not work: `works` and `note` say so."""
     nothing = Isolation(name=sandbox.name, works=False, verified=verified)
     try:
@@ -90,7 +91,7 @@ def probe(sandbox: Sandbox, *, verified: bool = True, quick: bool = False) -> Is
                 note="modes and times of your own files can be changed from inside" if ran["mode"] else "",
                 verified=verified,
             )
-            return found if quick else _with_limits(found, sandbox, work)
+            return found if quick else replace(_with_limits(found, sandbox, work), domains=_domains(sandbox))
     except (RatchetError, OSError) as error:
         return replace(nothing, note=str(error))
 
@@ -133,6 +134,14 @@ def _tried(sandbox: Sandbox, work: Path, code: str, arguments: list[str]) -> dic
         raise SandboxError(f"the canary ended with {ran.exit_code}: {said[-1] if said else ran.killed or 'silent'}")
     found: dict[str, bool] = json.loads(ran.stdout)
     return found
+
+
+def _domains(sandbox: Sandbox) -> Guarantee:
+    try:
+        domain_canary.prove(sandbox.name, sandbox.run)
+    except Refused:
+        return "none"
+    return "enforced"
 
 
 def _closed(ran: dict[str, bool], *ways: str) -> Guarantee:

@@ -169,7 +169,8 @@ def _collected(
 
 
 def _ran(result: dict[str, object], said: dict[bytes, bytearray], isolation: str) -> Ran:
-    removed = result.pop("removed")
+    removed, refused = result.pop("removed"), result.pop("refused")
     assert isinstance(removed, list)
+    assert isinstance(refused, list)
     streams = {"stdout": bytes(said[plan.STDOUT]), "stderr": bytes(said[plan.STDERR])}
-    return Ran(**result, **streams, isolation=isolation, removed=tuple(removed))  # type: ignore[arg-type]
+    return Ran(**result, **streams, isolation=isolation, removed=tuple(removed), refused=tuple(refused))  # type: ignore[arg-type]

@@ -48,6 +48,7 @@ class SupervisedJob:
     cpu_s: float = 0.0
     memory_bytes: int = 0
     removed: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     spoke_s: float = 0.0
     spoke_cpu_s: float = 0.0
 
@@ -102,6 +103,7 @@ def _result(job: SupervisedJob, ended: _Ended) -> dict[str, object]:
         "cpu_s": job.cpu_s,
         "max_memory_mb": job.memory_bytes / _MB,
         "removed": job.removed,
+        "refused": job.refused,
     }
 
 
@@ -123,6 +125,8 @@ def _run(job: SupervisedJob, uid: int | None, hidden: list[str], watched: Growth
         job.killed = job.killed or _late(started, watched)
         if started.memory is not None:
             started.memory.remove()
+        if started.proxy is not None:
+            job.refused = started.proxy.end()
     if not job.output.drain(streams):
         job.killed = job.killed or "output"
     job.cpu_s = max(job.cpu_s, usage.cpu_s)

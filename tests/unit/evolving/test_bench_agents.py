@@ -63,7 +63,7 @@ def test_a_folder_declares_how_it_runs_what_may_change_and_its_knobs(tmp_path: P
         ("command = 3", "list of texts"),
         ('command = ""', "empty"),
         ('command = "\'"', "split into words"),
-        ('command = "x"\nnet = "all"', "net is"),
+        ('command = "x"\nnet = "all"', "the network is"),
         ('command = "x"\nchanges = ["../other/*"]', "within the folder"),
         ('command = "x"\nchanges = ["/etc/*"]', "within the folder"),
         ('command = "x"\nchanges = "a"', "list of texts"),

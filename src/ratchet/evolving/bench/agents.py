@@ -20,13 +20,13 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
 from ratchet.errors import NotFound, UsageError
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.improving.settings.knob import Choice, Knob, Range
 from ratchet.records import Json
 from ratchet.sandbox.git import names_repository
+from ratchet.sandbox.network import checked
 from ratchet.sandbox.wildcards import compiled
 
 FILE_NAME = "ratchet-agent.toml"
@@ -45,7 +45,7 @@ def agent_of(
     spec: str,
     *,
     cwd: Path,
-    net: Literal["none", "host"] | None = None,
+    net: str | None = None,
     pass_env: Sequence[str] = (),
     readable: Sequence[Path] = (),
 ) -> Agent:
@@ -122,8 +122,10 @@ def _declared(folder: Path) -> Agent:
     knobs = _knobs(_table(said.get("knobs", {}), "knobs", path), path)
     readable = (Path(each) for each in _texts(said.get("readable", []), "readable", path))
     net = said.get("net", "none")
-    if net not in ("none", "host"):
-        raise UsageError(f'{path}: net is {net!r}; use "none" or "host"')
+    try:
+        checked(net if isinstance(net, str) else repr(net))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
     made = _running(hows[0], said[hows[0]], folder, path)
     return replace(
         made,
@@ -132,7 +134,7 @@ def _declared(folder: Path) -> Agent:
         settings=_settings(_table(said.get("settings", {}), "settings", path), knobs, path),
         knobs={name: knob.described() for name, knob in knobs.items()},
         own_check=_words(said["check"], "check", path) if "check" in said else (),
-        net="host" if net == "host" else "none",
+        net=net,
         pass_env=tuple(_texts(said.get("pass_env", []), "pass_env", path)),
         readable=(*made.readable, *(str(_existing(each, folder)) for each in readable)),
     )

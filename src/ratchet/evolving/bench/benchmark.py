@@ -98,7 +98,7 @@ class Agent:
     """What the settings may be (`Knob.described`)."""
     own_check: tuple[str, ...] = ()
     """A command in `folder` that any version must pass before it is measured."""
-    net: Literal["none", "host"] = "none"
+    net: str = "none"
     pass_env: tuple[str, ...] = ()
     """Names of the caller's variables that it gets."""
     readable: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ class BenchAsked:
     usd: float = 10.0
     seconds: float = 86_400.0
     aa: bool = False
-    net: Literal["none", "host"] | None = None
+    net: str | None = None
     pass_env: tuple[str, ...] = ()
     readable: tuple[Path, ...] = ()
     unsafe: bool = False

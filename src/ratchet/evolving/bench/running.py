@@ -20,7 +20,7 @@ from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, Limits, Ran
 
 INSIDE = Path(__file__).parent / "inside"
-_IDLE_S = {"none": 30.0, "host": 180.0}
+_IDLE_S, _IDLE_NET_S = 30.0, 180.0
 """Longest time with neither output nor work: one that reaches no network has nothing to wait for."""
 
 
@@ -47,7 +47,7 @@ def limits_of(job: Job) -> Limits:
     wall_s = max(1.0, min(job.task.wall_s, job.seconds))
     return Limits(
         wall_s=wall_s,
-        idle_s=min(wall_s, _IDLE_S[job.agent.net]),
+        idle_s=min(wall_s, _IDLE_S if job.agent.net == "none" else _IDLE_NET_S),
         cpu_s=2 * wall_s,
         memory_mb=2048,
         pids=256,

@@ -113,7 +113,7 @@ class CodingAgent:
     @property
     def _may_spend(self) -> bool:
         """Tell whether it may spend: without a network nobody is paid."""
-        return self._net == "host"
+        return self._net != "none"
 
     def _payable(self) -> None:
         if self._may_spend and not self._unpriced and not _tells_cost(self._argv):

@@ -114,6 +114,7 @@ class IsolationShape(Shape):
     memory: str = said("Of memory.")
     disk: str = said("Of disk space.")
     secrets: str = said("Of this person's secrets.")
+    domains: str = said("Of a network of named domains; none where that is refused.")
     note: str = said("Why it does not work, or what to know about it.")
     verified: bool = said("Whether the abuse suite was run on such a system.")
 

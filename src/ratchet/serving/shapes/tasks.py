@@ -34,6 +34,7 @@ class RanShape(Shape):
     cpu_s: float = said("Processor time that it took.", digits=3)
     max_mem_mb: float = said("The most memory that it had.", of="max_memory_mb", digits=1)
     isolation: str = said("The sandbox that it ran in.")
+    refused: list[str] = said("Places that a network of named domains kept from it, with reasons.", foreign="output")
 
 
 class AttemptShape(Shape):
