@@ -8,6 +8,7 @@ nothing is resolved twice.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401  (asyncio imports it when it is too late: as the sandbox's user)
 import contextlib
 import os
 import signal
@@ -61,6 +62,8 @@ class Proxy:
             await _answer(out, _Turned("400 Bad Request", str(bad)))
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # either side has gone, or says nothing: both ends are closed
+        except Exception as fault:  # noqa: BLE001  (the edge of this process: the person hears of it with the command)
+            self._refused(f"a request, by a fault of the proxy: {type(fault).__name__}: {fault}")
         finally:
             self._open -= 1
             out.close()
@@ -131,7 +134,8 @@ class Proxy:
 
 
 async def _resolved(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # As bytes: a text would have Python import a codec, which the sandbox's user may not be able to read.
+    found = await asyncio.get_running_loop().getaddrinfo(host.encode(), port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
