@@ -44,9 +44,9 @@ static: $(READY)
 	$(BIN)/python -m pytest -q tests/architecture
 
 bench: $(BENCH)
-	@for script in $(BENCHMARKS) page; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	@for script in $(BENCHMARKS) figures_page; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
-BENCHMARKS := hot_path store hook start learn grouping recall classification report gate guard guard_call guard_live sandbox postgres evolve serve secret_forms
+BENCHMARKS := hot_path store hook start learn grouping recall classification report gate guard guard_call guard_live sandbox postgres evolve serve secret_forms page
 
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak --soak

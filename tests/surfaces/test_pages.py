@@ -380,7 +380,16 @@ def test_the_first_page_begins_where_the_data_is(runtime: Runtime) -> None:
     page = browser(runtime).get("/", headers=HTML).text
     assert "Nothing failed in this range" not in page
     assert "Too Many Requests" in page
-    assert browser(runtime).get("/?range=none", headers=HTML).status_code == 422
+    for nonsense in ("/?range=none", "/ui/lessons?state=nonsense", "/ui/patterns?state=nonsense"):
+        assert browser(runtime).get(nonsense, headers=HTML).status_code == 422
+
+
+def test_the_first_page_counts_the_sessions_of_its_range(runtime: Runtime) -> None:
+    for day in range(10):
+        runtime.record("a", session=f"s{day}", error="disk is full", started_at=1_700_000_000 + day * 86_400.0)
+    assert [each.sessions for each in runtime.overview("24h").top] == [1]
+    assert [each.sessions for each in runtime.overview("7d").top] == [7]
+    assert [each.sessions for each in runtime.overview("all").top] == [10]
 
 
 def test_a_table_is_ordered_by_the_column_that_is_asked_for(runtime: Runtime) -> None:

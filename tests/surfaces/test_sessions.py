@@ -133,6 +133,11 @@ def test_a_file_is_put_back_once_its_change_was_shown_and_agreed_to(home: Path, 
     (shop / "pool.py").unlink()
     ran(home, *words, "--yes", folder=shop)
     assert (shop / "pool.py").read_text() == "POOL = 3\n"
+    (shop / "pool.py").unlink()
+    ran(home, *words, "--json", folder=shop, code=2)
+    assert not (shop / "pool.py").exists()
+    assert json.loads(ran(home, *words, "--json", "--yes", folder=shop))["written"] is True
+    assert (shop / "pool.py").read_text() == "POOL = 3\n"
 
 
 @pytest.mark.parametrize(
@@ -208,8 +213,23 @@ def test_an_agent_reads_sessions_as_prose_in_the_fence_of_the_data(home: Path, t
         assert "ignore all" not in said
 
 
+def test_a_project_may_be_meant_by_its_name(learnt: Path, tmp_path: Path) -> None:
+    listed = ("sessions", "list", "--json", "--project")
+    named = [json.loads(ran(learnt, *listed, each, folder=tmp_path))["items"] for each in (SHOP, "shop", SHOP[-8:])]
+    assert named[0] == named[1] == named[2] != []
+    ran(learnt, *listed, "elsewhere", folder=tmp_path, code=3)
+    assert "No session fits" in ran(learnt, "sessions", "list", "--project", str(tmp_path))
+    ran(learnt, "predict", "--project", "shop", "make build", folder=tmp_path)
+
+
+def test_an_id_where_a_command_is_due_says_how_it_is_shown(learnt: Path) -> None:
+    done = subprocess.run(argv(learnt, "sessions", SESSION[:8]), capture_output=True, text=True, timeout=120)
+    assert f"ratchet sessions show {SESSION[:8]}" in done.stderr
+
+
 def test_forgetting_asks_first_and_proves_it(learnt: Path) -> None:
     ran(learnt, "forget", SESSION, code=130, stdin="n\n")
+    ran(learnt, "forget", SESSION, "--json", code=2)
     assert "would forget 1 session" in ran(learnt, "forget", SHOP, "--dry-run")
     assert "proved" in ran(learnt, "forget", SESSION, stdin="y\n")
     assert json.loads(ran(learnt, "sessions", "list", "--json"))["items"] == []

@@ -74,6 +74,17 @@ class Sections(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
+class Records(click.Group):
+    """A group about records of one noun, which tells what to do with an id where a command is due."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and any(letter.isdigit() for letter in args[0]):
+            raise click.UsageError(f"no command {args[0]!r}; for that one: {ctx.command_path} show {args[0]}", ctx)
+        return super().resolve_command(ctx, args)
+
+
 @click.group(cls=Sections, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ratchet")
 @click.option("--home", type=PATH, help="Where everything is kept (RATCHET_HOME; ~/.ratchet).")

@@ -31,6 +31,17 @@ def project_option(said: str) -> Callable[[Command], Command]:
     return click.option("--project", metavar="FOLDER", callback=_absolute, help=said)
 
 
+def named_project_option(said: str) -> Callable[[Command], Command]:
+    """`--project FOLDER|NAME`: a folder that is here, or a project as Ratchet names it."""
+    return click.option("--project", metavar="FOLDER|NAME", callback=_absolute_if_here, help=said)
+
+
+def _absolute_if_here(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if not value or not (value[0] in "./~" or Path(value).is_dir()):
+        return value
+    return _absolute(ctx, param, value)
+
+
 def _absolute(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     del ctx, param
     return os.path.abspath(Path(value).expanduser()) if value else value  # noqa: PTH100  (Path keeps `..`)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli import shapes, show, show_facts, show_lessons
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.cli.cure import cure
 from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Finite
@@ -30,7 +30,7 @@ evidence_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Records)
 def lessons() -> None:
     """Lessons: list what was learnt, approve it, retire it, share it."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli import shapes, show, show_patterns
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LENGTH = re.compile(r"(\d+)([hdw])")
 _UNITS_S = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Records, invoke_without_command=True)
 @click.option("--agent", help="Only this agent's failures.")
 @click.option("--kind", help="Only this kind, e.g. rate_limit.")
 @click.option("--state", type=click.Choice(STATES), help="Only those that people decided so about.")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from ratchet.cli import shapes, show, tamed
-from ratchet.cli.app import home_option, json_option, opened
-from ratchet.cli.folders import project_option
+from ratchet.cli.app import Records, home_option, json_option, opened
+from ratchet.cli.folders import named_project_option
 from ratchet.cli.numbers import Moment
 from ratchet.errors import Refused, UsageError
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ratchet.sessions.handoff import HandoffTo
 
 _BY = ("model", "project", "agent", "tool", "pattern", "session", "day")
-_project = project_option("Only what ran in this folder's repository.")
+_project = named_project_option("Only what ran in this folder's repository, or in the project of this name.")
 _since = click.option("--since", type=Moment(), metavar="WHEN", help="From then on: 2026-03-01, or 7d, 24h, 30m ago.")
 _until = click.option("--until", type=Moment(), metavar="WHEN", help="Up to then.")
 
 
-@click.group()
+@click.group(cls=Records)
 def sessions() -> None:
     """Sessions: what agents did step by step, what it cost, and all of it searched."""
 
@@ -53,7 +53,7 @@ def list_sessions(
         return
     from ratchet.cli import show_sessions
 
-    show_sessions.listed(found)
+    show_sessions.listed(found, narrowed=any(each is not None for each in (project, agent, since, until)))
 
 
 @sessions.command("show")
@@ -193,19 +193,21 @@ def restore(path: str, step: str, write: bool, yes: bool, command_home: Path | N
     It comes out of the session's history, whole where that has it. PATH may be the end of one. With --write it is a
     file in this folder, which is replaced if all of it is known and you agree to the change.
     """
+    if write and as_json and not yes:
+        raise UsageError("with --json nobody is asked: say --yes to have it written, or leave --write out to see it")
     place = _place(path) if write else ""
     found = opened(command_home).sessions.replaced(path, step=step, place=place)
+    if write and not found.whole:
+        raise UsageError(f"only the replaced lines of {found.path} are known, not all of it: nothing was written")
+    written = write and _written(place, found.text, yes=yes)
     if as_json:
-        show.as_json(shapes.used.ReplacedShape.built(found))
-        return
-    if not write:
+        show.as_json(shapes.used.ReplacedShape.built(found, written=written))
+    elif write:
+        said = f"is as it was before session {found.session}" if written else "holds that already: nothing to change"
+        show.line(f"{place} {said}")
+    else:
         tamed.say(found.text if found.text.endswith("\n") else f"{found.text}\n")
         show.console(stderr=True).print(show.plain(_about(found.whole, found.path, found.edits, found.session)), "dim")
-        return
-    if not found.whole:
-        raise UsageError(f"only the replaced lines of {found.path} are known, not all of it: nothing was written")
-    if _written(place, found.text, yes=yes):
-        show.line(f"{place} is as it was before session {found.session}")
 
 
 def _place(path: str) -> str:
@@ -228,7 +230,6 @@ def _written(place: str, text: str, *, yes: bool) -> bool:
         raise Refused(f"the history has half a character in {place}, so not all of it: nothing was written") from error
     before = files.read(place)
     if before == after:
-        show.line(f"{place}: nothing to change")
         return False
     if not yes:
         held = None if before is None else files.text_of(before)
@@ -272,7 +273,9 @@ def forget(what: str, before: float | None, dry_run: bool, yes: bool, command_ho
     """
     book = opened(command_home).sessions
     named = str(Path(what).absolute()) if what and Path(what).is_dir() else what
-    if not dry_run and not yes and not as_json:
+    if not dry_run and not yes:
+        if as_json:
+            raise UsageError("with --json nobody is asked: say --yes to forget, or --dry-run to see what would go")
         planned = book.forget(named, before=before, dry_run=True)
         rows = sum(planned.removed.values())
         click.confirm(f"Forget {show.number(len(planned.sessions), 'session')}, {rows:,} rows?", abort=True, err=True)

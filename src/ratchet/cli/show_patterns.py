@@ -115,14 +115,25 @@ def fails(rows: Sequence[FailsBy], by: By) -> None:
     if not rows:
         out.print("No tool call is known yet. Next: ratchet learn")
         return
-    _table(out, rows, by)
+    _files(out, rows) if by == "file" else _table(out, rows, by)
+
+
+def _files(out: Console, rows: Sequence[FailsBy]) -> None:
+    """Files with findings: of their other runs nothing is known, so they have no share."""
+    wide = max(len("file"), *(min(_NAME, len(show.visible(each.name))) for each in rows))
+    out.print(Styled(f"{'file':<{wide}}  {'runs with a finding in it':>25}  {'sessions':>8}", "bold"))
+    for each in rows:
+        out.print(
+            f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>25,}  {each.sessions:>8,}", soft_wrap=True
+        )
 
 
 def _table(out: Console, rows: Sequence[FailsBy], title: str) -> None:
     wide = max(len(title), *(min(_NAME, len(show.visible(each.name))) for each in rows))
     out.print(Styled(f"{title:<{wide}}  {'failed':>6}  {'share':>5}  {'runs':>6}  {'sessions':>8}", "bold"))
     for each in rows:
-        share = round(_BAR * each.share)
-        line = Styled(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>6,}  {each.share:>5.0%}")
+        part = each.share or 0.0
+        share = round(_BAR * part)
+        line = Styled(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>6,}  {part:>5.0%}")
         line.append(f"  {each.calls:>6,}  {each.sessions:>8,}  ")
         out.print(line.append("█" * share, "red").append("░" * (_BAR - share), "dim"), soft_wrap=True)

@@ -28,11 +28,12 @@ def is_step(text: str) -> bool:
     return _STEP.fullmatch(text) is not None
 
 
-def listed(page: SessionPage) -> None:
-    """Show sessions, two lines each."""
+def listed(page: SessionPage, *, narrowed: bool = False) -> None:
+    """Show sessions, two lines each; `narrowed` says that filters chose them."""
     out = show.console()
     if not page.items:
-        show.row(out, "No session is known. Next: ratchet learn")
+        fits = "No session fits these filters. Next: ratchet sessions list"
+        show.row(out, fits if narrowed else "No session is known. Next: ratchet learn")
     for each in page.items:
         show.row(out, _title(each))
         show.row(out, _figures(each), "  ")

@@ -37,10 +37,11 @@ class Saved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopPattern:
-    """A pattern that failed within a window: how often, and when."""
+    """A pattern that failed within a window: how often, in how many sessions, and when."""
 
     pattern: Pattern
     count: int
+    sessions: int
     over_time: tuple[int, ...]
 
 
@@ -104,7 +105,7 @@ def look(
         agents=tuple(standings(store)),
         outcomes=whole_in(row, "calls"),
         failures=whole_in(row, "failures"),
-        top=_top(shown, found)[:_TOP],
+        top=_top(store, shown, found),
         regressed=tuple(each for each in patterns if each.triage.state == "regressed")[:_TOP],
         rising=tuple(rising[:_TOP]),
         patterns=len(patterns),
@@ -120,15 +121,29 @@ def look(
     )
 
 
-def _top(patterns: Sequence[Pattern], found: Failing) -> tuple[TopPattern, ...]:
-    """The patterns that failed within the window, by what they cost there."""
-    seen = [
-        TopPattern(pattern=each, count=sum(points), over_time=tuple(points))
-        for each in patterns
-        if (points := found.patterns.get(each.id)) is not None
-    ]
-    cost = {each.pattern.id: each.pattern.impact * each.count / max(1, each.pattern.count) for each in seen}
-    return tuple(sorted(seen, key=lambda each: (not each.pattern.recurring, -cost[each.pattern.id], each.pattern.id)))
+def _top(store: Store, patterns: Sequence[Pattern], found: Failing) -> tuple[TopPattern, ...]:
+    """The first of the patterns that failed within the window, by what they cost there."""
+    seen = [(each, points) for each in patterns if (points := found.patterns.get(each.id)) is not None]
+    cost = {each.id: each.impact * sum(points) / max(1, each.count) for each, points in seen}
+    seen.sort(key=lambda pair: (not pair[0].recurring, -cost[pair[0].id], pair[0].id))
+    sessions = _sessions(store, [each.id for each, _ in seen[:_TOP]], found.window)
+    return tuple(
+        TopPattern(pattern=each, count=sum(points), sessions=sessions.get(each.id, 0), over_time=tuple(points))
+        for each, points in seen[:_TOP]
+    )
+
+
+def _sessions(store: Store, patterns: Sequence[Json], within: Window) -> dict[str, int]:
+    """In how many sessions each of these patterns was met within a window."""
+    of = {
+        str(row["signature"]): str(row["pattern"])
+        for row in store.sum_by("signatures", ("signature", "pattern"), (), {"pattern": ("in", [*patterns])})
+    }
+    met: dict[str, set[str]] = {}
+    where = {"signature": ("in", [*of]), "max_at": (">=", within.since), "min_at": ("<", within.until)}
+    for row in store.sum_by("sightings", ("signature", "session"), (), where):  # type: ignore[arg-type]
+        met.setdefault(of[str(row["signature"])], set()).add(str(row["session"]))
+    return {pattern: len(sessions) for pattern, sessions in met.items()}
 
 
 class Glance:

@@ -258,12 +258,13 @@ class LessonBook:
         session: str | None = None,
         here: bool = True,
     ) -> Prediction:
-        """Tell how likely a step fails in a project's folder (the working directory unless given), why, and what to do,
-        from what ran there. The step is a command, an edit of a file, the checks after a diff, or those that a plan
-        names; of a `text` it is worked out which. `session` names the one that is about to take it (otherwise the one
-        that ran there in the last hour): what it did so far counts. The folder is looked at only where it is
-        `here`, on this machine. Raises UsageError, StoreError."""
+        """Tell how likely a step fails in a project (a folder or a name; the working directory unless given), why, and
+        what to do, from what ran there. The step is a command, an edit of a file, the checks after a diff, or those
+        that a plan names; of a `text` it is worked out which. `session` names the one that is about to take it
+        (otherwise the one that ran there in the last hour): what it did so far counts. The folder is looked at only
+        where it is `here`, on this machine. Raises UsageError, NotFound for a name that is none, StoreError."""
         from ratchet.lessons.prediction import Asked, asked_of, predict
+        from ratchet.lessons.repositories import project_of
 
         forms: dict[Asked | None, str] = {None: text, "command": command, "file": file, "diff": diff, "plan": plan}
         for form, said in forms.items():
@@ -272,8 +273,11 @@ class LessonBook:
         if len(given) != 1:
             raise UsageError("name one of text, command, file, diff and plan")
         need_text_or_none(project=project, session=session)
-        folder = str(Path(project).absolute() if project else Path.cwd())
         store = self._reading()
+        if project and not Path(project).is_absolute() and not Path(project).exists():
+            folder, here = project_of(store, project), False
+        else:
+            folder = str(Path(project or "").absolute())
         form, said = given[0]
         asked = form or asked_of(store, said, folder=folder, here=here)
         return predict(store, asked, said, folder=folder, session=session or "", here=here)

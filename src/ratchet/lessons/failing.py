@@ -210,7 +210,7 @@ _SUMS = ("calls", "failures", "excused", "distinct:session", "tokens", "duration
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailsBy:
     """Calls of one command, tool, file, project, model or hour of the day (UTC), and how many of them failed. Of a file
-    only runs are known that showed a finding in it: they all count as failed."""
+    only the runs are known that showed a finding in it, so it has no share."""
 
     name: str
     calls: int
@@ -220,10 +220,13 @@ class FailsBy:
     tokens: int
     duration_s: float
     last_at: float
+    of_file: bool = False
 
     @property
-    def share(self) -> float:
-        """Of the calls that somebody let happen, the part that failed."""
+    def share(self) -> float | None:
+        """Of the calls that somebody let happen, the part that failed; None of a file."""
+        if self.of_file:
+            return None
         counted = self.calls - self.excused
         return self.failures / counted if counted > 0 else 0.0
 
@@ -258,6 +261,7 @@ def _fails_of(row: Row, by: By) -> FailsBy:
         tokens=whole_in(row, "tokens"),
         duration_s=number_in(row, "duration_s"),
         last_at=number_in(row, "max:max_at"),
+        of_file=by == "file",
     )
 
 
@@ -280,6 +284,7 @@ def _joined(one: FailsBy, other: FailsBy) -> FailsBy:
         tokens=one.tokens + other.tokens,
         duration_s=one.duration_s + other.duration_s,
         last_at=max(one.last_at, other.last_at),
+        of_file=one.of_file,
     )
 
 

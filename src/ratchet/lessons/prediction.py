@@ -18,13 +18,13 @@ from ratchet.failures.intent import is_shell
 from ratchet.failures.tool_call import step_row
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.making import triggers
-from ratchet.lessons.exposure import project_name
 from ratchet.lessons.fact_lines import fails_of
 from ratchet.lessons.facts import ProjectFacts, facts_of, for_agents
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
 from ratchet.lessons.mining.circumstances import NEW, UNKNOWN, Trail
 from ratchet.lessons.mining.facts import file_of
 from ratchet.lessons.odds import SESSIONS, STEPS, Chance, Circumstance, Odds, odds_of
+from ratchet.lessons.repositories import known_as
 from ratchet.ports import Store
 from ratchet.records import Json, Row, text_in
 
@@ -81,7 +81,7 @@ def predict(
 ) -> Prediction:
     """Predict the steps that `text` stands for, in the project of `folder`, which is looked at where it is `here`.
     Without a session it is the one that ran there in the last hour. Raises StoreError."""
-    project = project_name(folder)
+    project = known_as(store, folder)
     session = session or _running(store, project, now or time.time())
     room = _Room(store, project, folder, session, here=here)
     forms: Mapping[Asked, Callable[[str], list[PredictedStep]]]
@@ -100,14 +100,16 @@ def asked_of(store: Store, text: str, *, folder: str, here: bool = True) -> Aske
         return "plan"
     if here and " " not in bare and Path(folder, bare).is_file():
         return "file"
-    heads = {each.head.partition(" ")[0] for each in facts_of(store, project_name(folder)).ran if is_shell(each.tool)}
+    heads = {
+        each.head.partition(" ")[0] for each in facts_of(store, known_as(store, folder)).ran if is_shell(each.tool)
+    }
     return "command" if _runs(bare, heads) else "plan"
 
 
 def _running(store: Store, project: str, now: float) -> str:
     """The session that ran last in a project, if that is not long ago."""
     rows = store.find("outcomes", {"started_at": (">=", now - _RECENT_S)}, order=("-started_at",), limit=50).rows
-    named = (row for row in rows if row.get("session") and project_name(text_in(row, "project")) == project)
+    named = (row for row in rows if row.get("session") and known_as(store, text_in(row, "project")) == project)
     return next((text_in(row, "session") for row in named), "")
 
 

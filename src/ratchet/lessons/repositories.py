@@ -1,10 +1,13 @@
-"""Names the project of a folder that is not on this machine by the remote that git named in it."""
+"""Names the project of a folder that is not on this machine by the remote that git named in it, and finds the project
+that somebody means."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
+from ratchet.errors import NotFound, UsageError
 from ratchet.lessons.exposure import project_name, repository_of
 from ratchet.ports import Store
 from ratchet.recording.remotes import REMOTE
@@ -16,6 +19,34 @@ def known_as(store: Store, folder: str) -> str:
     here the remote that git named there most often."""
     name = project_name(folder)
     return (name and not repository_of(folder) and _remote(store, name)) or name
+
+
+def project_of(store: Store, asked: str) -> str:
+    """The name of the project that a folder, a project's name or the end of one means: `shop` is `github.com/dev/shop`.
+    Raises NotFound for a name that is none, UsageError where several end so."""
+    if Path(asked).is_absolute():
+        return known_as(store, asked)
+    known = sorted({name for folder in _folders(store) if (name := known_as(store, folder))})
+    found = [name for name in known if name == asked] or [name for name in known if name.endswith(f"/{asked}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"several projects end in {asked}: {', '.join(found[:_NAMED])}; name one of them")
+    there = f"there are {', '.join(known[:_NAMED])}" if known else "none is known; next: ratchet learn"
+    raise NotFound(f"no project {asked}; {there}")
+
+
+def folders_of(store: Store, project: str) -> list[str]:
+    """The folders whose sessions count to a project, by its name."""
+    return [folder for folder in _folders(store) if known_as(store, folder) == project]
+
+
+def _folders(store: Store) -> list[str]:
+    rows = store.sum_by("session_tallies", ("project",), ())
+    return [folder for row in rows if (folder := text_in(row, "project"))]
+
+
+_NAMED = 8  # projects in a message
 
 
 def _remote(store: Store, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.arguments import whole_id
 from ratchet.errors import NotFound, UsageError
-from ratchet.lessons.exposure import project_name
+from ratchet.lessons.repositories import folders_of, project_of
 from ratchet.records import Json, outcome_of
 from ratchet.sessions import cost, finding, handoff, listing, opening, ways
 from ratchet.sessions.finding import Narrowed, SearchFound
@@ -60,12 +60,13 @@ class SessionBook:
         limit: int = 50,
         cursor: str | None = None,
     ) -> SessionPage:
-        """Sessions, those that did something last first. `project` is a folder: all folders of its repository count;
-        `since` and `until` are Unix seconds of the last thing done. Raises UsageError for a cursor that is none."""
+        """Sessions, those that did something last first. `project` is a folder, of whose repository all folders count,
+        or a project's name; `since` and `until` are Unix seconds of the last thing done. Raises UsageError for a cursor
+        that is none, NotFound for a name that is none."""
         store = self._reading()
         where: dict[str, Json | tuple[str, Json]] = {}
         if project is not None:
-            where["project"] = ("in", [*listing.folders_of(store, project_name(project))])
+            where["project"] = ("in", [*folders_of(store, project_of(store, project))])
         if agent is not None:
             where["agent"] = agent
         page = listing.listed(store, where, since=since, until=until, limit=limit, cursor=cursor)
@@ -133,14 +134,14 @@ class SessionBook:
         limit: int = 20,
     ) -> SearchFound:
         """Find what has all words of a text: steps, edits, what people said, patterns and lessons, at most `limit` of
-        each. Of a whole pasted output `recalled` says what is known to fix it. `project` is a folder. Raises UsageError
-        for a text without words."""
+        each. Of a whole pasted output `recalled` says what is known to fix it. `project` is a folder or a project's
+        name. Raises UsageError for a text without words, NotFound for a name that is none."""
         store = self._reading()
         if finding.is_pasted(text):
             return SearchFound(words=(), hits=(), sessions=(), recalled=self._recalling(text))
         narrowed = Narrowed(
             agent=agent,
-            project=project_name(project) if project else "",
+            project=project_of(store, project) if project else "",
             tool=tool,
             kind=kind,
             model=model,
@@ -151,9 +152,10 @@ class SessionBook:
         return finding.found_by(store, text, narrowed, limit=limit)
 
     def ways(self, tool: str, *, project: str | None = None, limit: int = 20) -> tuple[ToolWay, ...]:
-        """The ways to call a tool, or a command, that were tried here: those that worked first. `project` is a folder.
-        Raises NotFound where it never ran."""
-        return ways.ways(self._reading(), tool, project=project_name(project) if project else None, limit=limit)
+        """The ways to call a tool, or a command, that were tried here: those that worked first. `project` is a folder
+        or a project's name. Raises NotFound where it never ran."""
+        store = self._reading()
+        return ways.ways(store, tool, project=project_of(store, project) if project else None, limit=limit)
 
     def replaced(self, path: str, *, step: str = "", place: str = "") -> Replaced:
         """Find what a file held before the last session that edited it, or before one step. Changes nothing. Of all
@@ -174,9 +176,11 @@ class SessionBook:
         since: float | None = None,
         until: float | None = None,
     ) -> Costs:
-        """Sum up tokens and money by one thing, and how much of both was waste. `project` is a folder."""
-        named = project_name(project) if project else None
-        return cost.costs(self._reading(), self._prices, by=by, project=named, since=since, until=until)
+        """Sum up tokens and money by one thing, and how much of both was waste. `project` is a folder or a project's
+        name."""
+        store = self._reading()
+        named = project_of(store, project) if project else None
+        return cost.costs(store, self._prices, by=by, project=named, since=since, until=until)
 
     def forget(self, what: str = "", *, before: float | None = None, dry_run: bool = False) -> Forgotten:
         """Forget a session (by its id), all sessions of a project (by its folder), or all that ended before a moment,
@@ -221,7 +225,7 @@ def _wanted(store: Store, what: str, before: float | None) -> list[str]:
     if before is not None:
         where["max_at"] = ("<", before)
     if what:
-        folders = listing.folders_of(store, project_name(what)) if Path(what).is_absolute() else []
+        folders = folders_of(store, project_of(store, what)) if Path(what).is_absolute() else []
         if folders:
             where["project"] = ("in", [*folders])
         else:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from ratchet.errors import NotFound, UsageError
-from ratchet.lessons.exposure import project_name
 from ratchet.lessons.fence import is_plain_name
 from ratchet.records import Json, Outcome, Page, Row, number_in, outcome_of, text_in, whole_in
 from ratchet.sessions.prices import Prices, Tokens
@@ -59,12 +58,6 @@ def listed(
     if until is None:
         return page
     return Page([row for row in page.rows if number_in(row, "max_at") < until], page.cursor)
-
-
-def folders_of(store: Store, project: str) -> list[str]:
-    """The folders whose sessions count to a project, by its name."""
-    rows = store.sum_by("session_tallies", ("project",), ())
-    return [folder for row in rows if (folder := text_in(row, "project")) and project_name(folder) == project]
 
 
 def named(store: Store, session: str) -> Row:

@@ -183,6 +183,7 @@ def test_a_long_output_is_decided_by_its_error_lines_and_its_exit_code_header() 
         ("rpc error: code = DeadlineExceeded desc = no", "timeout"),
         ("ERROR 1045 (28000): Access denied for user 'a'@'b'", "auth"),
         ("curl: (35) handshake odd", "network"),
+        ("Connection refused to host abc: port 8080", "network"),
         ("curl: (28) slow", "timeout"),
         ('{"type":"error","error":{"type":"request_too_large","message":"big"}}', "context_overflow"),
         ('{"error":{"type":"billing_error","message":"see the console"}}', "quota_exhausted"),

@@ -113,7 +113,10 @@ class FailsByShape(Shape):
     calls: int = said("Calls; of a file the runs that showed a finding in it.")
     failures: int = said("Calls that failed.")
     excused: int = said("Calls that failed by no fault of theirs: refused, cancelled, after another failure.")
-    share: float = said("Of the calls that were let happen, the part that failed.", digits=4)
+    share: float | None = said(
+        "Of the calls that were let happen, the part that failed; null of a file, whose other runs nobody counts.",
+        digits=4,
+    )
     sessions: int = said("Sessions in which it was called.")
     tokens: int = said("Tokens that the calls took.")
     duration_s: float = said("Seconds that they took.", digits=3)

@@ -100,6 +100,7 @@ class ReplacedShape(Shape):
     step: str = said("The first of its edits.")
     at: float = said("When that was.")
     edits: int = said("How many edits the session made.")
+    written: bool = said("Whether it was put into the file just now; false where the file holds it already.")
 
 
 class HandoffShape(Shape):

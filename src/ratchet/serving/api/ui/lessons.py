@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 from fastapi import Depends, Request
 from starlette.responses import Response
@@ -25,10 +25,19 @@ Form = Annotated[dict[str, str], Depends(form)]
 Ids = Annotated[list[str], Depends(ids)]
 _SESSIONS = 5  # that are shown side by side
 STATES: tuple[LessonState, ...] = get_args(LessonState)
+_MEANING = {
+    "": "when this fails, do that",
+    "active": "agents are handed them",
+    "candidate": "agents are not handed them before you approve them",
+    "quarantined": "never advice",
+    "retired": "handed to nobody any more",
+}
 
 
 @router.get("/ui/lessons", dependencies=[READS])
-def lessons(request: Request, runtime: Operations, q: str = "", state: str = "", start: Start = 0) -> Response:
+def lessons(
+    request: Request, runtime: Operations, q: str = "", state: LessonState | Literal[""] = "", start: Start = 0
+) -> Response:
     """All lessons that fit a filter, active ones first."""
     every = runtime.lessons.list()
     counted = Counter(each.state for each in every)
@@ -41,6 +50,7 @@ def lessons(request: Request, runtime: Operations, q: str = "", state: str = "",
         request,
         "lessons.html",
         tabs=[("", sum(counted.values())), *((name, counted[name]) for name in STATES)],
+        meaning=_MEANING[state],
         rows=rows,
         next=following,
         total=len(found),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Annotated, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 
 from fastapi import Depends, Request
 from starlette.responses import Response
@@ -48,16 +48,16 @@ def patterns(
     q: str = "",
     kind: str = "",
     agent: str = "",
-    state: str = "open",
+    state: Literal["open", "regressed", "muted", "ignored", "resolved", "all"] = "open",
     start: Start = 0,
 ) -> Response:
-    """All patterns that fit a filter, those that recur first."""
+    """All patterns that fit a filter, those that failed most often first."""
     found = _fitting(looks.patterns(held, agent=agent or None, kind=kind or None), q)
     states = Counter[str](each.triage.state for each in found)
     states["open"] += states["regressed"]
     states["all"] = len(found)
     chosen = [each for each in found if _is_in(each, state)]
-    chosen, order = ordered(request, chosen, _ORDERS, "")
+    chosen, order = ordered(request, sorted(chosen, key=lambda each: -each.count), _ORDERS, "count")
     rows, following = part(request, chosen, start)
     failing = held.runtime.failing
     within = failing.window()
@@ -153,7 +153,7 @@ def fails(request: Request, runtime: Operations, by: By = "command", project: st
     orders: dict[str, Callable[..., float | str]] = {
         "name": lambda each: each.name.lower(),
         "failures": lambda each: each.failures,
-        "share": lambda each: each.share,
+        "share": lambda each: each.share or 0.0,
         "calls": lambda each: each.calls,
         "sessions": lambda each: each.sessions,
         "time": lambda each: each.duration_s,
