@@ -62,9 +62,7 @@ def digest(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
             room -= len(line) + 1
     if not told:
         return "", []
-    body = "\n".join(lines)
-    mark = hex_of(body)[:16]
-    return f"{_tag(mark)}\n{_FRAME}\n{body}\n</{_tag(mark)[1:]}", told
+    return _framed(_FRAME, lines), told
 
 
 def _line(lesson: Row) -> str:
@@ -91,9 +89,7 @@ def facts(lines: Iterable[str], limit: int, remote: str = "") -> str:
             kept.append(f"- {said}")
     if not kept:
         return ""
-    body = "\n".join(kept)
-    mark = hex_of(body)[:16]
-    return f"{_tag(mark)}\n{counted}\n{body}\n</{_tag(mark)[1:]}"
+    return _framed(counted, kept)
 
 
 def fitted(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
@@ -112,9 +108,14 @@ def fitted(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
         room -= len(entry) + 1
     if not shown:
         return "", []
+    return _framed(_FRAME, entries), shown
+
+
+def _framed(frame: str, entries: list[str]) -> str:
+    """The entries behind our own sentence, in a fence that carries a hash of them, so that none can close it."""
     body = "\n".join(entries)
-    mark = hex_of(body)[:16]
-    return f"{_tag(mark)}\n{_FRAME}\n{body}\n</{_tag(mark)[1:]}", shown
+    tag = _tag(hex_of(body)[:16])
+    return f"{tag}\n{frame}\n{body}\n</{tag[1:]}"
 
 
 def _tag(mark: str) -> str:

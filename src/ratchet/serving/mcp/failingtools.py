@@ -7,11 +7,10 @@ from typing import Annotated
 from mcp_types import CallToolResult
 from pydantic import Field, RootModel
 
-from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.failing import By
 from ratchet.records import Decided
 from ratchet.runtime import Runtime
-from ratchet.serving.mcp.answers import answer, told
+from ratchet.serving.mcp.answers import answer, fenced, told
 from ratchet.serving.shapes.failures import FailsShape, PatternShape
 
 _ROWS = 20
@@ -35,8 +34,8 @@ class FailingTools:
         """Count calls and failures by command, tool, file, project, model or hour of the day. Call it when you are
         asked what keeps failing in a project, or when."""
         rows = self._runtime.failing.by(by, span=range, project=project)
-        lines = [f"{each.name}: {each.failures} of {each.calls} failed" for each in rows[:_ROWS]]
-        return answer(quoted("\n".join(lines)) if lines else "Nothing ran.", FailsShape.built(None, by=by, rows=rows))
+        lines = [(f"{each.failures} of {each.calls} failed: ", each.name) for each in rows[:_ROWS]]
+        return answer(fenced(lines) if lines else "Nothing ran.", FailsShape.built(None, by=by, rows=rows))
 
     @told
     def triage_pattern(

@@ -15,8 +15,8 @@ from pydantic import Field, RootModel
 from ratchet.errors import Refused, UsageError
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.distilling import items
-from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.backtest.telling import said
+from ratchet.lessons.fence import enclosed
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp.answers import answer, told
 from ratchet.serving.mcp.tasktools import Place
@@ -58,7 +58,11 @@ class LessonTools:
             redact(f"{each.kind} in {each.file}: {each.problem}\n" if each.problem else f"{_how(each)}\n{each.diff}")
             for each in map(CureShape.built, found)
         ]
-        prose = quoted("\n".join(lines)) if lines else "No lesson of this project could become a permanent change."
+        prose = (
+            enclosed("\n".join(lines), verbatim=True)
+            if lines
+            else "No lesson of this project could become a permanent change."
+        )
         return answer(prose, redacted(CuresShape.built(None, cures=found)))
 
     @told

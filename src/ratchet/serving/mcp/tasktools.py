@@ -11,12 +11,12 @@ from pydantic import Field, RootModel
 
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.episode import Budget
-from ratchet.healing.models.quoting import quoted
 from ratchet.healing.project_check import argv_of
 from ratchet.healing.queue.book import TaskDetail
 from ratchet.healing.queue.rows import Work
+from ratchet.lessons.fence import enclosed
 from ratchet.runtime import Runtime
-from ratchet.serving.mcp.answers import answer, told
+from ratchet.serving.mcp.answers import answer, fenced, told
 from ratchet.serving.shapes.served import CheckpointsShape
 from ratchet.serving.shapes.tasks import CheckpointShape, TaskDetailShape, TaskShape
 
@@ -94,12 +94,11 @@ def _told(found: TaskDetail) -> CallToolResult:
 
 
 def _status(found: TaskDetail, shape: TaskDetailShape) -> str:
-    lines = [f"{shape.status} {shape.reason}".strip()]
+    lines = [(f"{shape.status} ", redact(shape.reason))]
     if found.episode is not None:
         lines += [
-            f"attempt {each.n}: {each.status}" + (f"; fix: {each.fix}" if each.fix else "")
+            (f"attempt {each.n}: {each.status}" + ("; fix: " if each.fix else ""), redact(each.fix))
             for each in found.episode.attempts
         ]
-    text = redact("\n".join(lines))
     diff = shape.result.diff if shape.result else ""
-    return f"{quoted(text)}\n{quoted(diff)}" if diff else quoted(text)
+    return f"{fenced(lines)}\n{enclosed(diff, verbatim=True)}" if diff else fenced(lines)

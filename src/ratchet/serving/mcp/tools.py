@@ -17,15 +17,14 @@ from pydantic import Field, RootModel
 
 from ratchet.errors import UsageError
 from ratchet.failures.redaction.text import clean
-from ratchet.healing.models.quoting import quoted
 from ratchet.lessons.facts import for_agents as named
-from ratchet.lessons.fence import fence
+from ratchet.lessons.fence import enclosed, fence
 from ratchet.lessons.prediction import told_in_words
 from ratchet.lessons.rows import for_agents, without_evidence
 from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
-from ratchet.serving.mcp.answers import answer, told
+from ratchet.serving.mcp.answers import answer, fenced, told
 from ratchet.serving.shapes.failures import HealthShape
 from ratchet.serving.shapes.lessons import LessonShape, ProjectsFactsShape, RecalledShape
 from ratchet.serving.shapes.prediction import PredictionShape
@@ -67,7 +66,7 @@ class Tools:
             why = "several remedies fit equally well" if found.silent == "ambiguous" else "nothing known is surely it"
             listed = f"; {len(more)} that may be about it are listed under `possibly`" if more else ""
             return answer(f"No answer: {why} ({found.searched} lessons searched){listed}.", shape)
-        return answer(fenced([self._leaving(each.lesson) for each in found.lessons]), shape)
+        return answer(lessons_fenced([self._leaving(each.lesson) for each in found.lessons]), shape)
 
     @told
     def get_lesson(
@@ -76,7 +75,7 @@ class Tools:
         """One lesson whole: when it applies, what to do, with its evidence. Call it when search_memory found one and
         you want to know how sure it is."""
         found = self._leaving(self._runtime.lessons.show(id))
-        return answer(fenced([found]), LessonShape.built(for_agents(found)))
+        return answer(lessons_fenced([found]), LessonShape.built(for_agents(found)))
 
     @told
     def record_outcome(
@@ -115,9 +114,9 @@ class Tools:
         """List what keeps failing, what costs most first, with what is known to fix it. Call it before long work in a
         project."""
         found = self._runtime.patterns(agent=agent or None, kind=kind or None, limit=limit)
-        lines = [f"{each.count}x {each.kind}: {each.template[:200]}  ({each.id}, {each.trend})" for each in found]
+        lines = [(f"{each.count}x {each.kind} ({each.id}, {each.trend}): ", each.template) for each in found]
         shape = PatternsShape.built(found, patterns=found, total=self._runtime.pattern_count())
-        return answer(quoted("\n".join(lines)) if lines else "Nothing keeps failing.", shape)
+        return answer(fenced(lines) if lines else "Nothing keeps failing.", shape)
 
     @told
     def get_health(
@@ -125,8 +124,8 @@ class Tools:
     ) -> Annotated[CallToolResult, RootModel[HealthShape]]:
         """Rate each agent's recent runs, from 0 to 1. Call it when you are asked how well an agent does."""
         found = self._runtime.health()
-        lines = [f"{name}: {score:.2f}" for name, score in sorted(found.agents.items())]
-        return answer("\n".join(lines) or "No outcomes yet.", HealthShape.built(found))
+        lines = [(f"{score:.2f} ", name) for name, score in sorted(found.agents.items())]
+        return answer(fenced(lines) if lines else "No outcomes yet.", HealthShape.built(found))
 
     @told
     def project_facts(
@@ -135,9 +134,9 @@ class Tools:
     ) -> Annotated[CallToolResult, RootModel[ProjectsFactsShape]]:
         """Count what happens in a project: what its commands end in, what people refuse there, what never works."""
         found = [named(each) for each in self._runtime.lessons.facts(project=project or None, limit=_PROJECTS)]
-        lines = [f"{each.project}: {line}" for each in found for line in each.lines]
+        lines = [("", f"{each.project}: {line}") for each in found for line in each.lines]
         shape = ProjectsFactsShape.built(None, projects=found)
-        return answer(quoted("\n".join(lines)) if lines else "Nothing ran there.", shape)
+        return answer(fenced(lines) if lines else "Nothing ran there.", shape)
 
     @told
     def predict_failures(
@@ -157,7 +156,7 @@ class Tools:
         found = self._runtime.lessons.predict(
             command=command, file=file, diff=diff, plan=plan, project=folder, session=by
         )
-        return answer(quoted(told_in_words(found)), PredictionShape.built(found))
+        return answer(fenced(("", line) for line in told_in_words(found).splitlines()), PredictionShape.built(found))
 
     @told
     def get_report(
@@ -191,10 +190,10 @@ class Tools:
             )
             shape = RanShape.built(self._runtime.sandboxes.run(command)).mapped(_clean)
         ended = f"killed: {shape.killed}" if shape.killed else f"exit code {shape.exit_code}"
-        return answer(quoted(f"{ended}\n{shape.stdout}{shape.stderr}"), shape)
+        return answer(enclosed(f"{ended}\n{shape.stdout}{shape.stderr}", verbatim=True), shape)
 
 
-def fenced(lessons: Sequence[Lesson]) -> str:
+def lessons_fenced(lessons: Sequence[Lesson]) -> str:
     """Lessons as prose that says what it is; those that read as an instruction are left out of it."""
     rows: list[Row] = [asdict(each) for each in lessons]
     return fence(rows, _PROSE_CHARS) or "What is known reads as an instruction, so it is shown as data only."

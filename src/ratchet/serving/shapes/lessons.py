@@ -98,14 +98,14 @@ class CureShape(Shape):
 
     lesson: str = said("The lesson.")
     kind: str = said("notes, git, pre-commit, check or permission.")
-    target: str = said("Names what would be changed.")
-    file: str = said("The file that it would be in.")
+    target: str = said("Names what would be changed.", foreign="words")
+    file: str = said("The file that it would be in.", foreign="name")
     piece: str = said("The text that would be put there.", foreign="words")
     diff: str = said("The change of the file, as a unified diff.", foreign="output")
     prevented: int = said("Failed or refused steps that it would have prevented, by replay.")
     accepted: int = said("Fine steps that it would have stopped.")
     of: int = said("Fine steps in all.")
-    problem: str = said("Why it may not be applied; empty where it may.")
+    problem: str = said("Why it may not be applied; empty where it may.", foreign="words")
 
 
 class DistillPlanShape(Shape):

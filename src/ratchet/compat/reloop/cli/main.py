@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +14,11 @@ import typer
 from ratchet.compat.reloop.config import settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import httpx
 
+log = logging.getLogger(__name__)
 app = typer.Typer(help=__doc__)
 
 
@@ -36,42 +41,46 @@ def export_playbook(
     fmt: Annotated[FormatChoice, typer.Option("--format", "-f")] = FormatChoice.yaml,
 ) -> None:
     """Write the failures of the server into a file."""
+    import yaml
+
     path = Path(output)
-    try:
+    with _faults_told():
         answer = _http_client().get("/v1/memories/export")
         answer.raise_for_status()
         said = answer.json()
         if fmt is FormatChoice.json:
             path = path.with_suffix(".json")
-            path.write_text(json.dumps(said, indent=2), encoding="utf-8")
+            text = json.dumps(said, indent=2)
         else:
-            import yaml
-
-            path.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
-    except Exception as fault:  # noqa: BLE001  (the edge of a command)
-        _end(str(fault))
+            text = yaml.safe_dump(said, sort_keys=False)
+        path.write_text(text, encoding="utf-8")
     typer.echo(f"Exported {len(said.get('failures', ()))} failures to {path}")
 
 
 def import_playbook(file: str) -> None:
     """Hand the failures of a file to the server."""
+    import yaml
+
     path = Path(file)
     if not path.is_file():
         _end(f"File not found: {path}")
-    try:
+    with _faults_told():
         text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            said = json.loads(text)
-        else:
-            import yaml
-
-            said = yaml.safe_load(text)
+        said = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
         answer = _http_client().post("/v1/memories/import", json=said)
         answer.raise_for_status()
         taken = answer.json().get("imported", 0)
-    except Exception as fault:  # noqa: BLE001  (the edge of a command)
-        _end(str(fault))
     typer.echo(f"Imported {taken} failures from {path}")
+
+
+@contextmanager
+def _faults_told() -> Iterator[None]:
+    """End as reloop's commands do, whatever a file, the network or an answer raises: with a line and exit code 1."""
+    try:
+        yield
+    except Exception as fault:
+        log.debug("the command failed", exc_info=True)
+        _end(str(fault))
 
 
 def _end(why: str) -> None:
