@@ -20,6 +20,10 @@ PUBLIC = {
         SpanProcessor Step StoreError Trial UsageError __version__ classify failed group heal record redact retry
         settings succeeded watch
     """,
+    "ratchet.team": """
+        Brief Handed Orchestrator Supervised Supervisor TeamBudget TeamPlan TeamRecord TeamRun TeamTask ToolRequest
+        ToolResult Worker call_tools
+    """,
     "ratchet.gate": "CanaryTest Counts EvidenceLedger PairedGate PromoteTest RankBet ScoreAnswer ScoreGate",
     "ratchet.ports": """
         Arms Changes Command Edit FileChange Fix Guarantee Held Isolation Killed Limits Notice Notifier Page Problem

@@ -11,7 +11,7 @@ from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import terms_of, words_of
 
-VERSION = 14
+VERSION = 15
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -436,6 +436,24 @@ _TABLES = (
             *_REVISION,
         ),
         indexes=(Index(columns=("state", "created_at")), Index(columns=("episode",), where="episode")),
+    ),
+    # Teams. A run is driven by one process; a task's row holds its attempts; a letter is unread while `read_at` is 0.
+    Table(
+        name="team_runs",
+        key=("id",),
+        columns=(*text("id", "team", "state"), *real("started_at", "ended_at"), *_REVISION),
+        indexes=(Index(columns=("started_at",)), Index(columns=("state",))),
+    ),
+    Table(
+        name="team_tasks",
+        key=("run", "id"),
+        columns=(*text("run", "id", "state", "worker"), *real("started_at", "ended_at"), *_REVISION),
+    ),
+    Table(
+        name="team_mail",
+        key=("id",),
+        columns=(*text("id", "run", "sender", "to"), *real("at", "read_at"), *_REVISION),
+        indexes=(Index(columns=("run", "read_at")),),
     ),
     # The timeline, read by people and notifiers, never by loops.
     Table(

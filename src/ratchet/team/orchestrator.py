@@ -1,0 +1,206 @@
+"""Runs tasks that need one another, on a team of workers, to the end that each deserves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ratchet import files, ids
+from ratchet.client import Ratchet, default
+from ratchet.errors import UsageError
+from ratchet.team import rows
+from ratchet.team.adopting import adopt
+from ratchet.team.attempting import Attempting, TeamJudge
+from ratchet.team.balance import Member
+from ratchet.team.course import RunCourse, Wish
+from ratchet.team.held import HeldTask
+from ratchet.team.ledger import Ledger
+from ratchet.team.mail import Mailbox
+from ratchet.team.outcomes import TeamOutcomes
+from ratchet.team.purse import TeamPurse
+from ratchet.team.values import TeamBudget, TeamRecord, TeamRun, TeamTask, need_tasks
+from ratchet.team.worker import Worker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ratchet.ports import Store
+    from ratchet.records import Row
+
+
+class Orchestrator:
+    """A team: workers, how many tasks run at a time, what a run may cost, and what happens when something fails.
+
+    A task that fails goes to another worker after a wait that doubles, from `backoff_s` to `most_wait_s`. A worker
+    whose last three ends were its own fault rests. `judge(task, result)` says whether a result is right (True, or
+    None), or why not; it may be a coroutine function. Rows and outcomes go to `ratchet` (default: the default home).
+    Raises UsageError for what makes no team.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        workers: Sequence[Worker],
+        *,
+        parallel: int | None = None,
+        budget: TeamBudget | None = None,
+        judge: TeamJudge | None = None,
+        backoff_s: float = 0.2,
+        most_wait_s: float = 30.0,
+        grace_s: float = 10.0,
+        ratchet: Ratchet | None = None,
+    ) -> None:
+        names = [worker.name for worker in workers]
+        if not name or not workers or len(set(names)) < len(names):
+            raise UsageError("a team needs a name, and workers that each have a name of their own")
+        if parallel is not None and parallel < 1:
+            raise UsageError(f"parallel is {parallel}: give 1 or more, or leave it out for as many as have a place")
+        self.name, self.workers = name, tuple(workers)
+        self._parallel = parallel or sum(worker.slots for worker in workers)
+        self._budget = budget or TeamBudget()
+        self._judge, self._backoff_s, self._most_wait_s, self._grace_s = judge, backoff_s, most_wait_s, grace_s
+        self._ratchet = ratchet or default()
+        self._course: RunCourse | None = None
+
+    async def run(self, tasks: Sequence[TeamTask], *, run: str = "") -> TeamRun:
+        """Run tasks to their end. The same `run` again goes on where it stood, after any end: what is done is not done
+        again, and tasks that are new are added.
+
+        One process drives a run. On SIGTERM nothing more starts, what runs has `grace_s`, and the run is `stopped`. A
+        cancelled call ends its work and leaves the run to be gone on with. Raises UsageError for tasks that make no
+        sense, Conflict while another process drives the run, StoreError.
+        """
+        run_id = run or f"team-{ids.uuid7()}"
+        place = self._place(run_id)
+        with files.claimed(place / "driver", f"run {run_id}"):
+            try:
+                return await self._driven(run_id, tasks, place)
+            finally:
+                for path in place.iterdir():
+                    if path.name != "driver":
+                        path.unlink(missing_ok=True)
+
+    def stop(self, reason: str = "stop was called") -> None:
+        """Do what SIGTERM does, to the run under way."""
+        if self._course is not None:
+            self._course.stop("stopped", reason)
+
+    async def _driven(self, run_id: str, tasks: Sequence[TeamTask], place: Path) -> TeamRun:
+        store = await asyncio.to_thread(lambda: self._ratchet._runtime.store)
+        known = {each.id: each for each in await asyncio.to_thread(rows.records, store, run_id)}
+        self._need(tasks, known)
+        begun = await asyncio.to_thread(rows.begin, store, run_id, self.name, f"{socket.gethostname()}:{os.getpid()}")
+        letters = await asyncio.to_thread(rows.unread, store, run_id)
+        ledger = Ledger(lambda: store)
+        crew = [Member(worker=worker, hands=worker.hands(place)) for worker in self.workers]
+        try:
+            held = await _taken_up(run_id, tasks, known, ledger)
+            attempting = Attempting(
+                run=run_id,
+                folder=str(place),
+                ledger=ledger,
+                purse=TeamPurse(self._budget, known.values()),
+                mail=Mailbox(run_id, ledger, letters),
+                outcomes=TeamOutcomes(self._ratchet, self.name, run_id),
+                judge=self._judge,
+                backoff_s=self._backoff_s,
+                most_wait_s=self._most_wait_s,
+            )
+            await adopt(attempting, held.values(), {worker.name: worker for worker in self.workers})
+            course = self._course = RunCourse(
+                attempting,
+                crew,
+                held,
+                parallel=self._parallel,
+                grace_s=self._grace_s,
+                wishes=lambda: _wishes(store, run_id),
+            )
+            with _on_signal(course):
+                state, reason = await course.go()
+        finally:
+            self._course = None
+            await asyncio.gather(*(each.hands.close() for each in crew))
+            await ledger.close()
+        ended = await asyncio.to_thread(_ended, store, begun.id, state, reason)
+        return replace(ended, tasks=tuple(each.record for each in held.values()))
+
+    def _place(self, run_id: str) -> Path:
+        if not run_id.isprintable() or len(run_id) > 200:
+            raise UsageError(f"run is {run_id!r:.80}: name it in 1 to 200 printable characters")
+        place = self._ratchet._home() / "team" / ids.hex_of(run_id)[:24]
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return place
+
+    def _need(self, tasks: Sequence[TeamTask], known: dict[str, TeamRecord]) -> None:
+        need_tasks(tasks, [*known])
+        for task in tasks:
+            if not any(worker.can(task.skill) for worker in self.workers):
+                skills = ", ".join(sorted(set[str]().union(*(worker.skills for worker in self.workers)))) or "none"
+                raise UsageError(
+                    f"task {task.id!r} asks for the skill {task.skill!r}, and the workers declare: {skills}"
+                )
+            before = known.get(task.id)
+            if before is not None and before.digest != task.digest:
+                raise UsageError(
+                    f"task {task.id!r} was other work when this run began: name another run, or another task"
+                )
+
+
+async def _taken_up(
+    run_id: str, tasks: Sequence[TeamTask], known: dict[str, TeamRecord], ledger: Ledger
+) -> dict[str, HeldTask]:
+    """The tasks as they stand, new ones written down. Those that were done earlier and are needed come along."""
+    fresh = [
+        TeamRecord(run=run_id, id=task.id, digest=task.digest, skill=task.skill, needs=task.needs, revision=1)
+        for task in tasks
+        if task.id not in known
+    ]
+    if fresh:
+        await ledger.put("team_tasks", [rows.record_row(each) for each in fresh], new=True)
+    ours = {each.id: each for each in fresh}
+    held = {task.id: HeldTask(task, ours.get(task.id) or known[task.id]) for task in tasks}
+    for need in {need for task in tasks for need in task.needs} - held.keys():
+        held[need] = HeldTask(TeamTask(id=need), known[need])
+    for each in held.values():
+        each.value = each.record.result
+        if each.record.state in ("cancelled", "over_budget", "skipped"):
+            each.end("waiting", 0.0)  # whoever runs it again wants it to go on
+    return held
+
+
+def _wishes(store: Store, run_id: str) -> tuple[Wish, list[Row]]:
+    return rows.run(store, run_id).asked, rows.unread(store, run_id)
+
+
+def _ended(store: Store, run_id: str, state: str, reason: str) -> TeamRun:
+    import time
+
+    return rows.change(store, run_id, "ended", state=state, reason=reason, ended_at=time.time(), asked="", driver="")
+
+
+@contextmanager
+def _on_signal(course: RunCourse) -> Iterator[None]:
+    """SIGTERM stops the run; a second one at once. Only the main thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop, met = asyncio.get_running_loop(), [0]
+    before = signal.getsignal(signal.SIGTERM)
+
+    def stop() -> None:
+        met[0] += 1
+        course.stop("stopped", "SIGTERM", grace_s=None if met[0] == 1 else 0.0)
+
+    loop.add_signal_handler(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,189 @@
+"""Facts of a team's run: its tasks, the attempts at them, what they cost. Values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from ratchet.errors import UsageError
+from ratchet.ids import hex_of
+from ratchet.records import Json
+
+TaskStanding = Literal["waiting", "running", "done", "failed", "skipped", "over_budget", "cancelled", "unknown"]
+"""`skipped`: a need of it did not end well. `unknown`: it began, its driver died, and it may not be repeated."""
+RunState = Literal["running", "done", "failed", "over_budget", "stopped", "cancelled"]
+"""`stopped`: by a signal; the next run of the same name goes on."""
+RUN_STATES: tuple[str, ...] = get_args(RunState)
+ENDED: tuple[str, ...] = ("done", "failed", "skipped", "over_budget", "cancelled", "unknown")
+
+MOST_BYTES = 8_388_608
+"""Of one result, as JSON: more is a flood, as an endpoint's answer on a benchmark is."""
+_LONGEST_ID = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamTask:
+    """One task of a run. `work` is what its worker is handed, `needs` names tasks whose results go with it."""
+
+    id: str
+    work: Json = None
+    needs: tuple[str, ...] = ()
+    skill: str = ""
+    """The skill that a worker must declare; "" is for any worker."""
+    attempts: int = 3
+    timeout_s: float = 300.0
+    """For one attempt."""
+    cost_usd: float = 0.0
+    """The most that one attempt may cost: set aside before it starts."""
+    tokens: int = 0
+    """... in tokens."""
+    repeat: bool = True
+    """Whether it may be begun again where an earlier attempt may have had effects: a timeout, a worker that died. With
+    False only after a failure that its worker reported itself."""
+
+    @property
+    def digest(self) -> str:
+        """Tells two tasks of one id apart that are not the same work."""
+        import json
+
+        return hex_of(json.dumps([self.work, [*self.needs], self.skill], sort_keys=True))[:24]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamBudget:
+    """Limits of a run, over all its processes. None is no limit."""
+
+    seconds: float | None = None
+    """Of this process's share of the run."""
+    usd: float | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamAttempt:
+    """One attempt at a task. `ok` is None while it runs, or where nobody saw its end."""
+
+    n: int
+    worker: str
+    began_at: float
+    ended_at: float = 0.0
+    ok: bool | None = None
+    kind: str = ""
+    reason: str = ""
+    cost_usd: float = 0.0
+    tokens: int = 0
+    reserved_usd: float = 0.0
+    reserved_tokens: int = 0
+    adopted: bool = False
+    """Whether its end was read after the driver had died meanwhile."""
+    counted: bool = True
+    """False for one that its driver ended in order, or that never began: it uses up no attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamRecord:
+    """A task of a run, as far as it has come. `result` is what its worker brought, without secrets; `masked` says that
+    one was taken out of it."""
+
+    run: str
+    id: str
+    state: TaskStanding = "waiting"
+    digest: str = ""
+    skill: str = ""
+    needs: tuple[str, ...] = ()
+    attempts: tuple[TeamAttempt, ...] = ()
+    result: Json = None
+    masked: bool = False
+    reason: str = ""
+    worker: str = ""
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    revision: int = 0
+
+    @property
+    def tries(self) -> int:
+        """Attempts that count."""
+        return sum(each.counted for each in self.attempts)
+
+    @property
+    def cost_usd(self) -> float:
+        """Cost so far; one whose end nobody saw counts in full."""
+        return sum(each.reserved_usd if each.ok is None else each.cost_usd for each in self.attempts)
+
+    @property
+    def tokens(self) -> int:
+        return sum(each.reserved_tokens if each.ok is None else each.tokens for each in self.attempts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamRun:
+    """A run of a team. `asked` is what somebody wants of it from outside: "", "pause" or "cancel"."""
+
+    id: str
+    team: str
+    state: RunState = "running"
+    reason: str = ""
+    asked: Literal["", "pause", "cancel"] = ""
+    driver: str = ""
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    plans: tuple[Mapping[str, Json], ...] = ()
+    """What a supervisor planned, round by round."""
+    revision: int = 0
+    tasks: tuple[TeamRecord, ...] = field(default=(), kw_only=True)
+
+    @property
+    def results(self) -> dict[str, Json]:
+        """Task -> result, of those that are done."""
+        return {each.id: each.result for each in self.tasks if each.state == "done"}
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Task -> why it did not end well."""
+        return {each.id: each.reason or each.state for each in self.tasks if each.state not in ("done", "waiting")}
+
+    @property
+    def cost_usd(self) -> float:
+        return sum(each.cost_usd for each in self.tasks)
+
+    @property
+    def tokens(self) -> int:
+        return sum(each.tokens for each in self.tasks)
+
+
+def need_tasks(tasks: Sequence[TeamTask], known: Sequence[str] = ()) -> None:
+    """Raise UsageError for an id that is none or stands twice, a need that is not there, a circle of needs, a number
+    that makes no sense, work that JSON cannot say."""
+    import json
+
+    ids = {*known, *(task.id for task in tasks)}
+    seen: set[str] = set()
+    for task in tasks:
+        if not task.id or len(task.id) > _LONGEST_ID or not task.id.isprintable():
+            raise UsageError(f"a task's id is {task.id!r:.80}: name it in 1 to {_LONGEST_ID} printable characters")
+        if task.id in seen:
+            raise UsageError(f"two tasks are named {task.id!r}: give each an id of its own")
+        seen.add(task.id)
+        for need in task.needs:
+            if need not in ids:
+                raise UsageError(f"task {task.id!r} needs {need!r}, which is no task of this run: add it, or drop it")
+        if task.attempts < 1 or not 0 < task.timeout_s < math.inf:
+            raise UsageError(f"task {task.id!r}: attempts must be 1 or more, timeout_s above 0")
+        if not (0 <= task.cost_usd < math.inf and task.tokens >= 0):
+            raise UsageError(f"task {task.id!r}: cost_usd and tokens are the most that an attempt may use, 0 or more")
+        try:
+            json.dumps(task.work, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"task {task.id!r}: its work is not JSON ({error}): hand over texts and numbers") from None
+    _need_no_circle(tasks)
+
+
+def _need_no_circle(tasks: Sequence[TeamTask]) -> None:
+    import graphlib
+
+    try:
+        graphlib.TopologicalSorter({task.id: task.needs for task in tasks}).prepare()
+    except graphlib.CycleError as error:
+        raise UsageError(f"tasks need each other in a circle: {' -> '.join(error.args[1])}") from None
