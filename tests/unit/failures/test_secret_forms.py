@@ -37,7 +37,7 @@ def test_a_value_of_each_row_of_the_table_is_gone(values: ModuleType, frame: str
         assert drawn.is_hidden(redact(drawn.text)), row
 
 
-@pytest.mark.parametrize("part", ["before", "after", "later", "unseen", "fifth"])
+@pytest.mark.parametrize("part", ["before", "after", "later", "unseen", "fifth", "sixth", "seventh", "eighth"])
 def test_the_goal_is_reached_on_each_part_of_the_written_forms(values: ModuleType, part: str) -> None:
     texts = [frame for form in values.parts()[part] for frame in values.framed(form)]
     drawn = [values.draw(text, random.Random(text)) for text in texts]
@@ -141,6 +141,39 @@ def test_every_line_of_a_block_value_is_gone() -> None:
     assert found.endswith("b: 2\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("INSERT INTO t (name, password) VALUES ('bob', 'hunter22'), ('amy','hunter23');", "('bob', '"),
+        ("INSERT INTO `t` (`password`, `name`) VALUES ('hunter22', 'bob')", ", 'bob')"),
+        ('~ admin_password = "hunter22" -> "hunter23"', '~ admin_password = "'),
+        ("Password for 'https://bob@github.com': hunter22", "Password for 'https://"),
+        ("yes hunter22 | passwd bob", "| passwd bob"),
+        ("root@localhost's password is now hunter22", "is now "),
+    ],
+)
+def test_a_value_that_stands_apart_from_its_name_goes(text: str, kept: str) -> None:
+    found = redact(text)
+    assert "hunter2" not in found
+    assert kept in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t (name, city) VALUES ('bob', 'hunter22');",
+        "INSERT INTO t (name, password) VALUES (?, ?), (:name, :password)",
+        "password for 'bob': invalid",
+        "the password is now required",
+        "yes | passwd --help",
+        "tool --bypass=everything --compass=north",
+        "INSERT INTO t (it, password) VALUES ('it''s, well', NULL)",
+    ],
+)
+def test_what_names_a_credential_and_holds_none_stays(text: str) -> None:
+    assert redact(text) == text
+
+
 HOSTILE = (
     "a1B2-", "k_a1B2c3D4e5F6", "aB3/", "authorization: a=", 'authorization: x a=b"c",', "cookie='a': 'b', ", "-u a ",
     " -p a ", "docker login -u a -p ", "curl -b a=b; ", "htpasswd -b a b ", "--from-literal=a=", "smbclient //a b",
@@ -149,6 +182,9 @@ HOSTILE = (
     "---- BEGIN SSH2 PRIVATE KEY ----", "12→aaaa\n", "?code=", "key=aB3", "key: a_b.", "sig=a/b/", "session_id=ab-",
     "[redacted:aws]:", "%2F", "\\n", "\x1b[0m", "1//0", "sk_live_", "re_", "v1.0-", "00-us1", "AA:AA",
     "mnemonic: a b ", "login('a', '", "expect password\nsend ", "X_PAT=", "a@b:c1@", "variable token { default = ",
+    "insert into t (password) values ('abc'), (", "insert into t (password,", "yes abc | passwd ", "pwd for 'a' ",
+    'password = "abc" -> "abc', "(password) values ('", "read -s a <<< b ",
+    '["password"]=> string(1) "', "password is now ",
 )  # fmt: skip
 
 

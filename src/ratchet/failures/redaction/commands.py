@@ -181,11 +181,11 @@ _SENT = (
 _READER = (
     r"--(?:password|passphrase|pass|token|secret|api-?key)s?-stdin|--with-token|--passphrase-fd|passwd\s{1,4}--stdin"
     r"|\bsudo\s{1,4}(?:-[A-Za-z]{1,4}\s{1,4}){0,3}-[A-Za-z]{0,3}S\b|\bchpasswd\b"
-    r"|\b(?:kinit|cryptsetup|ssh-add|\w{1,20}passw(?:or)?d)\b|\bsecrets?\s{1,4}(?:create|set|put|add)\b"
+    r"|\b(?:kinit|cryptsetup|ssh-add|\w{0,20}passwd|\w{1,20}password)\b(?=\s|$)|\bread\s{1,4}-s|\bsecrets?\s{1,4}(?:create|set|put|add)\b"
 )
 _NOT_LITERAL = r"(?![$`<{%*]|\[redacted:)"
 _PIPED = (
-    rf"((?:echo|printf)(?:\s{{1,4}}(?:-[neE]{{1,3}}|{_QUOTE}%s(?:\\{{1,4}}n)?{_QUOTE})(?=\s)){{0,3}}\s{{1,4}})"
+    rf"((?:echo|printf|\byes)(?:\s{{1,4}}(?:-[neE]{{1,3}}|{_QUOTE}%s(?:\\{{1,4}}n)?{_QUOTE})(?=\s)){{0,3}}\s{{1,4}})"
     rf"(?:(\\{{0,7}}([\"'])){_NOT_LITERAL}[^\r\n|]{{1,200}}?(\\{{0,7}}\3)|{_NOT_LITERAL}[^\s|\"'<>;&]{{1,200}})(?=\s{{0,4}}\|)"
 )
 _HERE = rf"((?:{_READER})[^\n;|<]{{0,100}}<<<\s{{0,4}}{_QUOTE}){_NOT_LITERAL}{_VALUE}"

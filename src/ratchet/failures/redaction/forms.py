@@ -367,6 +367,7 @@ _COMMANDS = (
     (" auth ", ("",)),
     ("net user ", ("",)),
     ("rabbitmqctl ", ("_user ", "_password ")),
+    ("| passwd ", ("",)),
     ("_p", ("wpa_passphrase ", "_pw ")),
     (" -", (
         "mysql", "mariadb", "sshpass", "redis-cli", "openssl", "ldap", "smb", "htpasswd ", "zip ", "rar ", "7z",
@@ -381,7 +382,7 @@ _COMMANDS = (
     ("signtool ", (" /p ",)),
     ("bundle ", ("config ",)),
     (" unseal ", ("",)),
-    ("<<<", ("kinit ", "cryptsetup ", "passwd ", "password ", "ssh-add ", "secret")),
+    ("<<<", ("kinit ", "cryptsetup ", "read -s", "passwd ", "password ", "ssh-add ", "secret")),
     ("encrypt_string ", ("",)),
     ("freerdp", ("/p:",)),
     ("sqlplus", ("/",)),
@@ -391,7 +392,7 @@ _COMMANDS = (
     ("secret", (" secret set ", " secrets set ", "user-secrets set ")),
 )
 # fmt: on
-_WITHOUT_SIGNS_COMMANDS = 5
+_WITHOUT_SIGNS_COMMANDS = 6
 COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,3}(?:[,;|\t\\\r\n]|\Z)"
 """What a text in lower case holds where a line of headings names a column of credentials."""
 BLOCK = r":[ \t]{1,8}[|>][-+0-9]{0,2}(?:[\r\n]|\\{1,7}[nr])"

@@ -115,6 +115,30 @@ def _shown(cell: str, column: str, delimiter: str) -> str:
     return cell.replace(value, f"[redacted:{column}]") if is_secret else cell
 
 
+# SQL names its columns once, and then gives the values of each row.
+_INSERTED = (
+    r"(?i)\binsert\s{1,4}(?:ignore\s{1,4})?into\s{1,4}[^\s(]{1,100}\s{0,4}\(([^()]{1,2000}+)\)\s{0,8}values\s{0,8}"
+)
+_TUPLE = r"\((?:[^'()]|'[^']{0,1000}+'){0,400}+\)(?:\s{0,8},\s{0,8})?"
+_CELL = r"(\s*(?:[NE]?'))([^']{3,})(')|(?:[^',]|'[^']*')+"
+
+
+def hide_inserted(text: str) -> str:
+    """The text without what an INSERT of SQL puts into columns of credentials."""
+    out: list[str] = []
+    done = 0
+    for match in compiled(_INSERTED).finditer(text):
+        columns = dict(_secret_columns([name.strip(' \r\n\t"`[]\\') for name in match[1].split(",")]))
+        at = match.end()
+        while columns and (row := compiled(_TUPLE).match(text, at)) is not None:
+            at = row.end()
+            for number, cell in enumerate(compiled(_CELL).finditer(text, row.start() + 1, row.end())):
+                if number in columns and cell[2] and not is_placeholder(cell[2]):
+                    out += (text[done : cell.start(2)], f"[redacted:{columns[number]}]")
+                    done = cell.end(2)
+    return "".join((*out, text[done:])) if out else text
+
+
 # --- passphrases ----------------------------------------------------------------------------------------------------
 # Without quotes a passphrase is all that stands on a line behind the name that begins it.
 _PHRASE = (

@@ -34,7 +34,7 @@ _PASSWORDS = (
 _TOKENS = (
     r"tokens?|c(?:redentials?|reds(?<![a-z]creds)|lient[_.\s-]?key)|a(?:pi|ccess|ccount|uth|pp)[_.\s-]?keys?"
     r"|s(?:igning|hared|ervice|torage|sh|ubscription|ession|as)[_.\s-]?keys?|private[_.\s-]?keys?"
-    r"|pat(?<=_pat)(?![a-z])|encryption[_.\s-]?keys?|master[_.\s-]?keys?|webhook[_.\s-]?keys?|license[_.\s-]?keys?|deploy[_.\s-]?keys?"
+    r"|p(?:at(?<=_pat)(?![a-z])|ass(?<=[a-z]pass)(?==))|encryption[_.\s-]?keys?|master[_.\s-]?keys?|webhook[_.\s-]?keys?|license[_.\s-]?keys?|deploy[_.\s-]?keys?"
 )
 _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
@@ -44,7 +44,7 @@ _FOREIGN = r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lö
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
     ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp"), _PASSWORDS),
-    ("secret", 8, ("token", "cred", "key", "_pat"), _TOKENS),
+    ("secret", 8, ("token", "cred", "key", "_pat", "pass="), _TOKENS),
     ("secret", 20, ("key", "sig", "session", "auth", "dsn", "code=", "login="), _WEAK),
     ("password", 3, FOREIGN, _FOREIGN),
 )
@@ -55,15 +55,18 @@ _NAMES = (
 # `>` in XML, `value:` in manifests, a comma between quoted arguments, whitespace behind an option. A line end may be
 # escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
-(?P<rest>[\w.-]{0,40}+)(?P<spoken>(?:\ [a-z([][\w@.)\]-]{0,24}){1,7}(?=:|\ ?->|\ (?:to|is)\ ))?
+(?P<rest>[\w.-]{0,40}+)
+(?P<spoken>(?:\ (?:[a-z([][\w@.)\]-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->|\ (?:to|is)\ ))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\))
-(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}(?:[-=]>|:=|={1,2}+@?|:(?!//|:)|::(?=\s)|(?:is|to)(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
+(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}
+  (?:[-=]>|:=|={1,2}+@?|:(?!//|:)|::(?=\s)|(?:is(?:\ now)?|to)(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
   \s{0,8}+(?:[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
   (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
   |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>)?
   |(?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}[a-z]{0,20}value[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
   |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,8}+)
-(?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\]))?(?:[bfrun]{1,2}(?=["']))?\\{0,15}+["'`])?
+(?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\])|string\(\d{1,6}\)\ (?="))?
+  (?:[bfrun]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
 _GAP = f"(?xa){_REST}(?=[^\\r\\n]{{{_SHORTEST_PASSWORD}}})"
 _NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)(?<!redacted:1password)(?<!redacted:private-key)"
@@ -80,6 +83,8 @@ _CLASSES = tuple(
 )
 
 
+# A plan or a diff of values says both: `password = "old" -> "new"`.
+_BECOMES = r"(\\{0,15}[\"']\s{1,4}->\s{1,4}\\{0,15}[\"'])[^\"'\r\n\\]{3,200}(?=\\{0,15}[\"'])"
 _UNQUOTED = r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+"
 _NEXT_FIELD = r",(?=[\w.-]{1,60}[=:])"
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
@@ -173,8 +178,13 @@ def hide_named(text: str, low: str) -> str:
             if chained > _MOST_NAMES or (
                 end > start and not _goes_on(text, gap) and _is_credential(low, name, gap, value, least, quoted, end)
             ):
-                out += (text[done:start], f"[redacted:{label if name[0][0] != 's' else 'secret'}]")
+                hidden = f"[redacted:{label if name[0][0] != 's' else 'secret'}]"
+                out += (text[done:start], hidden)
                 done = position = end if len(out) < 2 * most else len(text)
+                new = compiled(_BECOMES).match(text, done)
+                if new is not None:
+                    out += (new[1], hidden)
+                    done = position = new.end()
         if out:
             text = "".join((*out, text[done:]))
             low = lowered(text)
@@ -289,7 +299,7 @@ def _is_credential(
         ):
             return False  # a variable, a type
         return looks_random(value, shortest) and not is_fact
-    if spoken or sep.strip() in ("is", "to") or "->" in sep:
+    if spoken or sep.strip().removesuffix(" now") in ("is", "to") or "->" in sep:
         return looks_random(value, _SPOKEN)
     if quoted:
         return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password

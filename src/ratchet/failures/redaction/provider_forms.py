@@ -177,6 +177,7 @@ TABLE = (
     "vault hvb.[b140]",
     "vault hvr.[b90]",
     "terraform [w14].atlasv1.[b64]",
+    "contentful CFPAT-[b43]",
     "pulumi pul-[h40]",
     "doppler dp.pt.[c43]",
     "doppler dp.ct.[c43]",

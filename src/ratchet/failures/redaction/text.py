@@ -87,6 +87,10 @@ def _without_lines(text: str, low: str) -> str:
         from ratchet.failures.redaction.lines import hide_blocks
 
         text = hide_blocks(text)
+    if "insert " in low and "values" in low:
+        from ratchet.failures.redaction.lines import hide_inserted
+
+        text = hide_inserted(text)
     if ("\n" in low or "\\n" in low) and compiled(forms.COLUMN).search(low) is not None:
         from ratchet.failures.redaction.lines import hide_columns
 
