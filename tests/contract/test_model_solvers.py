@@ -135,6 +135,13 @@ def test_a_model_mends_the_program(workspace: Workspace) -> None:
     assert solved.memo["edits"]
 
 
+def test_a_model_is_told_what_a_search_found_before(workspace: Workspace) -> None:
+    with ModelServer(RIGHT) as server:
+        asking(server).solve(replace(job_on(workspace), hints=("`-` became `*` at calc.py:2 was not enough",)))
+    assert "# What a search over small edits found" in server.asked[0].text
+    assert "`-` became `*` at calc.py:2 was not enough" in server.asked[0].text
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -432,7 +439,8 @@ def test_auto_takes_the_cheap_proposal_and_says_so(workspace: Workspace) -> None
 
 
 def test_auto_asks_the_dear_one_on_clean_files_once_the_cheap_one_has_nothing_more(workspace: Workspace) -> None:
-    cheap = Scripted("repair", Solved(status="gave_up", candidates=50), "broken")
+    found = "50 small edits were tried without success; the most suspect lines: calc.py:2"
+    cheap = Scripted("repair", Solved(status="gave_up", candidates=50, hints=(found,)), "broken")
     dear = Scripted("model", Solved(status="proposed", candidates=1, note="asked x"))
     notes: list[str] = []
     solver = auto.AutoSolver(cheap, dear)
@@ -440,6 +448,7 @@ def test_auto_asks_the_dear_one_on_clean_files_once_the_cheap_one_has_nothing_mo
     assert workspace.diff() == []
     assert (solved.candidates, solved.note) == (51, "by model after 50 candidates of repair; asked x")
     assert "asking model" in notes[0]
+    assert dear.asked[0].hints == (found,)
     solver.solve(job_on(workspace))
     assert (len(cheap.asked), len(dear.asked)) == (1, 2)
 

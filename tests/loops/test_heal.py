@@ -79,6 +79,24 @@ def test_what_passed_is_remembered_and_handed_back_for_the_same_failure_elsewher
     assert lessons.show(bench.store, lesson.id).state == "active", "it worked in two tasks"
 
 
+def test_a_patch_of_any_solver_is_weighed_and_the_next_one_is_told_what_it_changed(bench: Bench) -> None:
+    program = "def one(n):\n    return n - 1\n\n\ndef two(n):\n    return n - 2\n"
+    tests = (
+        "from calc import one, two\n\n\ndef test_one():\n    assert one(1) == 2\n\n\n"
+        "def test_two():\n    assert two(1) == 3\n"
+    )
+    (bench.project / "calc.py").write_text(program)
+    (bench.project / "test_calc.py").write_text(tests)
+    half = program.replace("n - 1", "n + 1")
+    ended = bench.heal(
+        {"calc.py": half}, {"calc.py": half.replace("n - 2", "n + 2")}, check=("python", "-m", "pytest", "-q")
+    )
+    assert ended.status == "passed"
+    assert "it mends 1: test_calc.py::test_one" in ended.attempts[0].reason
+    assert ended.attempts[1].standing == "doubtful"
+    assert ended.attempts[1].evidence.startswith("only 2 tests can tell")
+
+
 def test_unrelated_lessons_are_not_handed_out(bench: Bench) -> None:
     lessons.add(bench.store, when="fatal: refusing to merge unrelated histories", do="Say --allow.", state="active")
     bench.heal({"calc.py": RIGHT})

@@ -27,6 +27,7 @@ from ratchet.healing.models.question import Model
 from ratchet.healing.patches import diff_text
 from ratchet.healing.project_check import OwnCheck, own_check
 from ratchet.healing.purse import EpisodePurse
+from ratchet.healing.solvers.weighing import Weighing
 from ratchet.healing.testruns import reading, suite_run
 from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.sandbox import opening as workspaces
@@ -239,6 +240,7 @@ class EpisodeBook:
                 limits=limits,
                 donors=means.donors,
                 repeats=means.repeats,
+                weigh=None if means.judge else Weighing(workspace, beginning, sandbox, limits, purse),
                 told=means.told,
             )
             ended = HealLoop(ground, held).run()

@@ -60,6 +60,8 @@ class SolveJob:
     """What this solver asked to be remembered of edits that passed, in other tasks."""
     donors: Mapping[str, str] = field(default_factory=dict)
     """Texts of other implementations that are right, as the person named them: path -> text."""
+    hints: tuple[str, ...] = ()
+    """Findings of another solver that looked at these files before and found nothing: one line each, data."""
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
     """For every command that it runs; cut `wall_s` to `purse.seconds_left()`."""
@@ -94,6 +96,8 @@ class Solved:
     reason: str = ""
     note: str = ""
     """Anything else worth keeping with the attempt, such as which model answered."""
+    hints: tuple[str, ...] = ()
+    """Findings of one that gave up, for whoever is asked next (`SolveJob.hints`)."""
     memo: Mapping[str, Json] = field(default_factory=dict)
     """Remembered if the attempt passes, and handed back in `SolveJob.memos`."""
 

@@ -16,7 +16,7 @@ from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.attempt import Checks, SolverAnswer, lay, propose
 from ratchet.healing.breaker import why_stop
-from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Flake, Memo, Task, Verdict
+from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Flake, Memo, Standing, Task, Verdict
 from ratchet.healing.flakes import told_apart
 from ratchet.healing.job import SolveJob, Solver
 from ratchet.healing.missing import missing
@@ -28,6 +28,7 @@ from ratchet.records import Lesson
 from ratchet.sandbox.command import FileChange, Limits
 
 _FLAKES_SHOWN = 5
+_NAMED = 3  # tests that a reason names
 _REPEATS_SHARE = 0.15  # of the time that is left, what it may take to tell flaky tests from broken ones
 Told = Literal["started", "reproduced", "recalled", "attempting", "note", "attempted", "ended"]
 
@@ -70,6 +71,8 @@ class HealGround:
     donors: Mapping[str, str] = field(default_factory=dict)
     repeats: int = 0
     """Runs in a row that tell of no other flaky test, after which anything is edited; 0: a few (`told_apart`)."""
+    weigh: Callable[[Sequence[FileChange], Task, Verdict], tuple[Standing, str]] | None = None
+    """Weighs a change that passes and whose solver did not (`solvers.weighing`)."""
     told: Callable[[HealMoment], None] = lambda _moment: None
 
 
@@ -226,8 +229,11 @@ class HealLoop:
         if verdict.killed == "cancel":
             self._close(told, "budget" if ground.purse.spent() else "cancelled", reason=verdict.reason)
             return
-        if verdict.passed and self._episode.task.strict and solved.standing != "sure":
-            doubt = solved.evidence or "nobody has weighed what speaks for it"
+        if verdict.passed and not told.standing and ground.weigh is not None:
+            standing, evidence = ground.weigh(proposed.changes, ground.checks.task, self._verdicts[0])
+            told = replace(told, standing=standing, evidence=clean(evidence, 500))
+        if verdict.passed and self._episode.task.strict and told.standing != "sure":
+            doubt = told.evidence or "nobody has weighed what speaks for it"
             verdict = replace(verdict, passed=False, refused=True, reason=f"refused as doubtful (--strict): {doubt}")
         self._verdicts[attempt.n] = verdict
         judged: AttemptStatus = "passed" if verdict.passed else "refused" if verdict.refused else "failed"
@@ -237,7 +243,9 @@ class HealLoop:
             judged,
             kind=failure.kind if same else verdict.kind,
             signature=failure.signature if same else verdict.signature,
-            reason="" if verdict.passed else clean(" ".join(filter(None, (solved.reason, verdict.reason))), 1_000),
+            reason=""
+            if verdict.passed
+            else clean(" ".join(filter(None, (solved.reason, verdict.reason, _effect(failure, verdict)))), 1_000),
         )
 
     def _keep(self, n: int, changes: tuple[FileChange, ...]) -> Checkpoint:
@@ -338,6 +346,16 @@ class HealLoop:
         self._ground.told(
             HealMoment(what=what, episode=self._episode, attempt=attempt, verdict=verdict, lessons=lessons, text=text)
         )
+
+
+def _effect(before: Verdict, after: Verdict) -> str:
+    """Tell what a change made of the tests: those that pass with it, those that fail with it only; "" for no change."""
+    if before.tests is None or after.tests is None or after.refused:
+        return ""
+    mended = [name for name in before.tests.failed_ids if name in after.tests.passed_ids]
+    broken = [name for name in before.tests.passed_ids if name in after.tests.failed_ids]
+    told = (("it mends", mended), ("it breaks", broken))
+    return "; ".join(f"{what} {len(names)}: {', '.join(names[:_NAMED])}" for what, names in told if names)
 
 
 def _rates(flakes: Sequence[Flake]) -> str:

@@ -10,6 +10,7 @@ from ratchet.healing.solvers.repairing.choosing import agreed, chosen
 from ratchet.healing.solvers.repairing.differing import NOTHING, Input
 from ratchet.healing.solvers.repairing.donating import Donation, donations, donors_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
+from ratchet.healing.solvers.repairing.marks import differences
 from ratchet.healing.solvers.repairing.program import FUNCTIONS, Program
 from ratchet.healing.solvers.repairing.search import Patch
 
@@ -100,6 +101,32 @@ def test_what_all_donors_answer_decides_between_patches() -> None:
     assert (best.grounds.asked, best.grounds.contradicted) == (2, 0)
 
 
+def test_lines_that_say_the_same_the_other_way_round_stay() -> None:
+    mine = "def f(a, b):\n    if a == b:\n        return 1\n    if a < b:\n        return 2\n    return 0\n"
+    donor = "def f(a, b):\n    if b == a:\n        return 1\n    if b > a:\n        return 2\n    return 3\n"
+    program, found = given(mine, donor)
+    assert program.encoded(found[-1].edits).decode() == mine.replace("return 0", "return 3")
+
+
+def test_an_exception_that_the_failing_test_asks_for_is_not_held_against_a_patch() -> None:
+    def answers(each: Patch | None) -> list[str]:
+        return ["int:a.x", "!ValueError"] if each else ["int:a.x", "int:b.x"]
+
+    assert chosen([patch("one")], answers).grounds.raising == 1
+    assert chosen([patch("one")], answers, raised={"ValueError"}).grounds.raising == 0
+
+
+def test_a_patch_of_somebody_else_is_marked_by_its_lines() -> None:
+    before, after = b"a = 1\n\nb = 2\nc = 3\n", b"a = 1\n\nif a:\n    b = 0\nb = 2\n"
+    found = differences("m.py", before, after)
+    assert [(each["family"], each["line"]) for each in found] == [
+        ("guarding", "1"),
+        ("guarding", "3"),
+        ("deletion", "4"),
+    ]
+    assert differences("m.py", before, before.replace(b"3", b"4"))[0]["family"] == "rewriting"
+
+
 def test_a_patch_that_returns_another_type_of_value_is_doubtful() -> None:
     best = chosen(
         [patch("one")], lambda each: ["int:a.x" if each else "bool:b.x", "bool:b.x"], (), [Input("m", "f", "", 0)] * 2
@@ -120,6 +147,12 @@ def test_a_patch_that_returns_another_type_of_value_is_doubtful() -> None:
         (PatchGrounds(failing=2, passing=5, allies=1), "deletion", True),
         (PatchGrounds(failing=2, passing=5, share=0.5, rivals=3), "comparison", False),
         (PatchGrounds(failing=2, passing=5, inputs=9, raising=1), "comparison", False),
+        (PatchGrounds(failing=2, passing=5, healthy=20, turned=6), "extension", False),
+        (PatchGrounds(failing=2, passing=5, healthy=20, turned=4), "extension", True),
+        (PatchGrounds(failing=2, passing=5, healthy=20, turned=6), "comparison", True),
+        (PatchGrounds(failing=1, passing=1, inputs=40, kept=38), "comparison", True),
+        (PatchGrounds(failing=1, passing=1, inputs=40, kept=30), "comparison", False),
+        (PatchGrounds(failing=1, passing=1, inputs=40, kept=38), "guarding", False),
         (PatchGrounds(failing=1, asked=50, contradicted=1), "deletion", True),
         (PatchGrounds(failing=2, passing=5, asked=50, contradicted=2), "comparison", False),
     ],

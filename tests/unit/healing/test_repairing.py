@@ -16,7 +16,7 @@ from ratchet.healing.episode import Memo
 from ratchet.healing.solvers.repair import files_of, remembered, shuffled
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
-from ratchet.healing.solvers.repairing.differing import changed
+from ratchet.healing.solvers.repairing.differing import changed, noise, told_of
 from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
 from ratchet.healing.solvers.repairing.marks import mark
@@ -274,6 +274,14 @@ def test_a_patch_that_keeps_other_answers_is_preferred() -> None:
     assert best.patches[0].marks[0]["function"] == "keeps"
     assert keeping(["a", "a"], ["a", "!x"]) == 0.0
     assert keeping(["!x"], ["a"]) == 0.0
+
+
+def test_answers_that_hold_the_time_are_compared_in_their_other_parts() -> None:
+    one, other = [["s:1", "s:x"], ["i:2", "i:y"]], [["s:3", "s:x"], ["i:2", "i:y"]]
+    noisy = noise(one, other)
+    assert noisy == {0}
+    assert told_of(one, noisy) == told_of(other, noisy) == ["s:x", "i:2"]
+    assert told_of(None, noisy) == []
 
 
 def memo(signature: str, shape: str, at: float) -> Memo:

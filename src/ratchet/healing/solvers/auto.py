@@ -45,6 +45,7 @@ class AutoSolver:
         self._dear = dear
         self._missing = missing
         self._exhausted = False
+        self._hints: tuple[str, ...] = ()
 
     def solve(self, job: SolveJob) -> Solved:
         """The cheap one's proposal; once it has nothing more to try, the dear one's."""
@@ -53,12 +54,13 @@ class AutoSolver:
             if first.status == "proposed" or job.cancelled():
                 return replace(first, note=_noted(f"by {self._cheap.name}", first.note))
             self._exhausted = True
+            self._hints = first.hints
         spent = first.candidates if first else 0
         if self._dear is None:
             tried = f"{self._cheap.name} found nothing: {first.reason if first else 'no change passes'}"
             return Solved(status="gave_up", candidates=spent, reason=f"{tried}; {self._missing}")
         job.note(f"{self._cheap.name} found nothing: asking {self._dear.name}")
-        second = self._dear.solve(job)
+        second = self._dear.solve(replace(job, hints=self._hints))
         note = _noted(f"by {self._dear.name} after {spent} candidates of {self._cheap.name}", second.note)
         return replace(second, candidates=spent + second.candidates, note=note)
 

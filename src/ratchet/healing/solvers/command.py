@@ -7,18 +7,21 @@ in its arguments where they hold `{task}`, `{lessons}`, `{task_file}`, `{lessons
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 
 from ratchet.failures.redaction.text import cap, redact
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.models.quoting import output_excerpt
 from ratchet.healing.solvers.coding_agent import CodingAgent, Errand
 from ratchet.healing.solvers.prompting import lesson_row
+from ratchet.healing.solvers.repair import suspects
 from ratchet.lessons.fence import fence
 
 _OUTPUT_SHOWN = 6_000  # characters of the check's output in the task
 _TRIED_SHOWN = 2_000
 _LESSONS_CHARS = 4_000
 _REASON = 300
+_FILES, _LINES = 4, 10  # that are told as suspect
 
 
 class CommandSolver:
@@ -31,7 +34,8 @@ class CommandSolver:
 
     def solve(self, job: SolveJob) -> Solved:
         """Run the agent once. A command that fails may have changed files all the same: the check decides."""
-        task, lessons = redact(_task(job)), fence(map(lesson_row, job.lessons), _LESSONS_CHARS)
+        held = suspects(job) if job.failure.tests and job.failure.tests.failed_ids else {}
+        task, lessons = redact(_task(job, held)), fence(map(lesson_row, job.lessons), _LESSONS_CHARS)
         whole = f"{task}\n\n{lessons}" if lessons else task
         account = self._agent.run(
             Errand(
@@ -59,7 +63,7 @@ def create(options: SolverOptions) -> CommandSolver:
     return CommandSolver(options)
 
 
-def _task(job: SolveJob) -> str:
+def _task(job: SolveJob, held: Mapping[str, Sequence[int]]) -> str:
     """The work as a coding agent is asked for it."""
     protected = f"\nRead-only, too: {', '.join(job.task.protected)}" if job.task.protected else ""
     tried = "\n".join(
@@ -71,5 +75,15 @@ def _task(job: SolveJob) -> str:
         "Work in the current folder. Change the program, not its tests, their settings or what runs them: such changes"
         f" are refused.{protected}\n\n# Check\n{shlex.join(job.task.check)}\n\n# What it says now\n"
         f"{cap(job.failure.reason, _REASON)}\n```\n{output_excerpt(job.failure.output, _OUTPUT_SHOWN)}\n```"
+        + (f"\n\n# Most suspect lines, by what the failing tests run\n{_places(held)}" if held else "")
+        + (f"\n\n# What a search over small edits found\n{cap(hints, _TRIED_SHOWN)}" if (hints := _hints(job)) else "")
         + (f"\n\n# What was tried and did not pass\n{tried}" if tried else "")
     )
+
+
+def _places(held: Mapping[str, Sequence[int]]) -> str:
+    return "\n".join(f"{path}: {', '.join(map(str, lines[:_LINES]))}" for path, lines in [*held.items()][:_FILES])
+
+
+def _hints(job: SolveJob) -> str:
+    return "\n".join(f"- {each}" for each in job.hints)

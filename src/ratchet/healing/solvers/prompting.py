@@ -24,6 +24,7 @@ _LESSONS_SHARE, _OUTPUT_SHARE, _TRIED_SHARE = 8, 6, 6  # a room's part that each
 _TRIED_SHOWN = 3
 _MEMOS_SHOWN = 2
 _INSTRUCTION = 4_000
+_HINTS = 1_200
 _NAMED = 20
 _SHORT_FILE = 6_000  # characters
 _REWRITING_OUTPUT = 800
@@ -59,6 +60,7 @@ def prompt(material: Material) -> str:
         *map(_file, material.files),
         _known(job.lessons, material.room // _LESSONS_SHARE),
         _passed_before(job.memos, job.failure.signature),
+        _found(job.hints),
         _tried(job.tried, material.room // _TRIED_SHARE),
         _objections(material.objections),
         _changeable(material.files),
@@ -121,6 +123,11 @@ def _passed_before(memos: Sequence[Memo], signature: str) -> str:
         return ""
     edits = [quoted(cap(json.dumps(memo.note["edits"], ensure_ascii=False), 800)) for memo in same[:_MEMOS_SHOWN]]
     return "# Edits that passed when another program failed this way\n" + "\n".join(edits)
+
+
+def _found(hints: Sequence[str]) -> str:
+    """Write what a search over small edits found out, as the data that it is."""
+    return "# What a search over small edits found\n" + quoted(cap("\n".join(hints), _HINTS)) if hints else ""
 
 
 def _tried(tried: Sequence[Attempt], room: int) -> str:

@@ -39,6 +39,7 @@ _JUDGED = 4  # patches shown to the full check
 _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
+_HINTED = 12  # suspect lines that are passed on
 _AWAY = 17  # places between a family and the one that the placebo tells in its stead
 _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
 
@@ -57,6 +58,8 @@ class SearchResult:
     """What speaks for the first patch."""
     places: tuple[tuple[str, int, float], ...] = ()
     """Lines of the program by how suspect they are: (path, line, suspicion), the most suspect first."""
+    near: tuple[Mapping[str, Json], ...] = ()
+    """Edits that helped without being enough: {"marks", "gained": tests}, the best first."""
     loaded_anew: int = 0
     """Candidates for which all was imported again."""
     spent: tuple[str, ...] = ()
@@ -90,6 +93,8 @@ class SearchRequest:
     signature: str = ""
     donors: Mapping[str, str] = field(default_factory=dict)
     """Texts of other implementations that are right, by the path that they came from."""
+    given: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of a patch that somebody else found: it alone is run, to be weighed."""
 
 
 class Repair:
@@ -113,7 +118,8 @@ class Repair:
             tried += found.tried
             if not found.patches:
                 reason = found.problem or exhausted(replace(found, tried=tried), job.candidates)
-                return Solved(status="gave_up", candidates=tried, reason="; ".join(filter(None, (refused, reason))))
+                reason = "; ".join(filter(None, (refused, reason)))
+                return Solved(status="gave_up", candidates=tried, reason=reason, hints=hints_of(found))
             judged, reason = self._proposed(job, found)
             if judged is not None:
                 earlier = tried - found.tried
@@ -208,6 +214,7 @@ def search(
         "spent": list(asked.spent),
         "quarantined": list(asked.quarantined),
         "donors": dict(asked.donors),
+        "given": {path: content.hex() for path, content in asked.given.items()},
         **remembered(asked.memos, asked.signature),
     }  # fmt: skip
     wall_s, cpu_s = asked.seconds + _GRACE_S / 2, 2 * asked.seconds + 60
@@ -312,6 +319,7 @@ def _read(ran: Ran) -> SearchResult:
         grounds=_grounds(said.get("grounds")),
         timed_out=said.get("timed_out") is True,
         places=tuple(_places(said.get("places"))),
+        near=tuple(each for each in _list(said.get("near")) if isinstance(each, dict)),
         loaded_anew=_count(said.get("loaded_anew")),
         spent=tuple(map(str, _list(said.get("spent")))),
         trying_s=_share(said.get("trying_s")),
@@ -388,6 +396,19 @@ def _told(mark: Mapping[str, Json]) -> str:
     if not before:
         return f"added `{text}`"
     return f"`{before}` became `{text}`" if text else f"took out `{before}`"
+
+
+def hints_of(found: SearchResult) -> tuple[str, ...]:
+    """Findings of a search that found nothing, for whoever tries next: one line each."""
+    near = [
+        f"{'; '.join(_told(mark) for mark in marks)} at {marks[0].get('path')}:{marks[0].get('line')} was not enough"
+        + (f": {', '.join(map(str, helped[:3]))} passed with it" if (helped := _list(each.get("gained"))) else "")
+        for each in found.near
+        if (marks := [mark for mark in _list(each.get("marks")) if isinstance(mark, dict)])
+    ]
+    places = ", ".join(f"{path}:{line}" for path, line, _ in found.places[:_HINTED])
+    tried = f"{found.tried} small edits were tried without success; the most suspect lines: {places}"
+    return (tried, *near) if found.tried and places else ()
 
 
 def exhausted(found: SearchResult, most: int) -> str:

@@ -79,6 +79,7 @@ def chosen(
         id(each): weight(each)
         * _KEEPING ** keeping(before, told[id(each)], raised)
         * _CONTRADICTED ** min(against[id(each)], _MOST_CONTRADICTIONS)
+        * (1 - against[id(each)] / (1 + sum(map(bool, expected))))
         * (_STRANGE if strange[id(each)] else 1.0)
         for each in patches
     }

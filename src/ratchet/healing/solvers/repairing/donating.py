@@ -21,6 +21,7 @@ from .program import FUNCTIONS, Program, SourceEdit, masked
 FAMILY = "donated"
 _NEAREST = 6  # implementations that one function is held against
 _MOST_LINES = 400
+_TURNED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -185,7 +186,8 @@ class _Beside:
         self._names = _names(own, donor.function)
         given = _Renamed(self._names).visit(copy.deepcopy(donor.function))
         self._lines = _lines(_body(given))
-        matcher = difflib.SequenceMatcher(None, own.lines, self._lines, autojunk=False)
+        mine, theirs = ([_key(line) for line in lines] for lines in (own.lines, self._lines))
+        matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
         self.likeness = matcher.ratio()
         self._hunks = [each[1:] for each in matcher.get_opcodes() if each[0] != "equal"]
 
@@ -282,6 +284,24 @@ def _names(own: _Own, donor: Function) -> dict[str, str]:
     for name in theirs - set(found):
         found[name] = name if name not in found.values() else f"{name}_"
     return found
+
+
+def _key(line: str) -> str:
+    """A line as it is compared: `b == a` says what `a == b` says, and `b > a` what `a < b` says."""
+    indent, said = line[: len(line) - len(line.lstrip())], line.strip()
+    head = "el" if said.startswith("elif ") else ""
+    try:
+        tree = ast.parse(said.removeprefix(head) + (" pass" if said.endswith(":") else ""))
+    except SyntaxError:  # a part of a statement: an `else`, a line of a text
+        return line
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            left, right = ast.dump(node.left), ast.dump(node.comparators[0])
+            same = isinstance(node.ops[0], ast.Eq | ast.NotEq) and left > right
+            if same or isinstance(node.ops[0], ast.Gt | ast.GtE):
+                node.left, node.comparators = node.comparators[0], [node.left]
+                node.ops = [_TURNED.get(type(node.ops[0]), type(node.ops[0]))()]
+    return indent + head + ast.unparse(tree)
 
 
 def _words(line: str) -> list[str]:

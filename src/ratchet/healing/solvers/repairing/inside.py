@@ -36,7 +36,7 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 def main() -> None:
     """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
-    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors"}."""
+    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors", "given"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
@@ -97,7 +97,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=passing)),
         timed_out=server.out_of_time(),
         places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds,
-        spent=sorted(search.spent),
+        spent=sorted(search.spent), near=search.near,
     )  # fmt: skip
 
 
@@ -115,6 +115,7 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         failing=frozenset(request["failing"]),
         spent=frozenset(request["spent"]),
         plain=request["plain"],
+        given={path: bytes.fromhex(content) for path, content in request["given"].items()},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping, Sequence
 
@@ -31,6 +32,39 @@ def alike(sources: Sequence[str], path: str, root: str) -> list[str]:
 def size_of(marks: Sequence[Mapping[str, str]]) -> int:
     """Characters that differ: what is put around a text, or taken off it, does not count the text."""
     return sum(_differing(each["before"], each["text"]) for each in marks)
+
+
+def differences(path: str, before: bytes, after: bytes) -> list[dict[str, str]]:
+    """Marks for a change that no template made: one for each line that goes or stands beside what is new, the text with
+    the first of a hunk."""
+    old, new = (each.decode(errors="replace").splitlines() for each in (before, after))
+    found: list[dict[str, str]] = []
+    for kind, i, to, j, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        gone, come = "\n".join(old[i:to]), "\n".join(new[j:last])
+        beside = range(i, to) if gone.strip() else [_full(old, i - 1, -1), _full(old, to, 1)]
+        places = [at for at in beside if 0 <= at < len(old) and old[at].strip()] or [0]
+        family = "deletion" if not come.strip() else "guarding" if _adds_case(gone, come) else "rewriting"
+        for n, at in enumerate(places):
+            texts = ("", "") if n else (gone, come)
+            found.append(
+                {"path": path, "function": "", "family": family, "shape": "", "site": "", "before": texts[0],
+                 "text": texts[1], "start": "0", "line": str(at + 1)}
+            )  # fmt: skip
+    return found
+
+
+def _full(lines: Sequence[str], at: int, step: int) -> int:
+    """The next line that holds something."""
+    while 0 <= at < len(lines) and not lines[at].strip():
+        at += step
+    return at
+
+
+def _adds_case(gone: str, come: str) -> bool:
+    """Tell whether lines that are only added begin with a condition."""
+    return not gone.strip() and come.lstrip().startswith(("if ", "elif "))
 
 
 def _differing(before: str, after: str) -> int:

@@ -15,14 +15,14 @@ from .donating import donors_of
 from .expecting import TestsExpect, expected_of
 from .grounds import DOUBTFUL
 from .localising import Localiser, calls_in
-from .marks import alike, is_same, mark, size_of
+from .marks import differences, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program, SourceEdit
 from .recollection import Remembered, trust
+from .repeating import repeated
 from .server import UNFINISHED, ForkServer, RunReport
 from .spectrum import Place
 from .swapping import Swap, swaps_of
-from .templates import edits as edits_of
 from .transplanting import Transplants
 from .untried import Untried
 
@@ -44,7 +44,7 @@ _KNOWN = 10.0  # times as likely by a memory that has the say as without it
 _STATES = 24
 _ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
 _SLOWER, _SECOND_LOOKS = 10.0, 60
-_PLACES = 2_000  # suspect lines that are told
+_PLACES, _NEAR = 2_000, 4  # suspect lines, and edits that helped, that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,8 @@ class Wanted:
     """Tests that fail for the judge; none where it only counts."""
     plain: bool = False
     """Load the tests anew for every candidate: what a benchmark sets beside it."""
+    given: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of a patch that somebody else found: it alone is run, to be weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class RepairSearch:
         if not self.places:
             return "the failing tests run no Python file that may be changed"
         self.calls, self.programs = root.calls, root.programs
+        if self._wanted.given:
+            return self._weigh(self._wanted.given)
         if not self._wanted.candidates:
             return ""
         if not self._wanted.plain:
@@ -173,9 +177,27 @@ class RepairSearch:
             return f"{min(judged)} passes when the search runs it; the check may depend on the order or on the time"
         return "" if failing else "every test passes here"
 
+    def _weigh(self, files: Mapping[str, bytes]) -> str:
+        """Run a patch that is given; "" where it passes here, too."""
+        before = {path: _content(os.path.join(self._root, path)) for path in files}
+        marks = tuple(each for path in files for each in differences(path, before[path], files[path]))
+        if not self._passes(self._server.whole(files)):
+            return "it does not pass when the search runs it"
+        self.patches = [Patch(files, marks, 1, size=size_of(marks))]
+        return ""
+
     def passing(self, patch: Patch) -> frozenset[str]:
         """Tests that passed from the beginning, of the check or beside it, and run what a patch changes."""
         return (self.first.passing | self._localiser.beside) & self._localiser.running(self._places(patch))
+
+    @property
+    def near(self) -> list[dict[str, object]]:
+        """The edits that helped most without being enough, with the tests that pass then."""
+        found = sorted((each for each in self._states if each.marks), key=lambda each: -each.promise)
+        return [
+            {"marks": [dict(each) for each in state.marks], "gained": sorted(gained(self.first, state.report) or ())}
+            for state in found[:_NEAR]
+        ]
 
     @property
     def raised(self) -> frozenset[str]:
@@ -435,7 +457,7 @@ class RepairSearch:
         for marks in self._wanted.exact:
             if self.tried >= self._until:
                 return False
-            files = self._replayed(marks)
+            files = repeated(marks, sorted(self._server.sources), self._root)
             if not files:
                 continue
             report = self._run(files)
@@ -444,24 +466,6 @@ class RepairSearch:
                 if self.patches:
                     return True
         return False
-
-    def _replayed(self, marks: Sequence[Mapping[str, str]]) -> dict[str, bytes]:
-        """The files after these edits; empty where one of them has no place here."""
-        files: dict[str, bytes] = {}
-        for each in marks:
-            for path in alike(sorted(self._server.sources), each["path"], self._root):
-                try:
-                    program = Program(path, files.get(path) or _content(os.path.join(self._root, path)))
-                except (OSError, SyntaxError, ValueError, RecursionError):
-                    continue
-                found = [edit for edit in edits_of(program, lambda _lines: True) if is_same(edit, each)]
-                if found:
-                    best = min(found, key=lambda edit: abs(edit.start - int(each.get("start") or 0)))
-                    files[path] = program.encoded((best,))
-                    break
-            else:
-                return {}
-        return files
 
 
 def _is_doubtful(patch: Patch) -> bool:

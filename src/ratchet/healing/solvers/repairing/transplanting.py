@@ -36,9 +36,11 @@ class Transplants:
         self._best = Transplanted({}, (), first)
 
     def tried(self, passes: Callable[[RunReport], bool]) -> Iterator[Transplanted]:
-        """Yield whatever passes, as it is found; ends with the first function that makes everything pass."""
+        """Yield whatever passes, as it is found; ends with the first function that makes everything pass, and with what
+        donors would change in the others on top of that: the tests may not tell, where the donors do."""
         for path, program in self._programs.items():
             for name, donors in self._asked(program):
+                passing: list[Transplanted] = []
                 best: Transplanted | None = None
                 for one in self._of(path, name, donors):
                     found = self._after(path, one)
@@ -46,15 +48,33 @@ class Transplants:
                         continue
                     if passes(found.report):
                         yield found
-                        best = found
+                        passing.append(found)
                         if one.whole:
-                            return
-                    elif promise((best or self._best).report, found.report) > 0:
+                            break
+                    elif not passing and promise((best or self._best).report, found.report) > 0:
                         best = found
-                if best is not None and passes(best.report):
+                if passing:
+                    for each in {id(each): each for each in (passing[0], passing[-1])}.values():
+                        yield from self._further(each, path, name, passes)
                     return
                 self._best = best or self._best
         yield from self._together(passes)
+
+    def _further(
+        self, start: Transplanted, path: str, but: str, passes: Callable[[RunReport], bool]
+    ) -> Iterator[Transplanted]:
+        """What passes with another function of a file taken from a donor, too: each by itself, then all of them."""
+        together = start
+        for name, donors in self._asked(self._programs[path]):
+            if name == but:
+                continue
+            for base in (start,) if together is start else (start, together):
+                self._best = base
+                whole = next((each for each in self._of(path, name, donors) if each.whole), None)
+                found = self._after(path, whole) if whole is not None else None
+                if found is not None and passes(found.report):
+                    yield found
+                    together = found if base is together else together
 
     def _together(self, passes: Callable[[RunReport], bool]) -> Iterator[Transplanted]:
         """All functions of one donor at once, and those that are missing here: they may only fit each other."""
