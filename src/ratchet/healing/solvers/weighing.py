@@ -25,8 +25,8 @@ class Weighing:
     purse: Purse
 
     def __call__(self, changes: Sequence[FileChange], task: Task, first: Verdict) -> tuple[Standing, str]:
-        """How sure a change is, and what speaks for it, as the search tells of its own. No standing, and why, where it
-        cannot be told: only Python that was there is weighed."""
+        """Tell how sure a change is, and what speaks for it, as the search does of its own. No standing, and why, where
+        that cannot be told: only Python that was there is weighed."""
         given = {each.path: each.after for each in changes if each.after is not None and each.before is not None}
         if len(given) < len(changes) or not all(path.endswith(".py") for path in given):
             return "", "not weighed: it changes more than Python files that were there"

@@ -63,7 +63,7 @@ class Transplants:
     def _further(
         self, start: Transplanted, path: str, but: str, passes: Callable[[RunReport], bool]
     ) -> Iterator[Transplanted]:
-        """What passes with another function of a file taken from a donor, too: each by itself, then all of them."""
+        """Yield what passes with another function of a file taken from a donor, too: each alone, then all of them."""
         together = start
         for name, donors in self._asked(self._programs[path]):
             if name == but:
