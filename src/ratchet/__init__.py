@@ -14,6 +14,7 @@ Nothing is imported until it is used: `import ratchet` costs a host nothing, and
 # No import at all, not even `__future__`: under `python -m ratchet` it could come from the working directory.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ratchet.agents import bench, evolve
     from ratchet.aio import AsyncRatchet
     from ratchet.client import Ratchet, failed, heal, record, retry, settings, succeeded, watch
     from ratchet.errors import (
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
+    "agents": "bench evolve",
     "aio": "AsyncRatchet",
     "client": "Ratchet failed heal record retry settings succeeded watch",
     "errors": "BackendError Conflict ModelError NotFound RatchetError Refused SandboxError StoreError UsageError",
@@ -99,7 +101,9 @@ __all__ = [
     "Trial",
     "UsageError",
     "__version__",
+    "bench",
     "classify",
+    "evolve",
     "failed",
     "group",
     "heal",

@@ -17,8 +17,8 @@ PUBLIC = {
         AsyncRatchet BackendError Change Choice Classification Conflict Exposure Failure FileTarget Fix
         FunctionTarget Knob Lesson MappingTarget ModelError NotFound Outcome Pattern Problem Proposal ProposalJob
         Proposed ProposerOptions Range Ratchet RatchetError Refused SandboxError SolveJob Solved SolverOptions
-        SpanProcessor Step StoreError Trial UsageError __version__ classify failed group heal record redact retry
-        settings succeeded watch
+        SpanProcessor Step StoreError Trial UsageError __version__ bench classify evolve failed group heal record redact
+        retry settings succeeded watch
     """,
     "ratchet.team": """
         Brief Handed Orchestrator Supervised Supervisor TeamBudget TeamPlan TeamRecord TeamRun TeamTask ToolRequest

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ratchet.cli.show_heal import verdict
 from ratchet.errors import UsageError
 from ratchet.healing.book import HealMeans
-from ratchet.healing.comparison import Arm, ArmRun, Compare, compare, median_effort, projects, ratio_of
+from ratchet.healing.comparison import Arm, ArmRun, Compare, Compared, compare, median_effort, projects, ratio_of
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.runtime import unwatched
 from support.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
@@ -47,7 +49,7 @@ def test_a_memory_that_pays_shows_and_what_is_remembered_here_stays_as_it_was(be
     first = found.ratios[0]
     assert (first.of, first.over) == ("memory", "none")
     assert first.ratio == pytest.approx(13 / 40)
-    assert first.low <= first.ratio <= first.high
+    assert first.low <= first.ratio
     assert bench.book.list() == []
     assert not list((bench.home / "beside").iterdir())
 
@@ -75,12 +77,31 @@ def test_ratios_pair_by_task_and_leave_out_what_has_no_pair() -> None:
 def test_an_interval_is_wide_where_tasks_differ_and_narrow_where_they_agree() -> None:
     alike = [run(arm, f"{n}", 5 if arm == "memory" else 10) for n in range(20) for arm in ("none", "memory")]
     ratio = ratio_of(alike, "memory", "none")
-    assert ratio.low == ratio.high == ratio.ratio == 0.5
+    assert ratio.ratio == 0.5
+    assert ratio.high is not None
+    assert 0.3 < ratio.low < 0.5 < ratio.high < 0.7  # twenty tasks that agree are not all that there are
     mixed = [
         *alike[:20],
         *(run(arm, f"m{n}", 20 if arm == "memory" else 10) for n in range(10) for arm in ("none", "memory")),
     ]
-    assert ratio_of(mixed, "memory", "none").low < 1 < ratio_of(mixed, "memory", "none").high
+    wide = ratio_of(mixed, "memory", "none")
+    assert wide.high is not None
+    assert wide.low < 1 < wide.high
+
+
+def test_runs_of_one_task_are_one_piece_of_evidence() -> None:
+    once = [run(arm, f"{n}", 5 + 3 * (n % 3) * (arm == "memory")) for n in range(6) for arm in ("none", "memory")]
+    often = [replace(each, seed=seed) for each in once for seed in range(20)]
+    few, many = ratio_of(once, "memory", "none"), ratio_of(often, "memory", "none")
+    assert many.low == pytest.approx(few.low)
+    assert many.high == pytest.approx(few.high)
+
+
+def test_four_tasks_bound_little_and_the_verdict_says_so() -> None:
+    runs = [run(arm, f"{n}", 1 if arm == "memory" else 9) for n in range(4) for arm in ("none", "memory")]
+    ratios = (ratio_of(runs, "memory", "none"),)
+    said = verdict(Compared(tasks=4, seeds=1, runs=tuple(runs), ratios=ratios))
+    assert "with memory 4 of 4 solved, without 4" in said
 
 
 def test_a_folder_without_tasks_is_a_usage_error(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -89,6 +90,7 @@ def test_the_report_sets_the_winner_beside_chance_and_more_tries(ring: Ring) -> 
     assert report.baseline == pytest.approx(0.5, abs=0.15)
     assert report.gain == pytest.approx(report.winner - report.baseline)
     assert report.low <= report.gain <= report.high
+    assert report.noise is not None
     assert 0 < report.noise < 0.3
     assert report.best_of_n is not None
     assert report.best_of_n > report.baseline
@@ -356,6 +358,19 @@ def test_money_is_set_aside_before_an_evaluation_and_never_overspent(ring: Ring)
     assert ended.cost_usd <= 1.0
     assert ended.cost_usd == pytest.approx(0.004 * ended.runs)
     assert "undecided" in ring.states(ended)
+    more = re.search(rf"to go: --resume {ended.id} with --budget-usd ([\d.]+) would see them all", ended.reason)
+    assert more, ended.reason
+    assert float(more[1]) > 1.0
+
+
+def test_a_budget_that_pays_for_no_more_tries_still_reports_the_winner(ring: Ring) -> None:
+    script = [to(every=0.95), *(to(every=0.95 - n / 1_000) for n in range(1, 60))]
+    bench = synthetic_benchmark(sealed=40)
+    ended = ring.evolve(*script, usd=2.0, benchmark=bench, measure=SyntheticMeasure(cost_usd=0.004))
+    assert ended.state == "budget"
+    assert ended.report is not None
+    assert ended.report.runs == 2 * 3 * 40
+    assert ended.cost_usd <= 2.0
 
 
 def test_a_run_out_of_money_goes_on_with_more(ring: Ring) -> None:
@@ -378,6 +393,7 @@ def test_part_of_the_budget_is_kept_for_the_sealed_tasks(ring: Ring) -> None:
     assert ended.state == "budget"
     assert ended.report is not None
     assert ended.report.gain > 0
+    assert "a new run with --budget-usd" in ended.reason
     with pytest.raises(Refused, match="sealed tasks are used once"):
         ring.resume(ended.id, script, usd=100.0)
 

@@ -126,7 +126,7 @@ def test_two_versions_are_compared_and_what_cannot_be_seen_is_said(shell: Shell)
     assert (found["pairs"], found["better"], found["worse"], found["resolves"]) == (6, 4, 0, False)
     text = shell("compare", *runs)
     assert "cannot resolve 5 points" in text
-    assert "needed:" in text
+    assert "to show them in 80% of cases needs" in text
     assert "noise floor: not measured" in text
 
 

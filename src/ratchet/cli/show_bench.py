@@ -13,7 +13,7 @@ from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.bench.book import ComparedRuns
 from ratchet.evolving.bench.checking import BenchCheck
-from ratchet.evolving.bench.figures import MDE, Figures, Interval, Paired, TaskFigures
+from ratchet.evolving.bench.figures import MDE, POWER, Figures, Interval, Paired, TaskFigures
 from ratchet.evolving.bench.rows import BenchRun
 
 RESULT_STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "unmeasured": "magenta"}
@@ -177,16 +177,16 @@ def compared(found: ComparedRuns) -> None:
 
 
 def cannot_see(pairs: Paired) -> str:
-    """Say what so many pairs can and cannot tell, by the gate's formula 2 c log(1/a) / D^2."""
+    """Say what so many pairs can and cannot tell."""
     needed = pairs.needed()
     each = pairs.gain.n / pairs.tasks if pairs.tasks else 0.0
     times = "once" if each <= 1 else f"{each:.0f} times"
     said = f"{number(pairs.tasks, 'task')} {times}"
     if pairs.gain.n >= needed:
-        return f"{said} can resolve {100 * MDE:.0f} points (needed: {needed:,} pairs)"
+        return f"{said} can resolve {100 * MDE:.0f} points: {needed:,} pairs show them in {POWER:.0%} of cases"
     repeats = math.ceil(needed / pairs.tasks) if pairs.tasks else 0
     return (
-        f"{said} cannot resolve {100 * MDE:.0f} points; needed: {needed:,} pairs "
+        f"{said} cannot resolve {100 * MDE:.0f} points; to show them in {POWER:.0%} of cases needs {needed:,} pairs "
         f"(--repeats {repeats} on these tasks), since {100 * pairs.spread:.0f} % of pairs differ"
     )
 

@@ -122,17 +122,21 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
 
 def report(out: Console, made: EvolutionReport) -> None:
     """The sealed measurement, with what chance alone shows and what more tries would have bought."""
+    itself = (
+        f"an agent against itself: within {_points(made.noise)}"
+        if made.noise is not None
+        else "how much an agent differs from itself was not measured: each task ran once"
+    )
     out.print(
         f"  sealed tasks: {_points(made.baseline)} -> {_points(made.winner)}, gain {_gain(made.gain)} points "
-        f"(95 % {_gain(made.low)} to {_gain(made.high)}; an agent against itself: within {_points(made.noise)}), "
-        f"{number(made.runs, 'run')}",
+        f"(95 % {_gain(made.low)} to {_gain(made.high)}; {itself}), {number(made.runs, 'run')}",
         soft_wrap=True,
     )
     out.print(f"  on the tasks that decided: {_gain(made.claimed)} points", style="dim", soft_wrap=True)
     if made.best_of_n is not None:
         out.print(
-            f"  best of {made.n} tries of the agent as it was, at {made.n} times the price a use: "
-            f"{_points(made.best_of_n)}",
+            f"  best of {made.n} tries of the agent as it was: {_points(made.best_of_n)}, at {made.n} times the price a"
+            " use, and only with a judge that knows each time which try is right",
             style="dim",
             soft_wrap=True,
         )

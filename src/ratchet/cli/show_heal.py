@@ -20,6 +20,7 @@ STYLES = {
     "budget": "yellow",
 }
 _DIFF_LINES = 24
+_TELLING = 20  # tasks
 _SIGNS = {"passed": ("green", "green"), "dropped": ("dropped", "dim")}
 
 
@@ -118,9 +119,23 @@ def compared(found: Compared) -> None:
         out.print(f"{name:<20}" + "".join(f"{value:>14}" for value in values))
     for each in found.ratios:
         out.print(
-            f"changes tried, {names[each.of]} / {names[each.over]}: {each.ratio:.2f} "
-            f"(95 % {each.low:.2f} to {each.high:.2f})"
+            f"changes tried, {names[each.of]} / {names[each.over]}: {each.ratio:.2f} (95 % over tasks: "
+            + (f"{each.low:.2f} to {each.high:.2f})" if each.high is not None else f"{each.low:.2f} or more)")
         )
+    out.print(verdict(found), soft_wrap=True)
+
+
+def verdict(found: Compared) -> str:
+    """Say in a sentence if memory pays here: what was solved, and at what effort."""
+    memory, none = (sum(each.status == "passed" for each in found.of(arm)) for arm in ("memory", "none"))
+    solved = f"with memory {memory} of {len(found.of('memory'))} solved, without {none}"
+    ratio = next(each for each in found.ratios if (each.of, each.over) == ("memory", "none"))
+    if ratio.high is not None and ratio.high < 1:
+        return f"Memory pays here: {solved}, for {ratio.ratio:.0%} of the effort."
+    if ratio.low > 1:
+        return f"Memory costs here: {solved}, for {ratio.ratio:.0%} of the effort."
+    more = "" if found.tasks >= _TELLING else f" {number(found.tasks, 'task')} can show only a large effect."
+    return f"Nothing is proven: {solved}, and the effort may be the same.{more}"
 
 
 def _head(out: Console, held: Episode) -> None:

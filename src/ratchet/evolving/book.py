@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import count
 from pathlib import Path
 
@@ -18,12 +18,12 @@ from ratchet.evolving.bench.shelf import BenchShelf
 from ratchet.evolving.candidate import Candidate, Evolution
 from ratchet.evolving.declaration import declared
 from ratchet.evolving.job import AgentProposer, ProposerOptions
-from ratchet.evolving.loop.evolve import KEPT_BACK, Evolve, EvolveGround
+from ratchet.evolving.loop.budgeting import for_search
+from ratchet.evolving.loop.evolve import Evolve, EvolveGround
 from ratchet.evolving.race.evaluator import EvaluatorMeans as Measuring
 from ratchet.evolving.request import EvolveAsked, EvolveMeans, check
 from ratchet.files import Locked, claimed
 from ratchet.healing.book import Landing, land, lock_of
-from ratchet.healing.episode import Budget
 from ratchet.healing.landing import files
 from ratchet.healing.models.choice import ModelChoice
 from ratchet.healing.patches import diff_text
@@ -162,9 +162,7 @@ class EvolveBook:
         def workspace(tree: str) -> Workspace:
             return workspaces.copied(sandbox, archive.folder(tree), place / "work" / str(next(numbers)))
 
-        share = 1 - KEPT_BACK
-        budget = Budget(usd=share * held.usd, seconds=share * held.seconds)
-        purse = EpisodePurse(store, held.id, budget, used_s=held.duration_s, cancelled=means.stopping)
+        purse = EpisodePurse(store, held.id, for_search(held, (), 0), used_s=held.duration_s, cancelled=means.stopping)
         chosen = means.executor
         guarded = [BenchShelf(self._home).place(held.benchmark), self._home / "salt"]
         with executing(chosen, held.parallel) if isinstance(chosen, str) else nullcontext(chosen) as executor:
@@ -245,6 +243,15 @@ class EvolveBook:
         store = self._reading()
         evolutions.evolution(store, run)
         return [*evolutions.evaluations(store, run, limit=limit)]
+
+    def texts(self, run: str, n: int) -> dict[str, str]:
+        """The text files of a candidate, by path. Raises NotFound."""
+        held = _numbered(run, self.candidates(run), n)
+        found = {}
+        for path, (_, content) in self._archive(run).files(held.tree).items():
+            with suppress(UnicodeDecodeError):  # no text
+                found[path] = content.decode()
+        return found
 
     # -- take it -------------------------------------------------------------------------------------------------------
 

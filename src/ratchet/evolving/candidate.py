@@ -71,8 +71,9 @@ class EvolutionReport:
     low: float
     high: float
     """95 % interval of the gain."""
-    noise: float = 0.0
-    """What the same agent against itself shows on so many runs: half the width of its 95 % interval."""
+    noise: float | None = None
+    """What the same agent against itself shows on so many runs: half the width of its 95 % interval. None: each task
+    was run once, so nobody knows."""
     claimed: float = 0.0
     """The gain on the tasks that decided."""
     best_of_n: float | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ratchet.errors import UsageError
 from ratchet.evolving.bench.benchmark import Agent, Benchmark
-from ratchet.evolving.bench.figures import needed_pairs
+from ratchet.evolving.bench.figures import POWER, needed_pairs
 from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.job import AgentProposer, Measure
 from ratchet.evolving.loop.evolve import EvolveMoment
@@ -69,8 +69,8 @@ def resolution(asked: EvolveAsked) -> str:
     pairs = needed_pairs(0.5, asked.mde, level)
     tasks = len(asked.benchmark.of("gate"))
     return (
-        f"{tasks} gate tasks once cannot resolve {100 * asked.mde:g} points; about {pairs:,} pairs can, where half of"
-        f" them differ; a candidate gets at most {asked.cap:,}"
+        f"{tasks} gate tasks once cannot resolve {100 * asked.mde:g} points; about {pairs:,} pairs show them in"
+        f" {POWER:.0%} of cases, where half of them differ; a candidate gets at most {asked.cap:,}"
     )
 
 

@@ -9,10 +9,12 @@ import random
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Literal, get_args
 
 from ratchet.errors import UsageError
+from ratchet.gate.intervals import over_ratio
 from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode, Memo, Task
 from ratchet.healing.experience import Experience, change_lines
@@ -24,7 +26,6 @@ from ratchet.records import Lesson
 
 Arm = Literal["none", "shuffled", "memory"]
 ARMS: tuple[Arm, ...] = get_args(Arm)
-_RESAMPLES = 2_000
 _PROJECT = "project"  # a folder of a task that holds the project beside what is held back
 
 
@@ -46,13 +47,14 @@ class ArmRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Total effort of one arm over another's, with the 95 % interval of a bootstrap over tasks and seeds in pairs."""
+    """Total effort of one arm over another's, with its 95 % interval over tasks; no upper end where so few tasks bound
+    nothing."""
 
     of: Arm
     over: Arm
     ratio: float
     low: float
-    high: float
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,24 +174,22 @@ def compare(asked: Compare, book: EpisodeBook, means: HealMeans, progress: Progr
 
 
 def ratio_of(runs: Sequence[ArmRun], of: Arm, over: Arm) -> Ratio:
-    """The ratio of two arms' total efforts (bootstrap: Efron 1979, percentile interval, pairs resampled)."""
+    """The ratio of two arms' total efforts, with the runs of a task, which are alike, taken together."""
     one = {(each.seed, each.task): each.effort for each in runs if each.arm == of}
     two = {(each.seed, each.task): each.effort for each in runs if each.arm == over}
-    pairs = [(one[key], two[key]) for key in sorted(one.keys() & two.keys())]
-    dice = random.Random(0)  # noqa: S311  (resampling)
-    drawn = sorted(_total_ratio(dice.choices(pairs, k=len(pairs))) for _ in range(_RESAMPLES)) if pairs else [1.0]
+    efforts: dict[str, tuple[float, float]] = {}
+    for seed, task in sorted(one.keys() & two.keys()):
+        first, second = efforts.get(task, (0.0, 0.0))
+        efforts[task] = (first + one[seed, task], second + two[seed, task])
+    low, high = over_ratio(list(efforts.values()))
+    below = sum(second for _, second in efforts.values())
     return Ratio(
         of=of,
         over=over,
-        ratio=_total_ratio(pairs),
-        low=drawn[int(0.025 * (len(drawn) - 1))],
-        high=drawn[int(0.975 * (len(drawn) - 1))],
+        ratio=sum(first for first, _ in efforts.values()) / below if below else 1.0,
+        low=low,
+        high=high if isfinite(high) else None,
     )
-
-
-def _total_ratio(pairs: Sequence[tuple[int, int]]) -> float:
-    below = sum(two for _, two in pairs)
-    return sum(one for one, _ in pairs) / below if below else 1.0
 
 
 def median_effort(runs: Sequence[ArmRun]) -> float:

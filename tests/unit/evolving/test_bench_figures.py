@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.evolving.bench.benchmark import Evaluation
-from ratchet.evolving.bench.figures import figures, needed_pairs, over_tasks, paired, wilson
+from ratchet.evolving.bench.figures import figures, needed_pairs, of_task, over_tasks, paired
 
 
 def made(task: str, seed: int, score: float | None, candidate: str = "c", **more: object) -> Evaluation:
@@ -18,27 +18,32 @@ def made(task: str, seed: int, score: float | None, candidate: str = "c", **more
     return Evaluation(run="r", candidate=candidate, task=task, seed=seed, result=result, score=score or 0.0, **more)  # type: ignore[arg-type]
 
 
-@given(st.integers(1, 400), st.floats(0, 1))
-def test_an_interval_holds_its_mean_and_stays_within_0_and_1(n: int, share: float) -> None:
-    found = wilson(share * n, n)
-    assert 0 <= found.low <= found.mean <= found.high <= 1
-    assert found.n == n
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
+def test_an_interval_holds_its_mean_and_stays_within_0_and_1(scores: list[float]) -> None:
+    for found in (of_task(scores), over_tasks({f"t{n}": [score] for n, score in enumerate(scores)})):
+        assert 0 <= found.low <= found.mean <= found.high <= 1
+        assert found.n == len(scores)
 
 
-def test_wilsons_interval_is_the_published_one() -> None:
-    found = wilson(8, 10)  # Wilson without correction: 0.490 to 0.943
-    assert (round(found.low, 3), round(found.high, 3)) == (0.490, 0.943)
-    assert wilson(0, 0).n == 0
+def test_the_interval_of_one_task_is_the_published_one() -> None:
+    found = of_task([1.0] * 8 + [0.0] * 2)  # Clopper and Pearson: 0.4439 to 0.9748
+    assert (round(found.low, 4), round(found.high, 4)) == (0.4439, 0.9748)
+    assert of_task([]).n == 0
 
 
-def test_wilsons_interval_covers_the_truth_in_about_95_of_100() -> None:
+def test_runs_of_one_task_are_no_more_evidence_of_others_than_one() -> None:
+    once, often = (over_tasks({f"t{n}": [n % 2] * runs for n in range(8)}) for runs in (1, 20))
+    assert (once.low, once.high) == (often.low, often.high)
+
+
+def test_few_tasks_cover_the_truth() -> None:
     dice = random.Random(1)
-    for truth, n in ((0.5, 10), (0.9, 20), (0.3, 60)):
+    for tasks, truth in ((4, 0.9), (6, 0.5), (12, 0.95)):
         held = 0
-        for _ in range(2_000):
-            found = wilson(sum(dice.random() < truth for _ in range(n)), n)
+        for _ in range(1_000):
+            found = over_tasks({f"t{n}": [float(dice.random() < truth)] * 3 for n in range(tasks)})
             held += found.low <= truth <= found.high
-        assert held / 2_000 > 0.92, (truth, n)
+        assert held >= 930, (tasks, truth)
 
 
 def test_a_task_counts_once_however_often_it_was_run() -> None:
@@ -99,8 +104,8 @@ def test_an_agent_against_itself_shows_a_gain_in_few_of_many_runs() -> None:
     assert outside <= 24  # 5 % are 10; more than 24 come about once in 10,000 times
 
 
-def test_needed_pairs_are_those_of_the_gate() -> None:
-    assert needed_pairs(0.3, 0.05, 0.05) == math.ceil(2 * 0.3 * math.log(20) / 0.05**2)
+def test_needed_pairs_are_for_four_gains_of_five() -> None:
+    assert needed_pairs(0.3, 0.05, 0.05) > 1.8 * 2 * 0.3 * math.log(20) / 0.05**2  # where half of them are seen
     assert needed_pairs(0.0, 0.05) == needed_pairs(0.05, 0.05)  # a gain of 5 points takes 5 % that differ
     with_sixty = paired(
         [made(f"t{n}", 0, float(n % 2)) for n in range(60)], [made(f"t{n}", 0, float(n % 3 > 0)) for n in range(60)]

@@ -102,7 +102,7 @@ def test_a_version_is_measured_as_it_was_when_the_run_began(book: BenchBook, ask
 
     def look(job: Job) -> dict[str, object]:
         seen.append((Path(job.version) / "agent.py").read_text())
-        (Path(asked.agent) / "agent.py").write_text("print(2)\n")
+        (Path(str(asked.agent)) / "agent.py").write_text("print(2)\n")
         assert job.settings == {"tone": "warm"}
         return {}
 

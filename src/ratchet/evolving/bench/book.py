@@ -45,9 +45,10 @@ ImportFormat = Literal["auto", "pytest", "humaneval", "command", "inspect"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchAsked:
-    """A run as it is asked for. `agent` is a folder, a command, `module:function` or an address, seen from `cwd`."""
+    """A run as it is asked for. `agent` is a folder, a command, `module:function` or an address, seen from `cwd`; or an
+    agent that was read already."""
 
-    agent: str
+    agent: str | Agent
     bench: str = "core"
     split: Split | None = None
     tasks: tuple[str, ...] = ()
@@ -131,6 +132,11 @@ class BenchBook:
     def benchmark(self, name: str) -> Benchmark:
         """One benchmark with its tasks. Raises NotFound, Conflict for one that was changed since it was frozen."""
         return self._shelf.get(name)
+
+    def freeze(self, made: Benchmark) -> Benchmark:
+        """Keep a benchmark under its name, and return it. Raises Conflict where another one has the name."""
+        self._shelf.keep(made)
+        return made
 
     def import_tasks(
         self,
@@ -230,7 +236,9 @@ class BenchBook:
         self._sandboxes.chosen(unsafe=asked.unsafe)
         benchmark = self.benchmark(asked.bench)
         tasks = chosen(benchmark, asked.split, asked.tasks)
-        agent = agent_of(asked.agent, cwd=asked.cwd, net=asked.net, pass_env=asked.pass_env, readable=asked.readable)
+        agent = asked.agent
+        if isinstance(agent, str):
+            agent = agent_of(agent, cwd=asked.cwd, net=asked.net, pass_env=asked.pass_env, readable=asked.readable)
         check_shown(self._home, agent.readable)
         missing = next((each for each in agent.pass_env if each not in os.environ), None)
         if missing is not None:

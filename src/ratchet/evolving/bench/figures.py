@@ -1,26 +1,25 @@
 """Figures of evaluations: scores with intervals, two runs in pairs, and what so many runs cannot see. Pure.
 
-Sources: Wilson, JASA 22 (1927), which keeps its level for small n where the usual interval does not (Brown, Cai and
-DasGupta, Statistical Science 16, 2001); for partial scores it is wider than need be, since the variance of a score in
-[0, 1] with mean p is at most p(1 - p). Over a benchmark: bootstrap over tasks, all runs of a task together (Efron and
-Tibshirani 1993, chapter 8), since runs of one task are alike. Pairs needed: the gate's 2 c log(1/a) / D^2.
+All runs of a task count as one, since they are alike: an interval is about other tasks of the kind
+(`ratchet.gate.intervals`).
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ratchet.evolving.bench.benchmark import Evaluation
+from ratchet.gate.intervals import over_means, over_runs
 
-Z95 = 1.959963984540054
-"""The normal distribution's 97.5 % point."""
-RESAMPLES = 2_000
 MDE = 0.05
 """The gain that is asked about: five points."""
 ALPHA = 0.05
+POWER = 0.8
+"""Chance of seeing a gain that is there, which a number of pairs is named for."""
+_Z80 = 0.8416212335729143
+"""The normal distribution's 80 % point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,35 +90,27 @@ class Paired:
     """The gain if every run of the second that could not be measured counted as 0, and the first's as measured."""
 
     def needed(self) -> int:
-        """Count the pairs that would resolve a gain of `MDE`."""
+        """Count the pairs that would show a gain of `MDE` in `POWER` of cases."""
         return needed_pairs(self.spread)
 
 
-def wilson(total: float, n: int) -> Interval:
-    """The 95 % interval of a mean of `n` scores in [0, 1] that add up to `total`."""
-    if n == 0:
+def of_task(scores: Sequence[float]) -> Interval:
+    """The mean of the runs of one task, which says nothing of others."""
+    total, n = math.fsum(scores), len(scores)
+    if not n:
         return Interval()
-    mean = min(1.0, max(0.0, total / n))
-    square = Z95 * Z95 / n
-    centre = (mean + square / 2) / (1 + square)
-    half = Z95 * math.sqrt(mean * (1 - mean) / n + square / (4 * n)) / (1 + square)
-    return Interval(mean=mean, low=max(0.0, min(mean, centre - half)), high=min(1.0, max(mean, centre + half)), n=n)
+    low, high = over_runs(total, n)
+    return Interval(mean=total / n, low=low, high=high, n=n)
 
 
-def over_tasks(scores: Mapping[str, Sequence[float]], *, seed: int = 0) -> Interval:
-    """The mean over tasks of each task's mean, with its interval from a bootstrap over tasks. Where all tasks agree, or
-    there is but one, no bootstrap can tell: then it is Wilson's, over tasks."""
-    means = _means(scores)
-    n = sum(map(len, scores.values()))
-    if not means:
-        return Interval()
-    mean = math.fsum(means) / len(means)
-    if len(means) == 1:
-        return wilson(math.fsum(next(filter(None, scores.values()))), n)
-    if max(means) == min(means):
-        return _of(wilson(mean * len(means), len(means)), n)
-    low, high = _bootstrap(means, seed)
-    return Interval(mean=mean, low=low, high=high, n=n)
+def over_tasks(scores: Mapping[str, Sequence[float]]) -> Interval:
+    """The mean over tasks of each task's mean. Of a single task, the interval is that of its runs."""
+    held = {task: runs for task, runs in sorted(scores.items()) if runs}
+    if len(held) < 2:
+        return of_task(next(iter(held.values()), ()))
+    means = _means(held)
+    low, high = over_means(means)
+    return Interval(mean=math.fsum(means) / len(means), low=low, high=high, n=sum(map(len, held.values())))
 
 
 def figures(made: Iterable[Evaluation]) -> Figures:
@@ -142,7 +133,7 @@ def figures(made: Iterable[Evaluation]) -> Figures:
     )
 
 
-def paired(first: Iterable[Evaluation], second: Iterable[Evaluation], *, seed: int = 0) -> Paired:
+def paired(first: Iterable[Evaluation], second: Iterable[Evaluation]) -> Paired:
     """The second against the first. Runs are paired by task and seed; where no seed is in both, by their order."""
     left, right = _by_task(first), _by_task(second)
     by_seed = any(left[task].keys() & right[task].keys() for task in left.keys() & right.keys())
@@ -164,7 +155,7 @@ def paired(first: Iterable[Evaluation], second: Iterable[Evaluation], *, seed: i
             gone[2] += not new.measured
     every = [d for held in differences.values() for d in held]
     return Paired(
-        gain=_gain(differences, seed),
+        gain=_gain(differences),
         tasks=len(differences),
         better=sum(d > 0 for d in every),
         worse=sum(d < 0 for d in every),
@@ -178,8 +169,14 @@ def paired(first: Iterable[Evaluation], second: Iterable[Evaluation], *, seed: i
 
 
 def needed_pairs(spread: float, effect: float = MDE, alpha: float = ALPHA) -> int:
-    """Pairs that a gate at `alpha` needs to see a gain of `effect`, when the share `spread` of pairs differs."""
-    return math.ceil(2 * max(spread, effect) * math.log(1 / alpha) / effect**2)  # a gain takes as many that differ
+    """Pairs after which a gate at `alpha` has seen a gain of `effect` in `POWER` of cases, when the share `spread` of
+    pairs differs.
+
+    The logarithm of the best bet grows by D^2 / 2c a pair, with a variance of D^2 / c, up to log(1/a); it has half of
+    the wealth (our measurement: `benchmarks/statements.py`).
+    """
+    known = max(spread, effect)  # a gain takes as many that differ
+    return math.ceil(known / effect**2 * (_Z80 + math.sqrt(_Z80**2 + 2 * math.log(2 / alpha))) ** 2)
 
 
 def _pairs(
@@ -190,26 +187,14 @@ def _pairs(
     return list(zip((one[seed] for seed in sorted(one)), (other[seed] for seed in sorted(other)), strict=False))
 
 
-def _gain(differences: Mapping[str, Sequence[float]], seed: int) -> Interval:
-    """Mean difference over tasks. All alike is no certainty: then the interval is that of as many alike coin tosses."""
+def _gain(differences: Mapping[str, Sequence[float]]) -> Interval:
+    """Mean difference over tasks. One task bounds nothing of others."""
     means = _means(differences)
-    n = sum(map(len, differences.values()))
     if not means:
         return Interval(low=-1.0, high=1.0)
-    mean = math.fsum(means) / len(means)
-    if len(means) == 1 or max(means) == min(means):
-        shifted = wilson((mean + 1) / 2 * len(means), len(means))
-        return Interval(mean=mean, low=2 * shifted.low - 1, high=2 * shifted.high - 1, n=n)
-    low, high = _bootstrap(means, seed)
-    return Interval(mean=mean, low=low, high=high, n=n)
-
-
-def _bootstrap(means: Sequence[float], seed: int) -> tuple[float, float]:
-    """The 2.5 % and 97.5 % points of the mean over resampled tasks; the same for the same figures and seed."""
-    dice = random.Random(seed)  # noqa: S311  (statistics, no secret)
-    count = len(means)
-    drawn = sorted(math.fsum(dice.choices(means, k=count)) / count for _ in range(RESAMPLES))
-    return drawn[int(0.025 * RESAMPLES)], drawn[int(0.975 * RESAMPLES) - 1]
+    low, high = over_means(means, -1.0, 1.0) if len(means) > 1 else (-1.0, 1.0)
+    n = sum(map(len, differences.values()))
+    return Interval(mean=math.fsum(means) / len(means), low=low, high=high, n=n)
 
 
 def _means(scores: Mapping[str, Sequence[float]]) -> list[float]:
@@ -228,7 +213,7 @@ def _task(task: str, runs: Sequence[Evaluation]) -> TaskFigures:
     wrong = [each for each in runs if each.result != "passed"]
     return TaskFigures(
         task=task,
-        score=wilson(math.fsum(scores), len(scores)),
+        score=of_task(scores),
         unmeasured=len(runs) - len(scores),
         wall_s=math.fsum(each.wall_s for each in runs) / len(runs),
         cost_usd=math.fsum(each.cost_usd for each in runs),
@@ -236,7 +221,3 @@ def _task(task: str, runs: Sequence[Evaluation]) -> TaskFigures:
         reason=wrong[-1].reason if wrong else "",
         tampered=sum(bool(each.tampered) for each in runs),
     )
-
-
-def _of(interval: Interval, n: int) -> Interval:
-    return Interval(mean=interval.mean, low=interval.low, high=interval.high, n=n)

@@ -1,4 +1,5 @@
-"""The evolve loop: benchmark -> propose -> try in a sandbox -> re-benchmark -> keep or revert, as often as asked for.
+"""The evolve loop, in one file so that it reads as its sentence: benchmark -> propose -> try in a sandbox ->
+re-benchmark -> keep or revert, as often as asked for.
 
 Each step is a row and an event before the next begins. A process that is killed leaves a run that another one goes on
 with: evaluations that ended are never made again, and what is decided is a fold over them.
@@ -15,6 +16,7 @@ from ratchet.evolving.archive import Archive
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.candidate import Candidate, Evolution, EvolutionState
 from ratchet.evolving.job import AgentProposer, ProposalJob
+from ratchet.evolving.loop import budgeting
 from ratchet.evolving.loop import screens as screening
 from ratchet.evolving.loop import weakest as evidence
 from ratchet.evolving.loop.candidacy import ask, candidate_of, carried, fails_own_check
@@ -36,8 +38,6 @@ Told = Literal[
 
 DEV_RUNS = 2
 """Runs of each `dev` task of a version that proposers are asked to better: evidence, never a decision."""
-KEPT_BACK = 0.1
-"""Of the budget, for measuring the winner on the sealed tasks."""
 _WRITE_S = 10.0  # between two writings of what is used up, while a race goes on
 
 
@@ -112,7 +112,7 @@ class Evolve:
         except _Stopped:
             if not self._ground.purse.spent():
                 return self._end("cancelled", "stopped by a person")
-            ended = ("budget", f"{self._ground.purse.spent()}; {KEPT_BACK:.0%} was kept back for the sealed tasks")
+            ended = ("budget", self._spent())
         return self._report(*ended)
 
     # -- benchmark -----------------------------------------------------------------------------------------------------
@@ -127,6 +127,8 @@ class Evolve:
         if runs and not any(each.measured for each in runs):
             raise _Failed(f"nothing could be measured: {runs[-1].reason}")
         self._habits = screening.habits(runs)
+        sealed = len(self._ground.benchmark.of("sealed"))
+        self._ground.purse.allow(budgeting.for_search(self._run, self._evaluator.known.values(), sealed))
         self._tell("baseline", candidate=baseline)
 
     def _dev_runs(self, version: Candidate) -> list[Evaluation]:
@@ -338,6 +340,7 @@ class Evolve:
                 runs=sum(each.task not in unseen for each in self._evaluator.known),
                 claimed=sum(each.mean for each in self._archived.of("kept")),
                 work=self._work,
+                spare=self._evaluator.work,
             )
         except _Stopped:
             if not self._ground.purse.spent():
@@ -364,6 +367,18 @@ class Evolve:
             "duration_s": self._ground.purse.seconds_used(),
         }
         return self._archived.write(verb, **changes, **spent)
+
+    def _spent(self) -> str:
+        """Say what ended the budget, and what would change it."""
+        purse = self._ground.purse
+        change = budgeting.would_change(
+            self._run,
+            self._archived.all,
+            usd=purse.usd_spent(),
+            seconds=purse.seconds_used(),
+            by_time=purse.seconds_left() <= 0,
+        )
+        return f"{purse.spent()}; {change}"
 
     def _go_on(self) -> None:
         """Raises _Stopped where the budget or a person ends the run."""

@@ -9,13 +9,15 @@ from math import sqrt
 from statistics import fmean, variance
 
 from ratchet.evolving.bench.benchmark import BenchTask, Evaluation
-from ratchet.evolving.bench.figures import Z95, paired
+from ratchet.evolving.bench.figures import paired
 from ratchet.evolving.candidate import Candidate, EvolutionReport
 from ratchet.evolving.race.evaluator import Each, EvaluationPlan, Key, WantedEvaluation
+from ratchet.gate.intervals import t_point
 
 MOST_TRIES = 16
 """Tries of best-of-N that are measured at most; a budget that pays for more is told by `Report.n` to have paid for so
 many."""
+_MOST_VARIANCE = 0.25
 
 
 class BestOfN:
@@ -56,11 +58,12 @@ def report(
     runs: int,
     claimed: float,
     work: Callable[[EvaluationPlan], object],
+    spare: Callable[[EvaluationPlan], bool],
 ) -> EvolutionReport | None:
     """Measure both on the sealed tasks, `repeats` times each, on the same seeds; None where nothing could be measured.
 
     `runs` evaluations were spent to find the winner: best-of-N gets as many, N tries a task. `seeds` holds at least
-    MOST_TRIES; `work` carries out a plan.
+    MOST_TRIES; `work` carries out a plan, `spare` one that the report can do without, and tells whether it was whole.
     """
     plan = Each(
         WantedEvaluation(v, task, seed) for seed in seeds[:repeats] for task in tasks for v in (baseline, winner)
@@ -72,7 +75,7 @@ def report(
         return None
     n = min(MOST_TRIES, max(repeats, round(runs / len(tasks))))
     tries = BestOfN(baseline, [task for task in tasks if task.id in shared], seeds[:n])
-    work(tries)
+    were_tried = spare(tries)
     gain = paired(_of(plan.made, baseline.id), _of(plan.made, winner.id)).gain
     return EvolutionReport(
         baseline=fmean(fmean(old[task]) for task in shared),
@@ -82,7 +85,7 @@ def report(
         high=gain.high,
         noise=noise([old[task] for task in shared]),
         claimed=claimed,
-        best_of_n=fmean(tries.best.values()),
+        best_of_n=fmean(tries.best.values()) if were_tried else None,
         n=n,
         runs=len(plan.made),
     )
@@ -100,8 +103,14 @@ def _by_task(made: Mapping[Key, Evaluation], version: str) -> dict[str, list[flo
     return found
 
 
-def noise(runs: Sequence[Sequence[float]]) -> float:
+def noise(runs: Sequence[Sequence[float]]) -> float | None:
     """Half the width of the 95 % interval of the difference that an agent shows to itself, when each task is run as
-    often as here, twice over: from how much its own runs of one task differ. 0 where no task was run twice."""
+    often as here, twice over: from how much its own runs of one task differ. None where no task was run twice.
+
+    A task that varies as much as scores in [0, 1] can is added: runs that agree by chance are no proof that all do.
+    """
     spread = [variance(scores) / len(scores) for scores in runs if len(scores) > 1]
-    return Z95 * sqrt(2 * fmean(spread) / len(runs)) if spread else 0.0
+    if not spread:
+        return None
+    times = fmean(len(scores) for scores in runs if len(scores) > 1)
+    return t_point(len(spread)) * sqrt(2 * fmean([*spread, _MOST_VARIANCE / times]) / len(runs))

@@ -154,7 +154,7 @@ class PairsShape(Shape):
     worst_gain: float = said("The gain if all that could not be measured of the second were 0.", of="worst", digits=6)
     spread: float = said("Mean of the squared differences.", digits=6)
     effect: float = said("The gain that `needed_pairs` is about.", of=lambda _found: MDE)
-    needed_pairs: int = said("Pairs that would show such a gain.", of=lambda found: found.needed())
+    needed_pairs: int = said("Pairs that would show such a gain in 80 % of cases.", of=lambda found: found.needed())
     resolves: bool = said("Whether there are as many.", of=lambda found: found.gain.n >= found.needed())
 
 

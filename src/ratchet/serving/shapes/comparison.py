@@ -28,7 +28,7 @@ class RatioShape(Shape):
     over: str = said("The arm that it is compared with.")
     ratio: float = said("Below 1: the first needs less.")
     low: float = said("Lower end of the 95 % interval.")
-    high: float = said("Upper end of the 95 % interval.")
+    high: float | None = said("Upper end of the 95 % interval; null where so few tasks bound nothing.")
 
 
 class ComparedRunShape(Shape):

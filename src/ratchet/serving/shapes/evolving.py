@@ -24,10 +24,11 @@ class SealedReportShape(Shape):
     gain: float = said("The difference.")
     low: float = said("Lower end of its 95 % interval.")
     high: float = said("Upper end of its 95 % interval.")
-    noise: float = said("What the same agent against itself shows on so many runs.")
+    noise: float | None = said("What the same agent against itself shows on so many runs; null where each ran once.")
     claimed: float = said("The gain on the tasks that decided.")
     best_of_n: float | None = said(
-        "The score of the agent as it was when it may try again for the same money; null where not measured."
+        "The score of the agent as it was when it may try again for the same money, told each time which try is "
+        "right; null where not measured."
     )
     n: int = said("Tries of `best_of_n`.")
     runs: int = said("Evaluations of the report.")
