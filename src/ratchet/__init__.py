@@ -14,7 +14,6 @@ Nothing is imported until it is used: `import ratchet` costs a host nothing, and
 # No import at all, not even `__future__`: under `python -m ratchet` it could come from the working directory.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ratchet.agents import bench, evolve
     from ratchet.aio import AsyncRatchet
     from ratchet.client import Ratchet, failed, heal, record, retry, settings, succeeded, watch
     from ratchet.errors import (
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from ratchet.improving.targets.file import FileTarget
     from ratchet.improving.targets.functions import FunctionTarget
     from ratchet.improving.targets.mapping import MappingTarget
+    from ratchet.integrations.agents import bench, evolve
     from ratchet.integrations.otel import SpanProcessor
     from ratchet.ports import Fix, Problem
     from ratchet.records import Change, Exposure, Failure, Lesson, Outcome, Pattern, Proposal, Step, Trial
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "agents": "bench evolve",
+    "integrations.agents": "bench evolve",
     "aio": "AsyncRatchet",
     "client": "Ratchet failed heal record retry settings succeeded watch",
     "errors": "BackendError Conflict ModelError NotFound RatchetError Refused SandboxError StoreError UsageError",
