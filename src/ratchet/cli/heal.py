@@ -17,6 +17,7 @@ from ratchet.cli.folders import PATH
 from ratchet.cli.landings import landing_of
 from ratchet.cli.means import means_options
 from ratchet.cli.numbers import Finite
+from ratchet.cli.plans import Planned, plan_options
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, RatchetError, UsageError
 from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
@@ -66,7 +67,8 @@ class _Answering(click.Command):
 @click.option("--patch", metavar="FILE", help="Write the result as a patch.")
 @click.option("--ci", is_flag=True, help="For a job: a report beside the patch, and nothing asked.")
 @click.option("--junit", type=PATH, metavar="FILE", help="The failing job's JUnit file: only these tests are run.")
-@click.option("--resume", metavar="ID", help="Go on with an episode that was killed, cancelled or taken back.")
+@click.option("--resume", metavar="ID", help="Go on with an episode; with words: what is still wrong with its result.")
+@plan_options
 @click.option("--seed", default=0, type=int, help="Where the solver's dice start.")
 @means_options
 @home_option
@@ -75,11 +77,13 @@ def run(
     instruction: str, check: str | None, folder: Path, solver: str, judge: str, attempts: int,
     budget_usd: float, budget_s: float, candidates: int, protected: tuple[str, ...], held_check: str | None,
     strict: bool, applies: bool, branch: str | None, patch: str | None, ci: bool, junit: Path | None,
-    resume: str | None, seed: int, means: Callable[[], HealMeans], command_home: Path | None, as_json: bool,
+    resume: str | None, seed: int, planning: Callable[[], Planned], means: Callable[[], HealMeans],
+    command_home: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Heal what fails: work in a sandbox until the check passes.
+    """Heal what fails, or do a task in words: work in a sandbox until the check passes.
 
-    INSTRUCTION says what is wanted, where the failing check does not say it all. Nothing in the project changes without
+    INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
+    the model that is named, or the coding agent of --solver command:...). Nothing in the project changes without
     --apply, which keeps what you edited meanwhile.
 
     \b
@@ -94,20 +98,29 @@ def run(
         landing = landing_of(applies=applies, branch=branch, patch=left)
         book = opened(command_home).episodes
         with draining("ending; again to end at once") as cancelled:
+            plans = planning()
             given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)
-            if resume:
+            given = replace(given, plan=plans.given(instruction, check if resume else None), shown=plans.shown(as_json))
+            budget = Budget(attempts=attempts, usd=budget_usd, seconds=budget_s, candidates=candidates)
+            if resume and instruction:
+                other = "" if plans.by_default("solver") else solver
+                ended = book.follow(resume, instruction, given, solver=other, budget=budget, landing=landing)
+            elif resume:
                 ended = book.resume(resume, given, landing=landing)
             else:
+                folder = plans.folder(instruction, folder)
                 _warn(folder)
                 asked = HealRequest(
-                    check=(
+                    check=()
+                    if plans.wanted(instruction, check, junit)
+                    else (
                         *_check(book, check, folder, as_json=as_json or ci),
                         *(failed_in(junit, folder) if junit else ()),
                     ),
                     folder=folder,
                     instruction=instruction,
                     solver=solver,
-                    budget=Budget(attempts=attempts, usd=budget_usd, seconds=budget_s, candidates=candidates),
+                    budget=budget,
                     protected=protected,
                     held_check=argv_of(held_check) if held_check else (),
                     judge=judge,
@@ -121,7 +134,7 @@ def run(
         Path(CI_REPORT).write_text(markdown(ended), encoding="utf-8", errors="replace")
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         show.as_json(shapes.tasks.EpisodeShape.built(ended)) if as_json else show_heal.ended(ended)
-    click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
+    click.get_current_context().exit(0 if plans.only else EXITS.get(ended.status, NOT_HEALED))
 
 
 def _stop(error: RatchetError | OSError, episode: Episode | None, *, as_json: bool) -> NoReturn:

@@ -10,6 +10,7 @@ from ratchet.cli.terminal import Console, Styled
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
+from ratchet.healing.planning.plan import Plan, check_text
 
 STYLES = {
     "passed": "green",
@@ -41,6 +42,31 @@ def moment(now: HealMoment) -> None:
         out.print(Styled("           ").append(plain(now.text, 160)), style="dim")
 
 
+def plan(made: Plan) -> None:
+    """The steps that words came to, before anything is done."""
+    out = console()
+    out.print(f"  plan     {number(len(made.steps), 'step')}" + (f" by {made.by}" if made.by else ""))
+    for n, each in enumerate(made.steps, 1):
+        out.print(Styled(f"    {n} ").append(plain(each.do, 200), "default"), soft_wrap=True)
+        if not each.check:
+            out.print("      for you: nothing in a sandbox can do it, or see that it is done", style="yellow")
+            continue
+        line = Styled("      ").append(plain(f"`{check_text(each.check)}`", 240), "dim")
+        said = f" {each.now} now{': ' + each.said if each.said else ''}"
+        out.print(line.append(plain(said, 200), "red" if each.now == "fails" else "green"), soft_wrap=True)
+    if made.beyond:
+        out.print(Styled("  beyond   ", "yellow").append(plain(made.beyond, 400), "default"), soft_wrap=True)
+
+
+def _steps(out: Console, held: Episode) -> None:
+    """Of a plan that is done: its steps, those for a person, and what nobody looked at."""
+    for n, each in enumerate(held.task.steps, 1):
+        done = ("  done     ", "green") if each.check else ("  for you  ", "yellow")
+        out.print(Styled(*done).append(plain(f"{n} {each.do}", 200), "default"), soft_wrap=True)
+    if held.task.beyond:
+        out.print(Styled("  beyond   ", "yellow").append(plain(held.task.beyond, 400), "default"), soft_wrap=True)
+
+
 def ended(held: Episode) -> None:
     """Say how it ended, and what to do next."""
     out = console()
@@ -56,6 +82,7 @@ def ended(held: Episode) -> None:
         line = Styled("  flaky    ", "yellow").append(plain(flake.test, 160), "default")
         out.print(line.append(f"  failed in {flake.failed} of {flake.runs} runs: it counts for nothing", "dim"))
     if held.status == "passed":
+        _steps(out, held)
         last = held.attempts[-1]
         if last.standing:
             style = "green" if last.standing == "sure" else "yellow"
@@ -70,6 +97,8 @@ def ended(held: Episode) -> None:
             out.print(
                 f"  Nothing in your project changed. Next: ratchet run --resume {held.id} --apply", soft_wrap=True
             )
+            if held.task.steps:
+                out.print(f'  Something is still wrong? ratchet run --resume {held.id} "what it is"', soft_wrap=True)
     elif held.status not in ("already_passing", "flaky", "refused"):
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
 
@@ -142,8 +171,9 @@ def _head(out: Console, held: Episode) -> None:
     line = Styled(f"{held.id}  ", "bold").append(plain(held.task.instruction or "make the check pass", 120))
     out.print(line, soft_wrap=True)
     budget = held.budget
+    check = number(len(held.task.steps), "step") if held.task.steps else f"check `{check_text(held.task.check)}`"
     said = (
-        f"  check `{shlex.join(held.task.check)}` in {held.task.folder}; solver {held.solver}; at most "
+        f"  {check} in {held.task.folder}; solver {held.solver}; at most "
         f"{number(budget.attempts, 'attempt')}, {budget.usd:.2f} USD, {budget.seconds:g} s"
     )
     out.print(plain(said, 400), style="dim", soft_wrap=True)

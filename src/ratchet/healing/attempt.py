@@ -174,6 +174,8 @@ class Checks:
         before, after = self.first.tests if self.first is not None else None, verdict.tests
         if before is None or after is None or verdict.killed or not after.failed_ids:
             return False
+        if self.first is not None and self.first.step != verdict.step:
+            return False
         fixed = not set(before.failed_ids) & set(after.failed_ids)
         return fixed and len(after.failed_ids) <= _FEW and set(after.failed_ids) <= set(before.passed_ids)
 

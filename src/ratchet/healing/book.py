@@ -15,7 +15,7 @@ from ratchet import ids, registry
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.files import Locked, claimed
 from ratchet.healing import rows as episodes
-from ratchet.healing.attempt import Checks
+from ratchet.healing.attempt import Checks, lay
 from ratchet.healing.episode import Attempt, Budget, Episode, Task
 from ratchet.healing.experience import Experience
 from ratchet.healing.job import Judge, Solver, SolverOptions
@@ -23,8 +23,14 @@ from ratchet.healing.judges.model import SecondOpinion
 from ratchet.healing.landing import beforehand, branch, files
 from ratchet.healing.loop import HealGround, HealLoop, HealMoment, Memory
 from ratchet.healing.models.choice import ModelChoice
+from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.question import Model
 from ratchet.healing.patches import diff_text
+from ratchet.healing.planning import following
+from ratchet.healing.planning.plan import Plan
+from ratchet.healing.planning.planner import planner_of
+from ratchet.healing.planning.planning import PlanGround, Planning
+from ratchet.healing.planning.steps import StepsJudge
 from ratchet.healing.project_check import OwnCheck, own_check
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.solvers.weighing import Weighing
@@ -72,7 +78,7 @@ def lock_of(home: Path, folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealRequest:
-    """A task as it is asked for. `check` is a command; `folder` the project."""
+    """A task as it is asked for. `check` is a command (() makes a plan of the instruction); `folder` the project."""
 
     check: tuple[str, ...]
     folder: Path
@@ -111,6 +117,10 @@ class HealMeans:
     """Runs in a row that tell of no other flaky test, after which anything is edited; 0: a few."""
     told: Callable[[HealMoment], None] = lambda _moment: None
     cancelled: Callable[[], bool] = lambda: False
+    plan: Plan | None = None
+    """A person's plan for a task in words, in place of one that is made; `shown` gets to see the plan before anything
+    is done, and returns it, another one, or None to leave it at that."""
+    shown: Callable[[Plan], Plan | None] = lambda plan: plan
     solver: Solver | None = None
     memory: Memory | None = None
     judge: Judge | None = None
@@ -175,10 +185,12 @@ class EpisodeBook:
             judge=asked.judge,
             strict=asked.strict,
         )
-        registry.judge(judge_name(task))
+        if task.check:
+            registry.judge(judge_name(task))
         self._clear_away()
         store = self._reading()
-        named = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id}
+        wish = "" if task.check else asked.instruction or "Make the project's own check pass."
+        named = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id, "wish": wish}
         begun = episodes.begin(store, task, asked.budget, seed=asked.seed, **named)
         return self._go_on(store, begun, solver, sandbox, means, landing)
 
@@ -206,6 +218,39 @@ class EpisodeBook:
         solver = means.solver or registry.solver(name, self._options(name, means))
         return self._go_on(store, held, solver, sandbox, means, landing)
 
+    def follow(
+        self,
+        episode_id: str,
+        words: str,
+        means: HealMeans | None = None,
+        *,
+        solver: str = "",
+        budget: Budget | None = None,
+        landing: Landing | None = None,
+    ) -> Episode:
+        """Go on with an episode from where it ended, with what a person says is still wrong: it becomes steps whose
+        checks fail on the files as they are now. `budget` is for this alone, `solver` another one than before.
+
+        An episode that was applied goes on as a new one, from the project as it is. Raises NotFound, Conflict, and
+        Refused, with nothing changed, where the words come to no check that fails.
+        """
+        means = means or HealMeans()
+        store = self._reading()
+        held = episodes.episode(store, episode_id)
+        landing = landing or Landing()
+        beforehand.check(Path(held.task.folder), landing.to, landing.name)
+        sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
+        name = solver or held.asked or held.solver
+        used = means.solver or registry.solver(name, self._options(name, means))
+        with self._claimed(held.id):
+            now = replace(episodes.episode(store, held.id), solver=used.name, asked=name)
+            begun = following.begin(store, now, words, budget or Budget())
+        try:
+            return self._go_on(store, begun, used, sandbox, means, landing)
+        except Refused:
+            following.undo(store, held, begun)
+            raise
+
     def _go_on(
         self, store: Store, held: Episode, solver: Solver, sandbox: Sandbox, means: HealMeans, landing: Landing
     ) -> Episode:
@@ -217,6 +262,10 @@ class EpisodeBook:
             beginning = episodes.checkpoint(store, held.id, 0).token
             limits = Limits(wall_s=means.check_s, cpu_s=2 * means.check_s, memory_mb=2048, pids=256, disk_mb=1024)
             purse = EpisodePurse(store, held.id, held.budget, used_s=held.duration_s, cancelled=means.cancelled)
+            if held.wish or means.plan is not None:
+                held = self._planned(store, held, workspace, sandbox, means, purse, limits)
+                if held.status != "running":
+                    return held
             checks = Checks(
                 held.task,
                 judge=self._judge(held.task, means),
@@ -251,8 +300,41 @@ class EpisodeBook:
             self._changed()
         return self._landed(store, ended, landing) if ended.status == "passed" else ended
 
+    def _planned(
+        self,
+        store: Store,
+        held: Episode,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        means: HealMeans,
+        purse: EpisodePurse,
+        limits: Limits,
+    ) -> Episode:
+        """The episode with a plan for what was said, or ended where a person leaves it at that. Raises Refused."""
+        asked = held.asked or held.solver
+        planner, lacking = planner_of(asked, lambda name: self._asked(name, means), self._options(asked, means))
+        kept = episodes.checkpoint(store, held.id, held.start)
+        workspace.restore(episodes.checkpoint(store, held.id, 0).token)
+        lay(workspace, sandbox, kept.changes)
+        ground = PlanGround(
+            workspace=workspace,
+            sandbox=sandbox,
+            limits=limits,
+            purse=purse,
+            judge_of=lambda task: registry.judge(judge_name(task)),
+            planner=planner,
+            lacking=lacking,
+            prompts=Prompts(self._models.prompts),
+            note=lambda text: means.told(HealMoment(what="note", episode=held, text=text)),
+        )
+        planning = Planning(ground, held, diff=diff_text(kept.changes))
+        return following.planned(store, held, planning, given=means.plan, shown=means.shown)
+
     def _judge(self, task: Task, means: HealMeans) -> Judge:
-        judge = means.judge or registry.judge(judge_name(task))
+        if task.steps:
+            judge: Judge = StepsJudge(lambda step: means.judge or registry.judge(judge_name(step)))
+        else:
+            judge = means.judge or registry.judge(judge_name(task))
         return SecondOpinion(judge, self._asked("", means)) if means.second_opinion else judge
 
     def _asked(self, name: str, means: HealMeans) -> Model:

@@ -40,6 +40,17 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStep:
+    """One step of a task in words. Without a check it is for a person: nothing in a sandbox can say that it is done."""
+
+    do: str
+    check: tuple[str, ...] = ()
+    now: Literal["", "fails", "passes"] = ""
+    """What its check did before anything was changed, and said."""
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """Work asked for, and the check that says when it is done."""
 
@@ -61,6 +72,10 @@ class Task:
     """Tests to be run, in this order, where the runner tells its tests apart; all for none."""
     strict: bool = False
     """Whether an answer is refused that passes, but for which too little speaks (`Standing`)."""
+    steps: tuple[PlanStep, ...] = ()
+    """Of a task in words: its plan, whose checks together are `check`."""
+    beyond: str = ""
+    """What of the words nobody looks at, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +129,8 @@ class Verdict:
     duration_s: float = 0.0
     beside: int = 0
     """Tests beside the check's own that passed before and pass still."""
+    step: int = 0
+    """Of a plan: the first step that is not done, counted from 1."""
     reads: Reads | None = None
     """Where the judge saw it, and until the check's first run is over."""
 
@@ -218,6 +235,10 @@ class Episode:
     workspace: str = ""
     start: int = 0
     """The attempt that a person went back to: the next one starts from its files (0: the project's own)."""
+    wish: str = ""
+    """Words of a person that nobody has made a plan of yet."""
+    since: int = 0
+    """The attempt after which a person said more: the budget of attempts counts those behind it."""
     applied: str = ""
     """Where its result went: "apply", "branch NAME" or "patch FILE"."""
     seed: int = 0

@@ -21,6 +21,7 @@ from ratchet.healing.flakes import told_apart
 from ratchet.healing.job import SolveJob, Solver
 from ratchet.healing.missing import missing
 from ratchet.healing.patches import diff_text
+from ratchet.healing.planning.steps import for_step, so_far
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import Checkpoint, state_of
 from ratchet.ports import Sandbox, Store, Workspace
@@ -106,7 +107,7 @@ class HealLoop:
             spent = self._ground.purse.spent()
             self._end("budget" if spent else "cancelled", spent or "cancelled before the failure was reproduced")
             return False
-        if not (verdict.passed or verdict.refused or verdict.killed):
+        if not (verdict.passed or verdict.refused or verdict.killed or self._episode.task.steps):
             flakes = self._episode.flakes if self._episode.first is not None else self._flakes(verdict)
             if flakes:
                 verdict = self._ground.checks.quarantine(flakes)
@@ -124,7 +125,7 @@ class HealLoop:
             self._end("flaky", f"nothing is broken: {_rates(self._episode.flakes)}; repair the tests, not the program")
         elif verdict.passed:
             self._end("already_passing", "the check passes as it is: nothing to heal")
-        elif lacking := missing(verdict, Path(self._episode.task.folder)):
+        elif not self._episode.task.steps and (lacking := missing(verdict, Path(self._episode.task.folder))):
             self._end("refused", lacking)
             return False
         return not verdict.passed
@@ -178,12 +179,13 @@ class HealLoop:
             self._to(episodes.checkpoint(ground.store, self._episode.id, base))
         else:
             ground.workspace.restore(ground.beginning)
+        step = task.steps[failure.step - 1] if failure.step else None
         job = SolveJob(
-            task=replace(task, held_check=()),
+            task=replace(for_step(task, step) if step else task, held_check=()),
             workspace=ground.workspace,
             sandbox=ground.sandbox,
             failure=failure,
-            judge=ground.checks,
+            judge=lambda workspace: so_far(ground.checks(workspace), failure.step),
             purse=ground.purse,
             candidates=self._episode.budget.candidates,
             lessons=lessons,
@@ -302,7 +304,8 @@ class HealLoop:
 
     def _why_stop(self) -> tuple[EpisodeStatus, str] | None:
         purse = self._ground.purse
-        return why_stop(self._finished(), self._episode.budget, spent=purse.spent(), cancelled=purse.person_cancelled())
+        counted = [each for each in self._finished() if each.n > self._episode.since]
+        return why_stop(counted, self._episode.budget, spent=purse.spent(), cancelled=purse.person_cancelled())
 
     def _best(self) -> tuple[int, Verdict]:
         """The attempt whose files the next one starts from, with what fails there: the one nearest to passing; where

@@ -41,7 +41,15 @@ def new_id() -> str:
 
 
 def begin(
-    store: Store, task: Task, budget: Budget, *, solver: str, asked: str = "", seed: int = 0, episode_id: str = ""
+    store: Store,
+    task: Task,
+    budget: Budget,
+    *,
+    solver: str,
+    asked: str = "",
+    seed: int = 0,
+    episode_id: str = "",
+    wish: str = "",
 ) -> Episode:
     """Claim a task: a new episode of it, written; `episode_id` is a `new_id` that its asker wrote down before."""
     now = time.time()
@@ -68,6 +76,7 @@ def begin(
             solver=solver,
             asked=asked,
             seed=seed,
+            wish=wish,
             started_at=now,
             revision=1,
         )

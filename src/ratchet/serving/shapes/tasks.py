@@ -72,6 +72,15 @@ class FlakeShape(Shape):
     runs: int = said("Runs in all.")
 
 
+class PlanStepShape(Shape):
+    """One step of a task in words."""
+
+    do: str = said("What it changes.", foreign="words")
+    check: list[str] = said("The command that says that it is done; empty for a step that a person takes.")
+    now: str = said("fails or passes: what its check did before anything was changed; empty where it has none.")
+    said: str = said("What the check said then.", foreign="words")
+
+
 class EpisodeShape(Shape):
     """All attempts at a task."""
 
@@ -92,6 +101,8 @@ class EpisodeShape(Shape):
     task: str = said("The task that it is for.", of="task.id")
     folder: str = said("The folder of the project.", of="task.folder", foreign="name")
     check: list[str] = said("The command that is to pass.", of="task.check")
+    steps: Sequence[PlanStepShape] = said("Of a task in words: its plan.", of="task.steps")
+    beyond: str = said("What of the words nobody looked at, and why.", of="task.beyond", foreign="words")
     solver: str = said("Who proposed the changes.")
     flakes: Sequence[FlakeShape] = said("Flaky tests, told before anything was edited; they count for nothing.")
     applied: str = said("Where its result went; empty for nowhere.", foreign="name")

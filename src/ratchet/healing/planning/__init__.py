@@ -1,0 +1,1 @@
+"""A task in words becomes a plan: steps, each with a check that fails now."""

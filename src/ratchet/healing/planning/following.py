@@ -1,0 +1,87 @@
+"""Go on with words: what a person says next, and the plan that it comes to, as rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from ratchet.errors import Refused
+from ratchet.healing import rows as episodes
+from ratchet.healing.episode import Budget, Episode, PlanStep
+from ratchet.healing.planning.plan import Plan, combined
+from ratchet.healing.planning.planning import Planning
+from ratchet.ports import Store
+
+_UNDONE = ("solver", "asked", "status", "reason", "task", "wish", "start", "since", "diff", "ended_at", "budget")
+
+
+def planned(
+    store: Store,
+    held: Episode,
+    planning: Planning,
+    *,
+    given: Plan | None,
+    shown: Callable[[Plan], Plan | None],
+) -> Episode:
+    """Make the plan of an episode's words, have it seen, and write it down before anything is done.
+
+    Without a yes the episode is `cancelled` with its plan, and can be resumed. Raises Refused, the episode ended as
+    that, where the words come to nothing that fails.
+    """
+    try:
+        made = planning.given(given) if given is not None else planning.made()
+        said = shown(made)
+        plan = made if said is None or said == made else planning.given(said)
+    except Refused as error:
+        episodes.write(store, held, "ended", status="refused", reason=str(error), ended_at=time.time())
+        raise
+    before = () if given is not None and not held.since and not held.wish else held.task.steps
+    steps = (*before, *plan.steps)
+    task = replace(held.task, steps=steps, check=combined(steps), beyond=plan.beyond)
+    budget = held.budget
+    if not held.since:  # each step may take as many attempts as one task
+        budget = replace(budget, attempts=budget.attempts * max(1, sum(each.now == "fails" for each in plan.steps)))
+    if said is None:
+        left = f"planned, nothing done; `ratchet run --resume {held.id}` carries it out"
+        changes = {"status": "cancelled", "reason": left}
+        return episodes.write(store, held, "planned", task=task, wish="", budget=budget, **changes)
+    return replace(episodes.write(store, held, "planned", task=task, wish="", budget=budget), attempts=held.attempts)
+
+
+def begin(store: Store, held: Episode, words: str, budget: Budget) -> Episode:
+    """Take up an episode again with what a person says: from its best files, with a budget of its own."""
+    task = held.task
+    steps = task.steps or (PlanStep(do=task.instruction or "Make the check pass.", check=task.check),)
+    said = replace(task, steps=steps, instruction=f"{task.instruction}\n\nThen the person said: {words}".strip())
+    if held.applied == "apply":  # its files are the project's now
+        said = replace(said, id=episodes.task_id_of(task.folder, (), said.instruction))
+        return episodes.begin(store, said, budget, solver=held.solver, asked=held.asked, seed=held.seed, wish=words)
+    best = max((each for each in held.attempts if each.checkpoint), key=lambda each: (each.score, each.n), default=None)
+    again = episodes.write(
+        store,
+        held,
+        "followed",
+        task=said,
+        wish=words,
+        status="running",
+        reason="",
+        diff="",
+        ended_at=0.0,
+        start=best.n if best is not None else held.start,
+        since=max((each.n for each in held.attempts), default=0),
+        budget=replace(
+            budget,
+            attempts=budget.attempts,
+            usd=held.cost_usd + budget.usd,
+            seconds=held.duration_s + budget.seconds,
+        ),
+    )
+    return replace(again, attempts=held.attempts)
+
+
+def undo(store: Store, before: Episode, begun: Episode) -> None:
+    """Leave an episode as it was before words that came to nothing."""
+    if begun.id == before.id:
+        now = episodes.episode(store, begun.id)
+        episodes.write(store, now, "", **{name: getattr(before, name) for name in _UNDONE})

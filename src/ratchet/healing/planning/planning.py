@@ -1,0 +1,259 @@
+"""Understand, explore, plan: words, the project and its own check become steps whose checks were seen to fail."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ratchet.errors import ModelError, Refused, UsageError
+from ratchet.failures.redaction.text import cap, clean
+from ratchet.healing.episode import Episode, PlanStep, Task, Verdict
+from ratchet.healing.job import Judge, Purse
+from ratchet.healing.judges.protection import is_test
+from ratchet.healing.judges.verdicts import ran_nothing
+from ratchet.healing.models.prompts import Prompts
+from ratchet.healing.models.quoting import output_excerpt, quoted
+from ratchet.healing.planning.plan import MOST_STEPS, Plan, check_text
+from ratchet.healing.planning.planner import Planner, PlannerAnswer, PlannerGround, ProposedPlan
+from ratchet.healing.planning.steps import for_step
+from ratchet.healing.project_check import OwnCheck, argv_of, own_check
+from ratchet.healing.solvers import survey
+from ratchet.ports import Sandbox, Workspace
+from ratchet.sandbox.command import Limits
+
+log = logging.getLogger(__name__)
+
+ROUNDS = 3
+"""Answers that a planner may give: after the first, it is told what its checks did."""
+ROOMS = (16_000, 6_000, 2_500)
+"""Characters of the files shown: a usual window, a small one, and a local model's with 4,096 tokens."""
+_CANNOT_START = (126, 127)
+_PATHS_SHOWN, _DIFF_SHOWN, _SAID = 80, 4_000, 200
+_OWN_FAULT = re.compile(
+    r'File "<string>", line \d+[^\n]*\n(?:(?!\s*File ")[^\n]*\n)*\s*(?:SyntaxError|IndentationError|NameError):'
+    r"|^(?:sh|/bin/sh): (?:\d+|line \d+|-c)[^\n]*(?i:syntax error|unterminated|unexpected)",
+    re.MULTILINE,
+)
+"""A check that fails by its own text: the shell cannot read it, or the innermost frame of its program is its own."""
+KEEP_PASSING = "What passed before still passes."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanGround:
+    """Everything that planning stands on. The workspace's files are those to plan for."""
+
+    workspace: Workspace
+    sandbox: Sandbox
+    limits: Limits
+    purse: Purse
+    judge_of: Callable[[Task], Judge]
+    planner: Planner | None
+    lacking: str
+    """Why there is no planner."""
+    prompts: Prompts
+    note: Callable[[str], None] = lambda _text: None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The project as it is: its own check, what that says now, and the diff of what was done before."""
+
+    own: OwnCheck | None
+    now: Verdict | None
+    diff: str
+
+
+class Planning:
+    """One plan for the words of an episode."""
+
+    def __init__(self, ground: PlanGround, episode: Episode, *, diff: str = "") -> None:
+        self._ground = ground
+        self._episode = episode
+        self._token = ground.workspace.checkpoint()
+        own = own_check(Path(episode.task.folder))
+        self._seen = _Seen(own=own, now=None if own is None else self._try(PlanStep(do="", check=own.argv)), diff=diff)
+
+    def given(self, plan: Plan) -> Plan:
+        """A person's own plan, with what each check does now. Raises Refused where nothing fails."""
+        found = self._with_own(replace(plan, steps=tuple(self._tried(each)[0] for each in plan.steps)))
+        if not any(each.now == "fails" for each in found.steps):
+            named = ", ".join(f"`{check_text(each.check)}`" for each in plan.checked) or "none has a check"
+            raise Refused(f"nothing that the plan checks fails on the files as they are: {named}; name one that fails")
+        return found
+
+    def made(self) -> Plan:
+        """A plan by the planner; where there is none, or it comes to nothing, what the project's own check says.
+
+        Raises Refused, with the remedy, where there is nothing to go by.
+        """
+        if self._ground.planner is None:
+            return self._by_own_check(self._ground.lacking)
+        plan, problem = self._asked(self._ground.planner)
+        return plan if plan is not None else self._by_own_check(problem)
+
+    def _by_own_check(self, why: str) -> Plan:
+        own, now = self._seen.own, self._seen.now
+        if self._episode.task.steps or own is None or now is None or now.passed:
+            found = "" if self._episode.task.steps else self._own_said()
+            raise Refused(f"{why}; {found}give the command that fails now with --check CMD")
+        step = PlanStep(do="Make the project's own check pass.", check=own.argv)
+        beyond = f"The words beyond the project's own check were not looked at: {why}."
+        return Plan(steps=(_after(step, now),), beyond=beyond)
+
+    def _own_said(self) -> str:
+        if self._seen.own is None:
+            return "the project's files tell of no check; "
+        return f"the project's own check ({self._seen.own.text}) passes, so nothing that fails is known; "
+
+    # -- ask -----------------------------------------------------------------------------------------------------------
+
+    def _asked(self, planner: Planner) -> tuple[Plan | None, str]:
+        """The plan of a planner, or why there is none. Each answer's checks are run; what is wrong is told back."""
+        objections: list[str] = []
+        rooms = iter(ROOMS)
+        room, plan, turn = next(rooms), None, 0
+        while turn < ROUNDS and not self._ground.purse.cancelled():
+            self._ground.note(f"asking {planner.name} for a plan")
+            plainly = plan is None and turn == ROUNDS - 1
+            answer = self._answer(planner, self._text(room, objections, plainly=plainly), turn, plainly=plainly)
+            if answer.less and (smaller := next(rooms, 0)):
+                room = smaller
+                continue
+            turn += 1
+            held, objections = self._held(answer, planner.name)
+            plan = held or plan
+            if held is not None and not objections:
+                break
+        if plan is not None:
+            return self._with_own(plan), ""
+        return None, f"{planner.name} made no plan that can be used: {clean('; '.join(objections), 300)}"
+
+    def _answer(self, planner: Planner, text: str, turn: int, *, plainly: bool) -> PlannerAnswer:
+        copy = self._ground.workspace.fork(self._token)
+        ground = self._ground
+        try:
+            return planner.ask(
+                text,
+                PlannerGround(
+                    workspace=copy,
+                    sandbox=ground.sandbox,
+                    limits=replace(ground.limits, wall_s=max(1.0, ground.purse.seconds_left())),
+                    purse=ground.purse,
+                    prompts=ground.prompts,
+                ),
+                turn=turn,
+                plainly=plainly,
+            )
+        except ModelError as error:
+            return PlannerAnswer(problem=f"the model could not answer: {error}")
+        finally:
+            copy.close()
+
+    def _held(self, answer: PlannerAnswer, by: str) -> tuple[Plan | None, list[str]]:
+        """The steps of an answer that hold, and what is wrong with the others; None where no check fails now."""
+        if answer.plan is None:
+            return None, [answer.problem or "it holds no steps"]
+        steps, objections = [], []
+        for proposed in answer.plan.steps[:MOST_STEPS]:
+            try:
+                step, wrong = self._tried(_step_of(proposed.do, proposed.check))
+            except UsageError as error:
+                step, wrong = PlanStep(do=""), str(error)
+            if wrong:
+                objections.append(wrong)
+            elif step.do or step.check:
+                steps.append(step)
+        if not any(each.now == "fails" for each in steps):
+            none = "none of the checks fails now, so none shows that there is something to do"
+            return None, [*objections, none]
+        steps = [each if each.do else replace(each, do=self._episode.wish) for each in steps]
+        return Plan(steps=tuple(steps), beyond=_beyond(answer.plan, objections), by=by), objections
+
+    def _with_own(self, plan: Plan) -> Plan:
+        """The plan, and the project's own check where that passes: nothing may be broken on the way."""
+        own, now = self._seen.own, self._seen.now
+        if (
+            own is None
+            or now is None
+            or not now.passed
+            or any(each.check == own.argv for each in (*self._episode.task.steps, *plan.steps))
+        ):
+            return plan
+        at = len(plan.steps) - next((n for n, each in enumerate(reversed(plan.steps)) if each.check), 0)
+        kept = PlanStep(do=KEEP_PASSING, check=own.argv, now="passes")
+        return replace(plan, steps=(*plan.steps[:at], kept, *plan.steps[at:]))
+
+    # -- try -----------------------------------------------------------------------------------------------------------
+
+    def _tried(self, step: PlanStep) -> tuple[PlanStep, str]:
+        """The step with what its check does now, and why the check is none, if it is none."""
+        if not step.check:
+            return step, ""
+        verdict = self._try(step)
+        shown = check_text(step.check)
+        if verdict.refused or verdict.exit_code in _CANNOT_START:
+            return step, f"`{shown}` cannot be run here: {verdict.reason}"
+        if _OWN_FAULT.search(verdict.output + "\n"):
+            return step, f"`{shown}` is itself wrong: {verdict.reason}"
+        if ran_nothing(verdict.output) or verdict.killed:
+            return step, f"`{shown}` shows nothing: {verdict.reason or 'no test was run'}"
+        return _after(step, verdict), ""
+
+    def _try(self, step: PlanStep) -> Verdict:
+        """The verdict of one check on a copy of the files as they are."""
+        ground = self._ground
+        copy = ground.workspace.fork(self._token)
+        task = for_step(self._episode.task, step)
+        limits = replace(ground.limits, wall_s=min(ground.limits.wall_s, max(1.0, ground.purse.seconds_left() / 4)))
+        try:
+            return ground.judge_of(task).judge(copy, ground.sandbox, task, limits=limits, purse=ground.purse)
+        finally:
+            copy.close()
+
+    # -- tell ----------------------------------------------------------------------------------------------------------
+
+    def _text(self, room: int, objections: Sequence[str], *, plainly: bool) -> str:
+        """What a planner is told: the words, what was done, the project's own check, its files, and objections."""
+        episode, seen = self._episode, self._seen
+        paths = survey.listing(self._ground.workspace, self._ground.sandbox, self._ground.limits)
+        said = seen.now.output if seen.now is not None and not seen.now.passed else ""
+        words = f"{episode.wish}\n{episode.task.instruction}"
+        order = survey.ranked(paths, (said, words), {})
+        may = frozenset(path for path in order if not is_test(path))
+        files = survey.shown(self._ground.workspace, order, said, room, may_change=may)
+        parts = [] if plainly else ["# Files\n" + ", ".join(paths[:_PATHS_SHOWN])]
+        parts += [f"# File {each.path}\n{quoted(each.text)}" for each in files]
+        if episode.task.steps:
+            done = "\n".join(f"- {each.do} (`{check_text(each.check)}`)" for each in episode.task.steps)
+            first = "" if episode.wish == episode.task.instruction else f"Asked for first: {episode.task.instruction}\n"
+            parts.append(f"# What was done before\n{first}{done}\n{quoted(cap(seen.diff, _DIFF_SHOWN))}")
+        if seen.own is not None and not plainly:
+            state = "passes now" if not said else f"fails now:\n{quoted(output_excerpt(said, room // 5))}"
+            parts.append(f"# The project's own check: `{seen.own.text}` {state}")
+        # Last, where a small model still sees it.
+        parts.append(f"# What the person wants\n{cap(episode.wish, 4_000)}")
+        if objections and not plainly:
+            told = "\n".join(f"- {cap(each, 400)}" for each in objections)
+            parts.append(f"# What is wrong with your last answer\n{told}\nAnswer again with the whole plan.")
+        if plainly:
+            parts.append("Write the program: import what it needs, then assert what the person says.")
+        return "\n\n".join(parts)
+
+
+def _step_of(do: str, check: str) -> PlanStep:
+    """A step as a planner wrote it: data until its check was seen to fail. Raises UsageError for a check that is no
+    command."""
+    return PlanStep(do=clean(" ".join(do.split()), 300), check=argv_of(check) if check.strip() else ())
+
+
+def _after(step: PlanStep, verdict: Verdict) -> PlanStep:
+    said = "" if verdict.passed else clean(verdict.reason, _SAID)
+    return replace(step, now="passes" if verdict.passed else "fails", said=said)
+
+
+def _beyond(plan: ProposedPlan, objections: Sequence[str]) -> str:
+    left = [f"left out, since {each}" for each in objections]
+    return clean("; ".join([*filter(None, [" ".join(plan.beyond.split())]), *left]), 600)
