@@ -16,7 +16,7 @@ import pytest
 from ratchet.errors import Refused, UsageError
 from ratchet.healing.book import HealMeans, HealRequest, Landing
 from ratchet.healing.episode import Budget, Episode, PlanStep
-from ratchet.healing.planning.plan import Plan, plan_of, plan_text
+from ratchet.healing.planning.plan import TaskPlan, plan_of, plan_text
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.testing.healing import ScriptedSolver
 from ratchet.testing.model_server import ModelServer
@@ -142,9 +142,9 @@ def test_without_a_model_it_says_so_and_repairs_what_the_own_check_shows(bench: 
     assert bench.book.list()[0].status == "refused"
     (bench.project / "test_shop.py").write_text(TEST + "\n\ndef test_none():\n    assert subtotal([]) == 0\n")
     (bench.project / "shop.py").write_text(SHOP.replace("sum(prices)", "sum(prices[1:])"))
-    seen: list[Plan] = []
+    seen: list[TaskPlan] = []
 
-    def shown(plan: Plan) -> Plan:
+    def shown(plan: TaskPlan) -> TaskPlan:
         seen.append(plan)
         return plan
 
@@ -155,7 +155,7 @@ def test_without_a_model_it_says_so_and_repairs_what_the_own_check_shows(bench: 
 
 
 def test_a_plan_is_written_edited_and_carried_out_later(bench: Bench) -> None:
-    plan = Plan(steps=(PlanStep(do="discount", check=("python", "-c", DISCOUNT)),), beyond='a "quoted" word')
+    plan = TaskPlan(steps=(PlanStep(do="discount", check=("python", "-c", DISCOUNT)),), beyond='a "quoted" word')
     assert plan_text(plan_of(plan_text(plan))) == plan_text(plan)
     asked = HealRequest(check=(), folder=bench.project, instruction="words", budget=Budget(attempts=2))
     left = bench.book.run(asked, HealMeans(solver=ScriptedSolver([{}]), plan=plan, shown=lambda _plan: None))
@@ -184,7 +184,7 @@ def test_a_plan_that_cannot_be_read_says_where(text: str, said: str) -> None:
 
 
 def passed(bench: Bench, landing: Landing | None = None) -> Episode:
-    plan = Plan(steps=(PlanStep(do="discount", check=("python", "-c", DISCOUNT)),))
+    plan = TaskPlan(steps=(PlanStep(do="discount", check=("python", "-c", DISCOUNT)),))
     asked = HealRequest(check=(), folder=bench.project, instruction="words")
     solver = ScriptedSolver([{"shop.py": SHOP.replace(*HALF)}])
     return bench.book.run(asked, HealMeans(solver=solver, plan=plan), landing=landing)
@@ -192,7 +192,7 @@ def passed(bench: Bench, landing: Landing | None = None) -> Episode:
 
 def test_words_that_come_to_nothing_leave_the_episode_as_it_was(bench: Bench) -> None:
     held = passed(bench)
-    nothing = Plan(steps=(PlanStep(do="again", check=("python", "-c", DISCOUNT)),))
+    nothing = TaskPlan(steps=(PlanStep(do="again", check=("python", "-c", DISCOUNT)),))
     with pytest.raises(Refused, match="fails on the files as they are"):
         bench.book.follow(held.id, "again", HealMeans(solver=ScriptedSolver([{}]), plan=nothing))
     now = bench.book.show(held.id)
@@ -204,7 +204,7 @@ def test_words_that_come_to_nothing_leave_the_episode_as_it_was(bench: Bench) ->
 @pytest.mark.parametrize("applied", [False, True])
 def test_a_person_goes_on_from_the_result_with_a_check_of_their_own(bench: Bench, applied: bool) -> None:
     held = passed(bench, Landing(to="apply") if applied else None)
-    more = Plan(steps=(PlanStep(do="receipt", check=("python", "-c", RECEIPT)),))
+    more = TaskPlan(steps=(PlanStep(do="receipt", check=("python", "-c", RECEIPT)),))
     solver = ScriptedSolver([{"shop.py": RIGHT}])
     ended = bench.book.follow(held.id, "no receipt", HealMeans(solver=solver, plan=more), landing=Landing(to="apply"))
     assert ended.status == "passed"

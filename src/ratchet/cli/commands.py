@@ -39,7 +39,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "pulse": ("trials", "After how many failures each agent is looked at."),
     },
     "Heal it": {
-        "run": ("heal", "Heal what fails: work in a sandbox until the check passes."),
+        "run": ("heal", "Heal what fails, or do a task in words: work in a sandbox until the check..."),
         "episodes": ("heal", "Show how healing went: every episode, every attempt."),
         "ab": ("compare", "Measure whether memory pays on your tasks."),
     },

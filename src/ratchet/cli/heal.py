@@ -108,15 +108,10 @@ def run(
             elif resume:
                 ended = book.resume(resume, given, landing=landing)
             else:
-                folder = plans.folder(instruction, folder)
+                words, folder = plans.wanted(instruction, check, junit), plans.folder(instruction, folder)
                 _warn(folder)
                 asked = HealRequest(
-                    check=()
-                    if plans.wanted(instruction, check, junit)
-                    else (
-                        *_check(book, check, folder, as_json=as_json or ci),
-                        *(failed_in(junit, folder) if junit else ()),
-                    ),
+                    check=() if words else _check(book, check, folder, junit, as_json=as_json or ci),
                     folder=folder,
                     instruction=instruction,
                     solver=solver,
@@ -133,7 +128,7 @@ def run(
     if ci:
         Path(CI_REPORT).write_text(markdown(ended), encoding="utf-8", errors="replace")
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
-        show.as_json(shapes.tasks.EpisodeShape.built(ended)) if as_json else show_heal.ended(ended)
+        show.as_json(shapes.tasks.EpisodeShape.built(ended)) if as_json else show_heal.ended(ended, plans.only)
     click.get_current_context().exit(0 if plans.only else EXITS.get(ended.status, NOT_HEALED))
 
 
@@ -167,8 +162,13 @@ class _Watching:
             show_heal.moment(moment)
 
 
-def _check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: bool) -> tuple[str, ...]:
-    """The check as it was given, else the project's own, named before it runs; else a person is asked."""
+def _check(book: EpisodeBook, said: str | None, folder: Path, junit: Path | None, *, as_json: bool) -> tuple[str, ...]:
+    """The check as it was given, else the project's own, named before it runs; else a person is asked. Of its tests
+    only those that failed in a job's JUnit file."""
+    return (*_whole_check(book, said, folder, as_json=as_json), *(failed_in(junit, folder) if junit else ()))
+
+
+def _whole_check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: bool) -> tuple[str, ...]:
     if said is not None:
         return argv_of(said)
     if not folder.is_dir():

@@ -15,7 +15,7 @@ from ratchet.cli.folders import PATH
 from ratchet.cli.gathered import gathered
 from ratchet.errors import UsageError
 from ratchet.healing.episode import PlanStep
-from ratchet.healing.planning.plan import Plan, plan_of, plan_text
+from ratchet.healing.planning.plan import TaskPlan, plan_of, plan_text
 from ratchet.healing.project_check import argv_of
 
 _FOLDER = re.compile(r"(?<!\S)(?:\.{1,2}|~)?/[\w./-]{1,300}")
@@ -28,7 +28,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """How a person wants plans handled."""
+    """Wishes of a person about plans: see one only, edit it, bring one."""
 
     only: bool = False
     file: Path | None = None
@@ -44,7 +44,7 @@ class Planned:
             raise UsageError('say what is wanted, in words: ratchet run --plan-only "..."')
         return bool(instruction) and not by_check
 
-    def given(self, instruction: str, check: str | None) -> Plan | None:
+    def given(self, instruction: str, check: str | None) -> TaskPlan | None:
         """The plan that a person brings: a file, or one check for words that go on with an episode."""
         if self.file is not None:
             try:
@@ -55,12 +55,12 @@ class Planned:
             return None
         if not instruction:
             raise UsageError("--check with --resume goes with words that say what is still wrong")
-        return Plan(steps=(PlanStep(do=instruction, check=argv_of(check)),))
+        return TaskPlan(steps=(PlanStep(do=instruction, check=argv_of(check)),))
 
-    def shown(self, as_json: bool) -> Callable[[Plan], Plan | None]:
+    def shown(self, as_json: bool) -> Callable[[TaskPlan], TaskPlan | None]:
         """Show a plan before anything is done; return it, as edited, or None to leave it at that."""
 
-        def show(plan: Plan) -> Plan | None:
+        def show(plan: TaskPlan) -> TaskPlan | None:
             if self.only:
                 if not as_json:
                     click.echo(plan_text(plan), nl=False)

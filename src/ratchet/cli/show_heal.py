@@ -10,7 +10,7 @@ from ratchet.cli.terminal import Console, Styled
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
-from ratchet.healing.planning.plan import Plan, check_text
+from ratchet.healing.planning.plan import TaskPlan, check_text
 
 STYLES = {
     "passed": "green",
@@ -42,7 +42,7 @@ def moment(now: HealMoment) -> None:
         out.print(Styled("           ").append(plain(now.text, 160)), style="dim")
 
 
-def plan(made: Plan) -> None:
+def plan(made: TaskPlan) -> None:
     """The steps that words came to, before anything is done."""
     out = console()
     out.print(f"  plan     {number(len(made.steps), 'step')}" + (f" by {made.by}" if made.by else ""))
@@ -67,9 +67,9 @@ def _steps(out: Console, held: Episode) -> None:
         out.print(Styled("  beyond   ", "yellow").append(plain(held.task.beyond, 400), "default"), soft_wrap=True)
 
 
-def ended(held: Episode) -> None:
-    """Say how it ended, and what to do next."""
-    out = console()
+def ended(held: Episode, planned: bool = False) -> None:
+    """Say how it ended, and what to do next; beside a plan that goes to standard output, on the other stream."""
+    out = console(stderr=planned)
     line = Styled(held.status.replace("_", " "), STYLES.get(held.status, "red"))
     if held.status != "already_passing":
         line.append(

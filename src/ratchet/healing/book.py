@@ -27,7 +27,7 @@ from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.question import Model
 from ratchet.healing.patches import diff_text
 from ratchet.healing.planning import following
-from ratchet.healing.planning.plan import Plan
+from ratchet.healing.planning.plan import TaskPlan
 from ratchet.healing.planning.planner import planner_of
 from ratchet.healing.planning.planning import PlanGround, Planning
 from ratchet.healing.planning.steps import StepsJudge
@@ -117,10 +117,10 @@ class HealMeans:
     """Runs in a row that tell of no other flaky test, after which anything is edited; 0: a few."""
     told: Callable[[HealMoment], None] = lambda _moment: None
     cancelled: Callable[[], bool] = lambda: False
-    plan: Plan | None = None
+    plan: TaskPlan | None = None
     """A person's plan for a task in words, in place of one that is made; `shown` gets to see the plan before anything
     is done, and returns it, another one, or None to leave it at that."""
-    shown: Callable[[Plan], Plan | None] = lambda plan: plan
+    shown: Callable[[TaskPlan], TaskPlan | None] = lambda plan: plan
     solver: Solver | None = None
     memory: Memory | None = None
     judge: Judge | None = None

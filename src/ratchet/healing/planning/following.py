@@ -9,7 +9,7 @@ from dataclasses import replace
 from ratchet.errors import Refused
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Budget, Episode, PlanStep
-from ratchet.healing.planning.plan import Plan, combined
+from ratchet.healing.planning.plan import TaskPlan, combined
 from ratchet.healing.planning.planning import Planning
 from ratchet.ports import Store
 
@@ -21,8 +21,8 @@ def planned(
     held: Episode,
     planning: Planning,
     *,
-    given: Plan | None,
-    shown: Callable[[Plan], Plan | None],
+    given: TaskPlan | None,
+    shown: Callable[[TaskPlan], TaskPlan | None],
 ) -> Episode:
     """Make the plan of an episode's words, have it seen, and write it down before anything is done.
 

@@ -20,7 +20,7 @@ _HEAD = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class TaskPlan:
     """The steps that a task comes to."""
 
     steps: tuple[PlanStep, ...]
@@ -46,7 +46,7 @@ def check_text(check: Sequence[str]) -> str:
     return check[2] if tuple(check[:2]) == ("sh", "-c") and len(check) == 3 else shlex.join(check)
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: TaskPlan) -> str:
     """The plan as TOML, to be read by `plan_of`."""
     lines = [_HEAD]
     if plan.beyond:
@@ -58,7 +58,7 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def plan_of(text: str, *, where: str = "the plan") -> Plan:
+def plan_of(text: str, *, where: str = "the plan") -> TaskPlan:
     """Read a plan. Raises UsageError that says where it is wrong."""
     try:
         held = tomllib.loads(text)
@@ -72,7 +72,7 @@ def plan_of(text: str, *, where: str = "the plan") -> Plan:
     if unknown := sorted(set(held) - {"step", "beyond"}):
         raise UsageError(f"{where}: {unknown[0]!r} is no part of a plan; use beyond and [[step]]")
     beyond = held.get("beyond", "")
-    return Plan(
+    return TaskPlan(
         steps=tuple(_step(each, f"{where}, step {n}") for n, each in enumerate(steps, 1)),
         beyond=beyond if isinstance(beyond, str) else "",
     )

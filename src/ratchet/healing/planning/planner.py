@@ -1,4 +1,4 @@
-"""Who makes a plan of words: a language model, or a coding agent that is the hands anyway."""
+"""Planners make steps of words: a language model, or a coding agent that is the hands anyway."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PlannerAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerGround:
-    """Where a planner that is a program works: a copy that is thrown away."""
+    """The place of a planner that is a program: a copy that is thrown away."""
 
     workspace: Workspace
     sandbox: Sandbox
@@ -147,7 +147,7 @@ _SHAPE = '{"steps": [{"do": "...", "check": "a command"}], "beyond": "..."}'
 def planner_of(
     asked: str, models: Callable[[str], Model], options: ProviderOptions
 ) -> tuple[ModelPlanner | AgentPlanner | None, str]:
-    """Who makes a plan for the solver `asked`: the models that are named, else the coding agent that is the hands; or
+    """Choose who plans for the solver `asked`: the models that are named, else the coding agent that is the hands; or
     None, and why nobody does."""
     kind, _, argument = asked.partition(":")
     try:

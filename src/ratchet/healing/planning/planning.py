@@ -16,7 +16,7 @@ from ratchet.healing.judges.protection import is_test
 from ratchet.healing.judges.verdicts import ran_nothing
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.quoting import output_excerpt, quoted
-from ratchet.healing.planning.plan import MOST_STEPS, Plan, check_text
+from ratchet.healing.planning.plan import MOST_STEPS, TaskPlan, check_text
 from ratchet.healing.planning.planner import Planner, PlannerAnswer, PlannerGround, ProposedPlan
 from ratchet.healing.planning.steps import for_step
 from ratchet.healing.project_check import OwnCheck, argv_of, own_check
@@ -58,7 +58,7 @@ class PlanGround:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _AsItIs:
     """The project as it is: its own check, what that says now, and the diff of what was done before."""
 
     own: OwnCheck | None
@@ -74,9 +74,9 @@ class Planning:
         self._episode = episode
         self._token = ground.workspace.checkpoint()
         own = own_check(Path(episode.task.folder))
-        self._seen = _Seen(own=own, now=None if own is None else self._try(PlanStep(do="", check=own.argv)), diff=diff)
+        self._seen = _AsItIs(own=own, now=None if own is None else self._try(PlanStep(do="", check=own.argv)), diff=diff)
 
-    def given(self, plan: Plan) -> Plan:
+    def given(self, plan: TaskPlan) -> TaskPlan:
         """A person's own plan, with what each check does now. Raises Refused where nothing fails."""
         found = self._with_own(replace(plan, steps=tuple(self._tried(each)[0] for each in plan.steps)))
         if not any(each.now == "fails" for each in found.steps):
@@ -84,7 +84,7 @@ class Planning:
             raise Refused(f"nothing that the plan checks fails on the files as they are: {named}; name one that fails")
         return found
 
-    def made(self) -> Plan:
+    def made(self) -> TaskPlan:
         """A plan by the planner; where there is none, or it comes to nothing, what the project's own check says.
 
         Raises Refused, with the remedy, where there is nothing to go by.
@@ -94,14 +94,14 @@ class Planning:
         plan, problem = self._asked(self._ground.planner)
         return plan if plan is not None else self._by_own_check(problem)
 
-    def _by_own_check(self, why: str) -> Plan:
+    def _by_own_check(self, why: str) -> TaskPlan:
         own, now = self._seen.own, self._seen.now
         if self._episode.task.steps or own is None or now is None or now.passed:
             found = "" if self._episode.task.steps else self._own_said()
             raise Refused(f"{why}; {found}give the command that fails now with --check CMD")
         step = PlanStep(do="Make the project's own check pass.", check=own.argv)
         beyond = f"The words beyond the project's own check were not looked at: {why}."
-        return Plan(steps=(_after(step, now),), beyond=beyond)
+        return TaskPlan(steps=(_after(step, now),), beyond=beyond)
 
     def _own_said(self) -> str:
         if self._seen.own is None:
@@ -110,7 +110,7 @@ class Planning:
 
     # -- ask -----------------------------------------------------------------------------------------------------------
 
-    def _asked(self, planner: Planner) -> tuple[Plan | None, str]:
+    def _asked(self, planner: Planner) -> tuple[TaskPlan | None, str]:
         """The plan of a planner, or why there is none. Each answer's checks are run; what is wrong is told back."""
         objections: list[str] = []
         rooms = iter(ROOMS)
@@ -152,7 +152,7 @@ class Planning:
         finally:
             copy.close()
 
-    def _held(self, answer: PlannerAnswer, by: str) -> tuple[Plan | None, list[str]]:
+    def _held(self, answer: PlannerAnswer, by: str) -> tuple[TaskPlan | None, list[str]]:
         """The steps of an answer that hold, and what is wrong with the others; None where no check fails now."""
         if answer.plan is None:
             return None, [answer.problem or "it holds no steps"]
@@ -170,9 +170,9 @@ class Planning:
             none = "none of the checks fails now, so none shows that there is something to do"
             return None, [*objections, none]
         steps = [each if each.do else replace(each, do=self._episode.wish) for each in steps]
-        return Plan(steps=tuple(steps), beyond=_beyond(answer.plan, objections), by=by), objections
+        return TaskPlan(steps=tuple(steps), beyond=_beyond(answer.plan, objections), by=by), objections
 
-    def _with_own(self, plan: Plan) -> Plan:
+    def _with_own(self, plan: TaskPlan) -> TaskPlan:
         """The plan, and the project's own check where that passes: nothing may be broken on the way."""
         own, now = self._seen.own, self._seen.now
         if (
@@ -216,7 +216,7 @@ class Planning:
     # -- tell ----------------------------------------------------------------------------------------------------------
 
     def _text(self, room: int, objections: Sequence[str], *, plainly: bool) -> str:
-        """What a planner is told: the words, what was done, the project's own check, its files, and objections."""
+        """Write what a planner is told: the words, what was done, the own check, the files, objections."""
         episode, seen = self._episode, self._seen
         paths = survey.listing(self._ground.workspace, self._ground.sandbox, self._ground.limits)
         said = seen.now.output if seen.now is not None and not seen.now.passed else ""
