@@ -74,7 +74,8 @@ class Planning:
         self._episode = episode
         self._token = ground.workspace.checkpoint()
         own = own_check(Path(episode.task.folder))
-        self._seen = _AsItIs(own=own, now=None if own is None else self._try(PlanStep(do="", check=own.argv)), diff=diff)
+        now = None if own is None else self._try(PlanStep(do="", check=own.argv))
+        self._seen = _AsItIs(own=own, now=now, diff=diff)
 
     def given(self, plan: TaskPlan) -> TaskPlan:
         """A person's own plan, with what each check does now. Raises Refused where nothing fails."""
