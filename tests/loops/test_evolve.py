@@ -15,7 +15,7 @@ import pytest
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving.candidate import Evolution
 from ratchet.evolving.job import Job, ProposalJob, Proposed
-from ratchet.healing.book import Landing
+from ratchet.healing.landing.destination import Landing
 from ratchet.records import Json
 from ratchet.sandbox.command import FileChange
 from ratchet.store.timeline import events

@@ -11,8 +11,8 @@ import pytest
 
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.healing import rows as episodes
-from ratchet.healing.book import Landing
 from ratchet.healing.job import Solved, SolveJob
+from ratchet.healing.landing.destination import Landing
 from ratchet.lessons import lessons
 from ratchet.runtime import Runtime
 from ratchet.sandbox import copyin

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from ratchet.errors import Refused, UsageError
-from ratchet.healing.book import HealMeans, HealRequest, Landing
+from ratchet.healing.book import HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode, PlanStep
+from ratchet.healing.landing.destination import Landing
 from ratchet.healing.planning.plan import TaskPlan, plan_of, plan_text
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.testing.healing import ScriptedSolver

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest, Landing
+from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
+from ratchet.healing.landing.destination import Landing
 from ratchet.healing.loop import HealMoment
 from ratchet.ports import Store
 from ratchet.runtime import Runtime

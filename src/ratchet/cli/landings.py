@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ratchet.errors import UsageError
-from ratchet.healing.book import Landing
+from ratchet.healing.landing.destination import Landing
 
 
 def landing_of(*, applies: bool, branch: str | None, patch: str | None) -> Landing:

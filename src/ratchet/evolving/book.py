@@ -23,8 +23,8 @@ from ratchet.evolving.loop.evolve import Evolve, EvolveGround
 from ratchet.evolving.race.evaluator import EvaluatorMeans as Measuring
 from ratchet.evolving.request import EvolveAsked, EvolveMeans, check
 from ratchet.files import Locked, claimed
-from ratchet.healing.book import Landing, land, lock_of
 from ratchet.healing.landing import files
+from ratchet.healing.landing.destination import Landing, land, lock_of
 from ratchet.healing.models.choice import ModelChoice
 from ratchet.healing.patches import diff_text
 from ratchet.healing.purse import EpisodePurse

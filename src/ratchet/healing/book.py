@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 from ratchet import ids, registry
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
@@ -20,7 +18,8 @@ from ratchet.healing.episode import Attempt, Budget, Episode, Task
 from ratchet.healing.experience import Experience
 from ratchet.healing.job import Judge, Solver, SolverOptions
 from ratchet.healing.judges.model import SecondOpinion
-from ratchet.healing.landing import beforehand, branch, files
+from ratchet.healing.landing import beforehand
+from ratchet.healing.landing.destination import Landing, land
 from ratchet.healing.loop import HealGround, HealLoop, HealMoment, Memory
 from ratchet.healing.models.choice import ModelChoice
 from ratchet.healing.models.prompts import Prompts
@@ -39,41 +38,13 @@ from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.sandbox import opening as workspaces
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.choice import Sandboxes
-from ratchet.sandbox.command import FileChange, Limits
+from ratchet.sandbox.command import Limits
 from ratchet.store.sqlite import SqliteStore
 
 KEPT_S = 14 * 86_400.0
 """How long the files of an episode that did not pass are kept."""
 CHECK_S = 120.0
 """How long one run of a check may take, unless said otherwise."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Landing:
-    """Destination of a result. Without any, nothing outside the workspace changes."""
-
-    to: Literal["", "apply", "branch", "patch"] = ""
-    name: str = ""
-    """The branch's name, or the patch's file."""
-
-    @property
-    def text(self) -> str:
-        return " ".join(filter(None, (self.to, self.name)))
-
-
-def land(landing: Landing, folder: Path, changes: Sequence[FileChange], *, home: Path, message: str) -> None:
-    """Bring a result to where it is wanted. Raises Conflict where somebody changed the same lines meanwhile."""
-    if landing.to == "apply":
-        files.apply(folder, changes, lock=lock_of(home, folder))
-    elif landing.to == "branch":
-        branch.commit(folder, landing.name, changes, message=message)
-    elif landing.to == "patch":
-        Path(landing.name).write_text(diff_text(changes), encoding="utf-8", errors="surrogateescape", newline="")
-
-
-def lock_of(home: Path, folder: Path) -> Path:
-    """The file that everybody locks who applies to a folder."""
-    return home / "locks" / hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
