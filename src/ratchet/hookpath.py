@@ -183,9 +183,21 @@ def _subagent(home: str, client: Client, role: Role) -> Said:
 
 
 def _finished(home: str, client: Client, role: Role) -> Said:
+    """Hand over what the overseer left for the session, and answer the calls themselves."""
+    data = _read_stdin()
+    noted = ""
+    if os.path.exists(os.path.join(home, "hook", "notes")):  # nobody was ever left one: no session needs to be known
+        from ratchet.integrations.clients.client import string_in
+        from ratchet.lessons import told
+
+        noted = told.take(home, string_in(data, b"session_id"))
+    said, afterwards = _answered(home, client, role, data)
+    return "\n".join(filter(None, (noted, said))), afterwards
+
+
+def _answered(home: str, client: Client, role: Role, data: bytes) -> Said:
     """Journal the calls that failed; answer each once with its lesson, if an active one is known and the coin shows it,
     and with a sentence where the call closes a circle."""
-    data = _read_stdin()
     looked_at = client.is_looked_at(role) and _is_eighth(home, data)
     if not looked_at and not client.is_worth_reading(role, data):
         return "", None

@@ -10,6 +10,7 @@ import pytest
 from ratchet.integrations.circling import told_of
 from ratchet.integrations.clients.client import ClientCall, ClientEvent
 from ratchet.integrations.clients.codex import CodexClient
+from ratchet.lessons import told
 from ratchet.records import Json, Row
 from ratchet.store.sqlite import SqliteStore
 
@@ -47,9 +48,18 @@ def write(path: Path, results: list[tuple[str, str]]) -> None:
 
 
 def failure(host: Host, number: int, **more: object) -> dict[str, object]:
-    return host.failure(
-        session_id="s", tool_input={"command": COMMAND}, error=ERROR, tool_use_id=f"toolu_9{number:025}", **more
-    )
+    given = {"session_id": "s", "tool_input": {"command": COMMAND}, "error": ERROR, **more}
+    return host.failure(tool_use_id=f"toolu_9{number:025}", **given)
+
+
+def test_what_the_overseer_left_comes_once_with_the_next_event_of_that_session(host: Host) -> None:
+    write(host.root / "t.jsonl", [(COMMAND, ERROR)])
+    told.leave(str(host.home), "s", "Ratchet: the same failure for the 5th time.")
+    assert host.said("PostToolUseFailure", failure(host, 1, session_id="other")) == ""
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "toolu_8", "tool_response": "a.txt"}
+    batch = {**failure(host, 2), "hook_event_name": "PostToolBatch", "tool_calls": [call]}
+    assert host.said("PostToolBatch", batch) == "Ratchet: the same failure for the 5th time."
+    assert host.said("PostToolBatch", batch) == ""
 
 
 def test_the_third_same_failure_is_told_once_and_the_second_is_not(host: Host) -> None:

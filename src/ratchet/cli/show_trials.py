@@ -12,6 +12,7 @@ import click
 from ratchet.cli.show import ago, console, line, plain, seconds
 from ratchet.cli.terminal import Styled
 from ratchet.improving.trials.trials import OPEN
+from ratchet.team.overseer.rows import Intervention
 
 if TYPE_CHECKING:
     from ratchet.improving.book import TrialDetail, Watched
@@ -204,6 +205,13 @@ def ticked(done: Ticked, *, quiet: bool) -> None:
     ]
     if said or not quiet:
         click.echo("; ".join(said) or "nothing to do")
+
+
+def intervened(done: Sequence[Intervention]) -> None:
+    """A line for each thing that the overseer did."""
+    for each in done:
+        what = each.action or f"left alone ({each.opinion})"
+        click.echo(f"{each.subject} is {each.judgement.replace('_', ' ')}: {each.reason}; overseer: {what}")
 
 
 def _labelled(held: Trial) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -14,6 +16,10 @@ from ratchet.errors import NotFound, UsageError
 from ratchet.improving.assembly import Foreground
 from ratchet.improving.loop.improve import Ticked
 from ratchet.records import Json, Metric, ProposalState, TrialMode, TrialState
+from ratchet.team.overseer.assembly import overseer_of
+from ratchet.team.overseer.judging import Action
+from ratchet.team.overseer.overseer import USUAL
+from ratchet.team.overseer.rows import Intervention
 
 TRIAL_STATES = ("planned", "open", "paused", "kept", "reverted", "undecided")
 PROPOSAL_STATES = ("open", "trial", "kept", "reverted", "undecided", "rejected", "closed")
@@ -215,15 +221,34 @@ def clear_pulse(agent: str, command_home: Path | None) -> None:
 @click.option("--once", is_flag=True, help="Go round once and end, with exit code 1 if a step failed.")
 @click.option("--interval", "interval_s", type=Finite(0, min_open=True), help="Seconds between two rounds.")
 @click.option("--auto-fix/--no-auto-fix", default=None, help="Start safe fixes as trials, or only propose them.")
+@click.option("--oversee/--no-oversee", default=True, help="Look after running sessions, teams and tasks, too.")
+@click.option(
+    "--may",
+    multiple=True,
+    type=click.Choice(("pause", "cancel")),
+    help="What the overseer may do besides telling; may be given twice.",
+)
+@click.option("--second-opinion", metavar="MODEL", help="Ask this model before the overseer does more than tell.")
 @home_option
 @json_option
-def loop(once: bool, interval_s: float | None, auto_fix: bool | None, command_home: Path | None, as_json: bool) -> None:
+def loop(
+    once: bool,
+    interval_s: float | None,
+    auto_fix: bool | None,
+    oversee: bool,
+    may: tuple[Action, ...],
+    second_opinion: str | None,
+    command_home: Path | None,
+    as_json: bool,
+) -> None:
     """Watch the agents: try fixes, keep what is proven.
 
-    Proposes fixes, tries them, keeps what is proven and reverts what hurts. Runs until it is interrupted (Ctrl-C or
-    SIGTERM), after the round under way.
+    Proposes fixes, tries them, keeps what is proven and reverts what hurts. Beside that it looks at what runs at this
+    moment, and tells work that goes round in circles. Runs until it is interrupted (Ctrl-C or SIGTERM), after the round
+    under way.
     """
     runtime = opened(command_home)
+    overseer = overseer_of(runtime, allowed=(*USUAL, *may), model=second_opinion or "")
 
     def said(done: Ticked) -> None:
         if as_json:
@@ -234,11 +259,19 @@ def loop(once: bool, interval_s: float | None, auto_fix: bool | None, command_ho
     def tick() -> Ticked:
         return runtime.tick(auto_fix=auto_fix)
 
+    def looked(done: Sequence[Intervention]) -> None:
+        if not as_json:
+            show_trials.intervened(done)
+
     if once:
         done = tick()
         said(done)
+        looked(overseer.look() if oversee else ())
         click.get_current_context().exit(1 if done.faults else 0)
-    with Foreground(tick, interval_s or runtime.config.loop_interval_s, said=said) as going:
+    with (
+        overseer.watching(looked) if oversee else nullcontext(),
+        Foreground(tick, interval_s or runtime.config.loop_interval_s, said=said) as going,
+    ):
         if not as_json:
             click.echo("watching; Ctrl-C ends it")
         going.run()

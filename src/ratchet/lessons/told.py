@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 IN_VAIN = 2
 """How often a session is shown one lesson: a third time would tell it nothing new."""
+NOTES = "notes"
+"""Folder of the notes that the overseer left for sessions."""
 _LIMIT_BYTES = 1_000_000
 _CALL, _LESSON = "call", "lesson"
 
@@ -86,6 +88,40 @@ def is_eighth(home: str, session: str) -> bool:
         return os.fstat(descriptor).st_size % 8 == 0
     finally:
         os.close(descriptor)
+
+
+def leave(home: str, session: str, note: str) -> None:
+    """Leave a note for a session, which its next event takes along. A newer one takes the place of one that nobody has
+    taken. Raises OSError."""
+    path = _note_path(home, session)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    scratch = f"{path}.{os.urandom(4).hex()}"
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, note.encode("utf-8", "replace"))
+    finally:
+        os.close(descriptor)
+    os.replace(scratch, path)
+
+
+def take(home: str, session: str) -> str:
+    """Take the note that was left for a session; "" where there is none, or another hook was first. Raises OSError."""
+    path = _note_path(home, session)
+    mine = f"{path}.{os.urandom(4).hex()}"
+    try:
+        os.rename(path, mine)
+    except FileNotFoundError:
+        return ""
+    descriptor = os.open(mine, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _LIMIT_BYTES).decode("utf-8", "replace")
+    finally:
+        os.close(descriptor)
+        os.unlink(mine)
+
+
+def _note_path(home: str, session: str) -> str:
+    return os.path.join(exposure.hook_folder(home), NOTES, hex_of(session)[:24])
 
 
 def _thread(thread: str) -> str:

@@ -11,7 +11,7 @@ from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import terms_of, words_of
 
-VERSION = 15
+VERSION = 16
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -454,6 +454,19 @@ _TABLES = (
         key=("id",),
         columns=(*text("id", "run", "sender", "to"), *real("at", "read_at"), *_REVISION),
         indexes=(Index(columns=("run", "read_at")),),
+    ),
+    # The overseer: what it remembers of running work between two looks, and what it did.
+    Table(
+        name="watches",
+        key=("id",),
+        columns=(*text("id", "trouble", "last"), *real("next_at", "at"), *_REVISION),
+        indexes=(Index(columns=("last",)),),
+    ),
+    Table(
+        name="interventions",
+        key=("id",),
+        columns=(*text("id", "subject", "judgement", "action"), *real("at"), *_REVISION),
+        indexes=(Index(columns=("at",)), Index(columns=("subject",))),
     ),
     # The timeline, read by people and notifiers, never by loops.
     Table(

@@ -13,6 +13,7 @@ from ratchet.integrations.clients.client import (
     ClientCall,
     InstallPlace,
     SettingsEntry,
+    ending,
     repeating,
     said,
     tail_of,
@@ -90,6 +91,10 @@ class ClaudeCodeClient(Client):
         if event.thread:
             path = f"{path.removesuffix('.jsonl')}/subagents/agent-{event.thread}.jsonl"
         return made(repeating(path, event.calls), {call.id for call in event.calls})
+
+    def at_end(self, transcript: str) -> Sequence[RecentCall | None]:
+        """The calls at its end."""
+        return made(ending(transcript), set())
 
     def calls(self, role: Role, data: Row) -> tuple[ClientCall, ...]:
         """The calls of a batch, too, and those that failed in the background."""

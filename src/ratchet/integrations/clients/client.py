@@ -245,6 +245,11 @@ class Client:
         del event
         return ()
 
+    def at_end(self, transcript: str) -> Sequence[RecentCall | None]:
+        """The last calls that the end of a transcript tells of, as `recent` has them."""
+        del transcript
+        return ()
+
     def is_looked_at(self, role: Role) -> bool:
         """Tell whether calls that did not fail are looked at, too, now and then, for a circle that they may close."""
         del role
@@ -324,6 +329,11 @@ def repeating(transcript: str, calls: Sequence[ClientCall]) -> bytes:
     end here, before any JSON is parsed."""
     tail = tail_of(transcript, _RECENT_BYTES)
     return tail if any(tail.count(_telling(call.said)) > 1 for call in calls) else b""
+
+
+def ending(transcript: str) -> bytes:
+    """The end of a transcript in whole lines, behind a line that its reader leaves out."""
+    return b"\n" + tail_of(transcript, _RECENT_BYTES)
 
 
 def _telling(result: str) -> bytes:

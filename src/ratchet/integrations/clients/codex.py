@@ -13,6 +13,7 @@ from ratchet.integrations.clients.client import (
     InstallPlace,
     SettingsEntry,
     alarming,
+    ending,
     repeating,
     string_in,
     text,
@@ -106,6 +107,10 @@ class CodexClient(Client):
     def recent(self, event: ClientEvent) -> Sequence[RecentCall | None]:
         """The calls at the end of the rollout: a subagent has one of its own."""
         return _made(repeating(event.transcript, event.calls), {call.id for call in event.calls})
+
+    def at_end(self, transcript: str) -> Sequence[RecentCall | None]:
+        """The calls at its end."""
+        return _made(ending(transcript), set())
 
     def call(self, role: Role, data: Row) -> ClientCall:
         """A call under its name in the histories, with its exit code."""
