@@ -11,14 +11,16 @@ import pytest
 
 from ratchet import Ratchet
 from ratchet.failures.circles import RecentCall
+from ratchet.healing import rows as episodes
+from ratchet.healing.episode import Budget, Task
 from ratchet.lessons import told
 from ratchet.ports import Notice
 from ratchet.records import Json
 from ratchet.team import rows as teams
 from ratchet.team.overseer import rows
 from ratchet.team.overseer.judging import Action, Sight, Sighted, SightLimits, judge, next_action, next_look_s
-from ratchet.team.overseer.overseer import Overseer
-from ratchet.team.overseer.sources import CodingSessions, TeamRuns, as_told
+from ratchet.team.overseer.overseer import Overseer, WatchSource
+from ratchet.team.overseer.sources import CodingSessions, Evolutions, Healings, TeamRuns, as_told
 from ratchet.testing.loop_reports import LoopReport, reports
 
 
@@ -197,3 +199,18 @@ def test_a_run_of_a_team_that_stands_still_is_paused_where_that_is_allowed(home:
         (done,) = overseer.look(time.time() + 2_000)
         assert (done.judgement, done.action) == ("stuck", "pause")
         assert teams.run(store, "r").asked == "pause"
+
+
+def test_a_healing_and_an_evolution_that_stand_still_are_told_to_a_person_once(home: Path) -> None:
+    said: list[Notice] = []
+    with Ratchet(home) as ratchet:
+        store = ratchet._runtime.store
+        now = time.time()
+        task = Task(id="t", check=("true",), folder=str(home))
+        episodes.begin(store, task, Budget(seconds=60.0), solver="repair", episode_id="e1")
+        store.insert_new("evolutions", [{"id": "v1", "state": "running", "started_at": now, "revision": 1}])
+        sources: list[WatchSource] = [Healings(lambda: store), Evolutions(lambda: store)]
+        overseer = Overseer(lambda: store, sources, allowed=("tell", "redirect"), tell=said.append)
+        for later in (10.0, 1_000.0, 1_100.0):
+            assert overseer.look(now + later) == []
+    assert [each.title for each in said] == ["task e1 is stuck", "evolution v1 is stuck"]

@@ -1,7 +1,7 @@
 """Loops that people reported in public trackers, as the calls of the agent that was in one.
 
-`loop_reports.jsonl` has a line for each: the tools, commands and messages that stand in the report, the rest as plain as
-it can be. `rounds` are repeated `times`.
+`loop_reports.jsonl` has a line for each: the tools, commands and messages that stand in the report, the rest as plain
+as it can be. `rounds` are repeated `times`.
 """
 
 from __future__ import annotations

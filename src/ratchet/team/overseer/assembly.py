@@ -16,7 +16,7 @@ from ratchet.lessons.fence import harmless
 from ratchet.runtime import Runtime
 from ratchet.team.overseer.judging import Action, Sight, Sighted
 from ratchet.team.overseer.overseer import USUAL, Opinion, Overseer
-from ratchet.team.overseer.sources import CodingSessions, QueuedTasks, TeamRuns
+from ratchet.team.overseer.sources import CodingSessions, Evolutions, Healings, TeamRuns
 
 _CALLS, _SHOWN = 20, 400
 _DAY_S = 86_400.0
@@ -37,14 +37,16 @@ class OverseerOpinion:
 
 
 def overseer_of(runtime: Runtime, *, allowed: Collection[Action] = USUAL, model: str = "") -> Overseer:
-    """The overseer of a home: of the coding agents' sessions on this machine, and of the store's teams and tasks.
+    """The overseer of a home: of the coding agents' sessions on this machine, and of the store's teams,
+    healings and evolutions.
     `model` names the model whose second opinion is asked."""
     return Overseer(
         lambda: runtime.store,
         [
             CodingSessions(runtime.home, os.environ),
             TeamRuns(lambda: runtime.store),
-            QueuedTasks(lambda: runtime.store),
+            Healings(lambda: runtime.store),
+            Evolutions(lambda: runtime.store),
         ],
         allowed=allowed,
         opinion=_opinion(runtime, model) if model else None,

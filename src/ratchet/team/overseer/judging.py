@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from ratchet.failures.circles import Circle, RecentCall, circle
 
-SubjectKind: TypeAlias = Literal["session", "team run", "task"]
+SubjectKind: TypeAlias = Literal["session", "team run", "task", "evolution"]
 Judgement: TypeAlias = Literal["progress", "looping", "stuck", "over_budget"]
 Action: TypeAlias = Literal["tell", "redirect", "pause", "cancel"]
 

@@ -1,4 +1,4 @@
-"""Running work that the overseer can see: sessions of coding agents, runs of teams, tasks that servers heal."""
+"""Running work that the overseer can see: sessions of coding agents, runs of teams, healings, evolutions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ratchet import registry
+from ratchet.errors import Refused
 from ratchet.failures.circles import RecentCall
 from ratchet.failures.verdict import failure_row
 from ratchet.healing import rows as episodes
@@ -15,7 +16,7 @@ from ratchet.integrations import circling
 from ratchet.integrations.clients.client import Client
 from ratchet.lessons import told
 from ratchet.ports import Store
-from ratchet.records import record_of
+from ratchet.records import number_in, record_of, whole_in
 from ratchet.team import rows as teams
 from ratchet.team.overseer.judging import Action, Sight, Sighted, SightLimits
 from ratchet.team.values import TeamRecord, TeamRun
@@ -25,6 +26,7 @@ LIVE_S = 600.0
 QUIET_S = 900.0
 """Silence of a run or a task that is much: three times the longest that an attempt takes by default."""
 _OVERSEER = "overseer"
+_MOST = 100  # of one kind that run at a time
 
 
 class CodingSessions:
@@ -95,9 +97,9 @@ class TeamRuns:
         return ""
 
 
-class QueuedTasks:
-    """Tasks that servers heal. They have a breaker of their own; what is seen here is silence, and what that breaker
-    lets pass."""
+class Healings:
+    """Tasks that are healed, by servers or from a command line. They have a breaker of their own: what is seen here is
+    silence, and what that breaker lets pass. Only a queued one can be cancelled from here."""
 
     def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store
@@ -105,28 +107,57 @@ class QueuedTasks:
     def sights(self, now: float) -> Iterator[Sight]:
         del now
         store = self._store()
-        for task in queueing.page(store, state="running")[0]:
-            tries = episodes.attempts(store, task.episode) if task.episode else []
+        queued = {task.episode: task.id for task in queueing.page(store, state="running")[0]}
+        for row in store.find("episodes", {"status": "running"}, limit=_MOST).rows:
+            held = episodes.episode(store, str(row["id"]))
             calls = [
                 RecentCall("attempt", each.cause, each.reason or each.signature, failed=True, turn=each.n)
-                for each in tries
+                for each in held.attempts
                 if each.status == "failed"
             ]
             yield Sight(
                 kind="task",
-                id=task.id,
+                id=queued.get(held.id, held.id),
                 calls=calls,
-                steps=len(tries),
-                began_at=task.started_at,
-                last_at=max((each.started_at + each.duration_s for each in tries), default=task.started_at),
-                limits=SightLimits(quiet_s=max(QUIET_S, task.work.budget.seconds)),
-                can=frozenset({"cancel"}),
+                steps=len(held.attempts),
+                began_at=held.started_at,
+                last_at=max((each.started_at + each.duration_s for each in held.attempts), default=held.started_at),
+                usd=sum(each.cost_usd for each in held.attempts),
+                limits=SightLimits(usd=held.budget.usd, quiet_s=max(QUIET_S, held.budget.seconds)),
+                can=frozenset({"cancel"}) if held.id in queued else frozenset(),
             )
 
     def act(self, sight: Sight, action: Action, judged: Sighted) -> str:
         del action, judged
         queueing.cancel(self._store(), sight.id)
         return ""
+
+
+class Evolutions:
+    """Runs that better an agent on a benchmark, by their evaluations. The gate decides what they keep, and their purse
+    what they spend; what is seen here is silence, of which a person is told."""
+
+    def __init__(self, store: Callable[[], Store]) -> None:
+        self._store = store
+
+    def sights(self, now: float) -> Iterator[Sight]:
+        del now
+        store = self._store()
+        for row in store.find("evolutions", {"state": "running"}, limit=_MOST).rows:
+            run = str(row["id"])
+            counted = store.sum_by("evaluations", ("run",), ("count:*", "max:at"), {"run": run})
+            done = counted[0] if counted else {}
+            yield Sight(
+                kind="evolution",
+                id=run,
+                steps=whole_in(done, "count:*"),
+                began_at=number_in(row, "started_at"),
+                last_at=number_in(done, "max:at"),
+                limits=SightLimits(quiet_s=QUIET_S),
+            )
+
+    def act(self, sight: Sight, action: Action, judged: Sighted) -> str:
+        raise Refused(f"evolution {sight.id} can only be ended where it runs, with Ctrl-C; {judged.reason}: {action}")
 
 
 def as_told(call: RecentCall) -> RecentCall:
