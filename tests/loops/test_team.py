@@ -285,6 +285,47 @@ def test_one_process_drives_a_run(ratchet: Ratchet) -> None:
     assert isinstance(second, Conflict)
 
 
+def test_a_run_that_another_home_drives_is_only_taken_over_on_request(home: Path) -> None:
+    with Ratchet(home) as ratchet:
+        store = ratchet._runtime.store
+        rows.begin(store, "r", "t", "elsewhere:0123")
+        team = Orchestrator("t", [Worker("w", echo)], ratchet=ratchet)
+        with pytest.raises(Conflict, match="driven by another home"):
+            run(team, TeamTask(id="a", work=1))
+        taken = asyncio.run(team.run([TeamTask(id="a", work=1)], run="r", take_over=True))
+    assert taken.state == "done"
+
+
+def test_a_team_inside_a_team_leaves_the_signal_to_both(ratchet: Ratchet) -> None:
+    async def lead(work: Json, context: Handed) -> Json:
+        inner = Orchestrator("inner", [Worker("w", echo)], ratchet=ratchet)
+        done = await inner.run([TeamTask(id="x", work=1)], run=f"inner-{context.task}")
+        if context.task == "a":
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.sleep(0.1)
+        return dict(done.results)
+
+    done = run(Orchestrator("t", [Worker("lead", lead)], ratchet=ratchet), TeamTask(id="a"), TeamTask(id="b"))
+    assert (done.state, [each.state for each in done.tasks]) == ("stopped", ["done", "waiting"])
+
+
+def test_what_is_forgotten_and_what_is_old_goes_with_its_tasks_and_letters(ratchet: Ratchet) -> None:
+    def work(given: Json, context: Handed) -> Json:
+        context.send("nobody", "a letter")
+        return given
+
+    team = Orchestrator("t", [Worker("w", work)], ratchet=ratchet)
+    for name in ("r", "old", "kept"):
+        run(team, TeamTask(id="a", work="private"), name=name)
+    store = ratchet._runtime.store
+    rows.change(store, "old", "aged", ended_at=time.time() - 40 * 86_400.0)
+    forgotten = ratchet._runtime.sessions.forget("r")
+    assert (forgotten.removed["team_tasks"], forgotten.removed["team_mail"], forgotten.left) == (1, 1, {})
+    assert ratchet._runtime.retention.compact(30.0).removed["team_tasks"] == 1
+    assert {row["run"] for row in store.find("team_tasks").rows} == {"kept"}
+    assert {row["run"] for row in store.find("team_mail").rows} == {"kept"}
+
+
 def test_sigterm_lets_what_runs_end_starts_nothing_more_and_the_next_run_goes_on(ratchet: Ratchet) -> None:
     made: list[str] = []
 

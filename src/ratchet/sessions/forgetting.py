@@ -42,6 +42,15 @@ _TABLES = (
     "sightings",
 )
 """Tables whose rows name their session."""
+_NAMED: Mapping[str, str] = {
+    **dict.fromkeys(_TABLES, "session"),
+    "watches": "session",
+    "interventions": "session",
+    "team_runs": "id",  # a team's run is a session
+    "team_tasks": "run",
+    "team_mail": "run",
+}
+"""Table -> the column that names the session."""
 _BATCH = 500
 _SAMPLE = 200  # ids of outcomes that the files of a home are searched for
 _CHUNK_BYTES = 1 << 24
@@ -123,9 +132,9 @@ class _Gone:
 
 def _counted(store: Store, sessions: Sequence[str]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for table in _TABLES:
+    for table, column in _NAMED.items():
         for some in _batches(sessions):
-            rows = store.sum_by(table, (), ("count:*",), {"session": ("in", some)})
+            rows = store.sum_by(table, (), ("count:*",), {column: ("in", some)})
             found[table] = found.get(table, 0) + whole_in(rows[0], "count:*")
     return {table: count for table, count in found.items() if count}
 
@@ -146,8 +155,8 @@ def _forget_one(store: Store, session: str, tally: _Gone) -> None:
         uncount(store, rows)
         for some in _batches(ids):
             tally.add("step_places", store.delete("step_places", {"id": ("in", some)}))
-        for table in _TABLES:
-            tally.add(table, store.delete(table, {"session": session}))
+        for table, column in _NAMED.items():
+            tally.add(table, store.delete(table, {column: session}))
         _unname(store, session, set(ids))
         tally.patterns += _drop_unseen(store, [name for row in sighted if (name := text_in(row, "signature"))])
         _unteach(store, session, set(ids), resolved, projects, tally)

@@ -82,9 +82,24 @@ class Retention:
             "step_places": _count(store, "step_places", [{"at": ("<", needed)}], dry_run=dry_run),
         }
         removed |= _shed_episodes(store, before, dry_run=dry_run)
+        removed |= _shed_teams(store, before, dry_run=dry_run)
         if whole and not dry_run:
             store.compact()
         return Compacted(before=needed, removed=removed)
+
+
+def _shed_teams(store: Store, before: float, *, dry_run: bool) -> dict[str, int]:
+    """Runs of teams that ended long ago, whole, and what the overseer did about work of that time. A task that is done
+    stays as long as its run may be gone on with."""
+    old: Where = {"state": ("!=", "running"), "ended_at": ("<", before)}
+    runs: Json = [row["id"] for row in store.find("team_runs", old).rows]
+    removed = {
+        table: _count(store, table, [{column: ("in", runs)}] if runs else [], dry_run=dry_run)
+        for table, column in (("team_tasks", "run"), ("team_mail", "run"), ("team_runs", "id"))
+    }
+    for table in ("interventions", "watches"):
+        removed[table] = _count(store, table, [{"at": ("<", before)}], dry_run=dry_run)
+    return removed
 
 
 def _needed_from(store: Store) -> float:

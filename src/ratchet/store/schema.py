@@ -11,7 +11,7 @@ from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import terms_of, words_of
 
-VERSION = 16
+VERSION = 17
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -459,14 +459,14 @@ _TABLES = (
     Table(
         name="watches",
         key=("id",),
-        columns=(*text("id", "trouble", "last"), *real("next_at", "at"), *_REVISION),
-        indexes=(Index(columns=("last",)),),
+        columns=(*text("id", "session", "trouble", "last"), *real("next_at", "at"), *_REVISION),
+        indexes=(Index(columns=("last",)), Index(columns=("session",))),
     ),
     Table(
         name="interventions",
         key=("id",),
-        columns=(*text("id", "subject", "judgement", "action"), *real("at"), *_REVISION),
-        indexes=(Index(columns=("at",)), Index(columns=("subject",))),
+        columns=(*text("id", "session", "subject", "judgement", "action"), *real("at"), *_REVISION),
+        indexes=(Index(columns=("at",)), Index(columns=("session",))),
     ),
     # The timeline, read by people and notifiers, never by loops.
     Table(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet import files, ids
 from ratchet.client import Ratchet, default
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from ratchet.ports import Store
     from ratchet.records import Row
+
+
+Handler: TypeAlias = "Callable[[int, FrameType | None], object] | int | None"
 
 
 class Orchestrator:
@@ -67,36 +70,39 @@ class Orchestrator:
         self._budget = budget or TeamBudget()
         self._judge, self._backoff_s, self._most_wait_s, self._grace_s = judge, backoff_s, most_wait_s, grace_s
         self._ratchet = ratchet or default()
-        self._course: RunCourse | None = None
+        self._courses: set[RunCourse] = set()
 
-    async def run(self, tasks: Sequence[TeamTask], *, run: str = "") -> TeamRun:
+    async def run(self, tasks: Sequence[TeamTask], *, run: str = "", take_over: bool = False) -> TeamRun:
         """Run tasks to their end. The same `run` again goes on where it stood, after any end: what is done is not done
         again, and tasks that are new are added.
 
         One process drives a run. On SIGTERM nothing more starts, what runs has `grace_s`, and the run is `stopped`. A
-        cancelled call ends its work and leaves the run to be gone on with. Raises UsageError for tasks that make no
-        sense, Conflict while another process drives the run, StoreError.
+        cancelled call ends its work and leaves the run to be gone on with. `take_over` takes the run from a driver of
+        another home over the same store, of which nobody here can know whether it lives. Raises UsageError for tasks
+        that make no sense, Conflict while another process drives the run, StoreError.
         """
         run_id = run or f"team-{ids.uuid7()}"
         place = self._place(run_id)
         with files.claimed(place / "driver", f"run {run_id}"):
-            try:
-                return await self._driven(run_id, tasks, place)
-            finally:
-                for path in place.iterdir():
-                    if path.name != "driver":
-                        path.unlink(missing_ok=True)
+            ended = await self._driven(run_id, tasks, place, take_over=take_over)
+            # Only now: after a fault, what workers' processes left there is what the next driver goes by.
+            for path in place.iterdir():
+                if path.name != "driver":
+                    path.unlink(missing_ok=True)
+            return ended
 
     def stop(self, reason: str = "stop was called") -> None:
-        """Do what SIGTERM does, to the run under way."""
-        if self._course is not None:
-            self._course.stop("stopped", reason)
+        """Do what SIGTERM does, to the runs under way."""
+        for course in self._courses:
+            course.stop("stopped", reason)
 
-    async def _driven(self, run_id: str, tasks: Sequence[TeamTask], place: Path) -> TeamRun:
+    async def _driven(self, run_id: str, tasks: Sequence[TeamTask], place: Path, *, take_over: bool) -> TeamRun:
         store = await asyncio.to_thread(lambda: self._ratchet._runtime.store)
         known = {each.id: each for each in await asyncio.to_thread(rows.records, store, run_id)}
         self._need(tasks, known)
-        begun = await asyncio.to_thread(rows.begin, store, run_id, self.name, f"{socket.gethostname()}:{os.getpid()}")
+        # A driver of this home is dead, since this one holds its lock; of another home's nothing is known.
+        driver = f"{socket.gethostname()}:{ids.hex_of(str(place.parent.resolve()))[:12]}"
+        begun = await asyncio.to_thread(rows.begin, store, run_id, self.name, driver, take_over=take_over)
         letters = await asyncio.to_thread(rows.unread, store, run_id)
         ledger = Ledger(lambda: store)
         crew = [Member(worker=worker, hands=worker.hands(place)) for worker in self.workers]
@@ -114,7 +120,7 @@ class Orchestrator:
                 most_wait_s=self._most_wait_s,
             )
             await adopt(attempting, held.values(), {worker.name: worker for worker in self.workers})
-            course = self._course = RunCourse(
+            course = RunCourse(
                 attempting,
                 crew,
                 held,
@@ -122,10 +128,13 @@ class Orchestrator:
                 grace_s=self._grace_s,
                 wishes=lambda: _wishes(store, run_id),
             )
-            with _on_signal(course):
-                state, reason = await course.go()
+            self._courses.add(course)
+            try:
+                with _on_signal(course):
+                    state, reason = await course.go()
+            finally:
+                self._courses.discard(course)
         finally:
-            self._course = None
             await asyncio.gather(*(each.hands.close() for each in crew))
             await ledger.close()
         ended = await asyncio.to_thread(_ended, store, begun.id, state, reason)
@@ -185,22 +194,45 @@ def _ended(store: Store, run_id: str, state: str, reason: str) -> TeamRun:
     return rows.change(store, run_id, "ended", state=state, reason=reason, ended_at=time.time(), asked="", driver="")
 
 
+class _Signalled:
+    """Courses of this process that SIGTERM stops; a second one stops them at once. The handler is there as long as one
+    of them runs: a team may work inside a task of another."""
+
+    def __init__(self) -> None:
+        self._courses: list[RunCourse] = []
+        self._met = 0
+        self._before: Handler = signal.SIG_DFL
+
+    def add(self, course: RunCourse) -> None:
+        if not self._courses:
+            self._met, self._before = 0, signal.getsignal(signal.SIGTERM)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._stop)
+        self._courses.append(course)
+
+    def discard(self, course: RunCourse) -> None:
+        self._courses.remove(course)
+        if not self._courses:
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
+            if self._before is not None:  # None: set by something that is not Python
+                signal.signal(signal.SIGTERM, self._before)
+
+    def _stop(self) -> None:
+        self._met += 1
+        for course in self._courses:
+            course.stop("stopped", "SIGTERM", grace_s=None if self._met == 1 else 0.0)
+
+
+_SIGNALLED = _Signalled()
+
+
 @contextmanager
 def _on_signal(course: RunCourse) -> Iterator[None]:
-    """SIGTERM stops the run; a second one at once. Only the main thread may say so."""
+    """Only the main thread may say what a signal does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    loop, met = asyncio.get_running_loop(), [0]
-    before = signal.getsignal(signal.SIGTERM)
-
-    def stop() -> None:
-        met[0] += 1
-        course.stop("stopped", "SIGTERM", grace_s=None if met[0] == 1 else 0.0)
-
-    loop.add_signal_handler(signal.SIGTERM, stop)
+    _SIGNALLED.add(course)
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        signal.signal(signal.SIGTERM, before)
+        _SIGNALLED.discard(course)

@@ -18,8 +18,9 @@ from ratchet.team.values import TeamRecord, TeamRun
 _TRIES = 5
 
 
-def begin(store: Store, run_id: str, team: str, driver: str) -> TeamRun:
-    """The run, new or taken up again by this driver. Whoever calls holds the run's lock."""
+def begin(store: Store, run_id: str, team: str, driver: str, *, take_over: bool = False) -> TeamRun:
+    """The run, new or taken up again by this driver. Whoever calls holds the run's lock, which his home alone knows:
+    Conflict where another home's driver has not ended, unless it is to be taken over."""
     held = store.get("team_runs", run_id)
     now = time.time()
     if held is None:
@@ -32,6 +33,11 @@ def begin(store: Store, run_id: str, team: str, driver: str) -> TeamRun:
     found = record_of(TeamRun, held)
     if found.team != team:
         raise Conflict(f"run {run_id} is of team {found.team!r}, not of {team!r}: name another run")
+    if found.state == "running" and found.driver not in ("", driver) and not take_over:
+        raise Conflict(
+            f"run {run_id} is driven by another home ({found.driver}): end it there, or, where that process is gone, "
+            "take it over with run(..., take_over=True)"
+        )
     if found.asked == "cancel" and found.state == "running":
         found = replace(found, asked="")  # its driver died before it obeyed; whoever runs it again wants it to run
     return change(

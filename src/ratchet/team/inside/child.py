@@ -115,9 +115,7 @@ def _answer(work: Work, request: Message) -> Message:
     answer: Message = {}
     try:
         answer["value"] = work(request["work"], context)
-        text = json.dumps(answer["value"], allow_nan=False)
-        if len(text) > MOST_BYTES:
-            answer = {"flood": len(text)}
+        json.dumps(answer["value"], allow_nan=False)
     except Flood as flood:
         answer = {"flood": flood.size}
     except Exit as fault:
@@ -127,7 +125,11 @@ def _answer(work: Work, request: Message) -> Message:
     except BaseException as fault:  # noqa: BLE001  (the edge to somebody's own code)
         answer = {"error": (str(fault) or type(fault).__name__)[-_TAIL:], "type": type(fault).__qualname__}
     answer |= {"letters": letters, "cost_usd": spent[0], "tokens": spent[1]}
-    _keep(spool, {**answer, "value": redact_json(answer.get("value")), "letters": redact_json(letters)})
+    size = len(json.dumps(answer))
+    if size > MOST_BYTES:
+        answer = {"flood": size, "cost_usd": spent[0], "tokens": spent[1]}
+    kept = {name: redact_json(held) if name in ("value", "letters") else held for name, held in answer.items()}
+    _keep(spool, kept)
     return answer
 
 

@@ -101,7 +101,7 @@ class Overseer:
 
     def _look_at(self, source: WatchSource, sight: Sight, now: float) -> Intervention | None:
         store = self._store()
-        held = rows.watch(store, sight.key)
+        held = rows.watch(store, sight)
         if now < held.next_at:
             return None
         judged = judge(sight, now)
@@ -151,7 +151,7 @@ class Overseer:
             return None
         said = source.act(sight, action, judged)
         done = rows.intervened(store, sight, judged, action, said=said, opinion=opinion)
-        held = rows.watch(store, sight.key)
+        held = rows.watch(store, sight)
         rows.keep(store, replace(held, last=done.id))
         self._say(sight, judged, f"it was decided to {action}")
         return done

@@ -22,6 +22,7 @@ class SubjectWatch:
     last action, `taken` what was done about it so far."""
 
     id: str
+    session: str = ""
     next_at: float = 0.0
     interval_s: float = 0.0
     steps: int = 0
@@ -42,6 +43,7 @@ class Intervention:
     `effect` is filled in at a later look."""
 
     id: str
+    session: str
     subject: str
     judgement: Judgement
     action: Action | None = None
@@ -55,10 +57,10 @@ class Intervention:
     revision: int = 0
 
 
-def watch(store: Store, key: str) -> SubjectWatch:
+def watch(store: Store, sight: Sight) -> SubjectWatch:
     """The watch over some work; a new one where it is seen for the first time."""
-    row = store.get("watches", key)
-    return SubjectWatch(id=key) if row is None else record_of(SubjectWatch, row)
+    row = store.get("watches", sight.key)
+    return SubjectWatch(id=sight.key, session=sight.id) if row is None else record_of(SubjectWatch, row)
 
 
 def keep(store: Store, held: SubjectWatch) -> bool:
@@ -75,6 +77,7 @@ def intervened(
     now = time.time()
     done = Intervention(
         id=f"i{ids.uuid7().replace('-', '')[:20]}",
+        session=sight.id,
         subject=sight.key,
         judgement=judged.judgement,
         action=action,
