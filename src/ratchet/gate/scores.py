@@ -13,13 +13,14 @@ independent (`PairedGate`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import log
 from typing import Literal
 
 from ratchet.errors import UsageError
 from ratchet.gate.bets import inside, positive, real, wealth, whole
-from ratchet.gate.normal import Contrast, Spread, contrast, log_evidence, log_ratio
+from ratchet.gate.normal import Contrast, Running, Spread, contrast, least_ratio, log_evidence, log_ratio, most_evidence
 from ratchet.gate.paired import PairedGate
 
 ScoreDecision = Literal["keep", "discard", "again"]
@@ -33,6 +34,9 @@ MISSED = 0.1
 this (Ville)."""
 MOST_RUNS = 100
 """Runs of one version after which it is given up."""
+RECENT = 16
+"""A run of the incumbent is looked at for so many open versions, those that ran last; an older one when it runs again.
+More at once nobody races, and a file of thousands of versions that were left alone is read in a second."""
 _LEAST_POINTS = 0.05  # of a bounded score, as `PairedGate` has it
 MOST_SCORE = 1e100  # its square, summed, is still a float
 _DOUBT = 1.28  # standard errors, beyond which a tenth of a normal lies; 1 finds 83 % of what an oracle finds, this 90 %
@@ -63,22 +67,40 @@ class ScoreAnswer:
 
 @dataclass(slots=True)
 class _Runs:
-    """The runs of one version, by task in their order."""
+    """The runs of one version, by task in their order, and what was last made of them."""
 
+    place: int = 0
+    """Among the versions, as they came."""
     by_task: dict[str, list[float]] = field(default_factory=dict)
-    guards: dict[str, list[float]] = field(default_factory=dict)
+    guards: dict[str, Running] = field(default_factory=dict)
     level: float = 0.0
     decision: ScoreDecision = "again"
     answer: ScoreAnswer | None = None
+    """Once it is decided."""
+    was_judged: bool = False
+    found: Contrast | None = None
+    """As of the last look."""
     looked: tuple[str, int, int] = ("", 0, 0)
+    whole: Running = field(default_factory=Running)
+    whole_of: tuple[str, ...] = ()
+    """The tasks of which `whole` has the mean of each round."""
+    gate: PairedGate | None = None
+    rival: tuple[str, int] = ("", 0)
+    paired: int = 0
+    """The rounds that `gate` has, of this version and `rival`: the incumbent, by the number of its tasks."""
 
     def rounds(self, tasks: Mapping[str, list[float]]) -> int:
         """Count how often each of these tasks was run."""
         return min((len(self.by_task.get(task, ())) for task in tasks), default=0)
 
-    def means(self, tasks: Mapping[str, list[float]]) -> list[float]:
+    def running(self, tasks: Mapping[str, list[float]]) -> Running:
         """The mean score of each whole round of these tasks."""
-        return [sum(self.by_task[task][n] for task in tasks) / len(tasks) for n in range(self.rounds(tasks))]
+        of = tuple(tasks)
+        if self.whole_of != of:
+            self.whole, self.whole_of = Running(), of
+        for n in range(self.whole.count, self.rounds(tasks)):
+            self.whole.add(sum(self.by_task[task][n] for task in tasks) / len(tasks))
+        return self.whole
 
 
 class ScoreGate:
@@ -120,6 +142,7 @@ class ScoreGate:
         self._guard_spreads = dict.fromkeys(self._guards, Spread())
         self._kept = 0
         self._proposed = 0
+        self._recent: dict[str, None] = {}  # versions beside the incumbent, the one that ran last at the end
         self.incumbent = incumbent or ""
 
     @property
@@ -143,7 +166,7 @@ class ScoreGate:
         self.incumbent = self.incumbent or version
         held = self._versions.get(version)
         if held is None:
-            held = self._versions[version] = _Runs()
+            held = self._versions[version] = _Runs(place=len(self._versions))
             if version != self.incumbent:
                 self._charge(held)
         if held.decision != "again" and version != self.incumbent:
@@ -151,9 +174,19 @@ class ScoreGate:
         held.by_task.setdefault(task, []).append(self._sign * value)
         for name in self._guards:
             if guards is not None and name in guards:
-                held.guards.setdefault(name, []).append(self._guards[name] * real(name, guards[name]))
-        for each in [version] if version != self.incumbent else self.open:
-            self._look(each)
+                held.guards.setdefault(name, Running()).add(self._guards[name] * real(name, guards[name]))
+        if version != self.incumbent:
+            self._recent.pop(version, None)
+            self._recent[version] = None
+            self._look(version)
+        else:
+            for each in self._followed():
+                self._look(each)
+
+    def _followed(self) -> list[str]:
+        """The open versions that ran last, in the order in which they came."""
+        found = [name for name in islice(reversed(self._recent), RECENT) if self._versions[name].decision == "again"]
+        return sorted(found, key=lambda name: self._versions[name].place)
 
     @property
     def open(self) -> list[str]:
@@ -163,15 +196,15 @@ class ScoreGate:
     def answer(self, version: str | None = None) -> ScoreAnswer:
         """Decide about a version; the one that came last, unless named. Raises UsageError where it has no run, or no
         other version was compared with it yet."""
-        judged = [name for name, held in self._versions.items() if held.answer is not None]
+        judged = [name for name, held in self._versions.items() if held.was_judged]
         name = version if version is not None else (judged[-1] if judged else "")
         held = self._versions.get(name)
-        if held is None or held.answer is None:
+        if held is None or not held.was_judged:
             raise UsageError(
                 f"there is no run {f'of {name} ' if name else ''}beside the incumbent's "
                 f"({self.incumbent or 'none yet'}): run the new version"
             )
-        return held.answer
+        return held.answer or self._again(name, held)
 
     def decide(self, version: str, run: Callable[[str], float | Mapping[str, float]]) -> ScoreAnswer:
         """Run a version, and the incumbent where it is asked for, until the version is kept or discarded.
@@ -191,7 +224,7 @@ class ScoreGate:
 
     def answers(self) -> list[ScoreAnswer]:
         """The answer about every version but the first incumbent, in the order in which they came."""
-        return [held.answer for held in self._versions.values() if held.answer is not None]
+        return [held.answer or self._again(name, held) for name, held in self._versions.items() if held.was_judged]
 
     # -- the budget --
 
@@ -212,35 +245,30 @@ class ScoreGate:
         held, standing = self._versions[name], self._versions.get(self.incumbent, _Runs())
         tasks = standing.by_task
         seen = (self.incumbent, held.rounds(tasks), standing.rounds(tasks))
-        if held.looked == seen and held.answer is not None and len(tasks) > 1:
+        if held.looked == seen and held.was_judged and len(tasks) > 1:
             return  # the round goes on
-        held.looked = seen
+        held.looked, held.was_judged, held.found = seen, True, None
         if worse := self._worse_guard(held, standing):
-            self._settle(name, "discard", self._said(name, held, None, 0.0, "discard", f"{worse} is proven worse"))
+            self._settle(name, "discard", self._said(name, held, 0.0, "discard", f"{worse} is proven worse"))
         elif held.level == 0:
             reason = f"the error budget was planned for {self._planned} proposals and is spent"
-            self._settle(name, "discard", self._said(name, held, None, 0.0, "discard", reason))
+            self._settle(name, "discard", self._said(name, held, 0.0, "discard", reason))
         elif self._noise == "bounded":
             self._look_at_pairs(name, held, standing)
         elif held.rounds(tasks) and standing.rounds(tasks):
             self._look_at_means(name, held, standing)
-        else:
-            held.answer = self._again(name, held, None, 1.0)
 
     def _look_at_means(self, name: str, held: _Runs, standing: _Runs) -> None:
         tasks = standing.by_task
-        found = contrast(held.means(tasks), standing.means(tasks), self._spread)
-        log_e = log_evidence(found)
-        if log_e >= -log(held.level):
-            self._keep(name, held, found, wealth(log_e))
+        held.found = found = contrast(held.running(tasks), standing.running(tasks), self._spread)
+        if most_evidence(found) >= -log(held.level) and log_evidence(found) >= -log(held.level):
+            self._keep(name, held, wealth(log_evidence(found)))
         elif self._is_hopeless(found):
             reason = f"a gain of {self._least_said(found)} would show by now"
-            self._settle(name, "discard", self._said(name, held, found, wealth(log_e), "discard", reason))
+            self._settle(name, "discard", self._said(name, held, wealth(log_evidence(found)), "discard", reason))
         elif held.rounds(tasks) >= MOST_RUNS:
             reason = f"{MOST_RUNS} runs proved nothing"
-            self._settle(name, "discard", self._said(name, held, found, wealth(log_e), "discard", reason))
-        else:
-            held.answer = self._again(name, held, found, wealth(log_e))
+            self._settle(name, "discard", self._said(name, held, wealth(log_evidence(found)), "discard", reason))
 
     def _is_hopeless(self, found: Contrast) -> bool:
         if found.freedom == 0:
@@ -248,34 +276,38 @@ class ScoreGate:
         if found.squares == 0:
             return found.gain <= 0 and found.runs >= 1  # runs that never differ: two of each tell
         effect = 1.0 if self._least is None else self._least / found.noise
-        return log_ratio(found, effect) <= log(MISSED)
+        return least_ratio(found, effect) <= log(MISSED) and log_ratio(found, effect) <= log(MISSED)
 
     def _look_at_pairs(self, name: str, held: _Runs, standing: _Runs) -> None:
         tasks = standing.by_task
-        gate = PairedGate(held.level, self._least if self._least is not None else _LEAST_POINTS, doubt=_DOUBT)
-        for n in range(min(held.rounds(tasks), standing.rounds(tasks))):
+        rival = (self.incumbent, len(tasks))
+        if held.gate is None or held.rival != rival:
+            held.gate = PairedGate(held.level, self._least if self._least is not None else _LEAST_POINTS, doubt=_DOUBT)
+            held.rival, held.paired = rival, 0
+        gate = held.gate
+        for n in range(held.paired, min(held.rounds(tasks), standing.rounds(tasks))):
             gate.update_round([held.by_task[task][n] - standing.by_task[task][n] for task in tasks])
-        found = Contrast(gain=gate.mean, runs=gate.pairs, squares=0.0, freedom=0) if gate.pairs else None
+            held.paired = n + 1
+        held.found = Contrast(gain=gate.mean, runs=gate.pairs, squares=0.0, freedom=0) if gate.pairs else None
         if gate.decision == "keep":
-            self._keep(name, held, found, gate.e_value)
+            self._keep(name, held, gate.e_value)
         elif gate.decision == "revert":
             reason = f"{gate.pairs} pairs make a gain of {self._least_said(None)} unlikely"
-            self._settle(name, "discard", self._said(name, held, found, gate.e_value, "discard", reason))
-        else:
-            held.answer = self._again(name, held, found, gate.e_value)
+            self._settle(name, "discard", self._said(name, held, gate.e_value, "discard", reason))
 
     def _worse_guard(self, held: _Runs, standing: _Runs) -> str:
         """Name the first guard in which the version is proven worse; "" where there is none."""
         for name in self._guards:
-            new, old = held.guards.get(name, []), standing.guards.get(name, [])
+            new, old = held.guards.get(name), standing.guards.get(name)
             if new and old:
-                spread = self._guard_spreads[name]
-                if log_evidence(contrast([-v for v in new], [-v for v in old], spread)) >= -log(_HARM):
+                found = contrast(new, old, self._guard_spreads[name])
+                found = replace(found, gain=-found.gain)  # evidence of harm
+                if most_evidence(found) >= -log(_HARM) and log_evidence(found) >= -log(_HARM):
                     return name
         return ""
 
-    def _keep(self, name: str, held: _Runs, found: Contrast | None, e_value: float) -> None:
-        self._settle(name, "keep", self._said(name, held, found, e_value, "keep", f"better than {self.incumbent}"))
+    def _keep(self, name: str, held: _Runs, e_value: float) -> None:
+        self._settle(name, "keep", self._said(name, held, e_value, "keep", f"better than {self.incumbent}"))
         self._kept += 1
         replaced, self.incumbent = self._versions[self.incumbent], name
         replaced.decision = "discard"
@@ -292,13 +324,15 @@ class ScoreGate:
 
     def _rest(self, done: _Runs) -> None:
         """Keep of a version that will run no more what it tells of the noise."""
-        self._spread = self._spread.with_runs(done.means(done.by_task))
-        for name, values in done.guards.items():
-            self._guard_spreads[name] = self._guard_spreads[name].with_runs(values)
+        self._spread = self._spread.with_runs(done.running(done.by_task))
+        for name, runs in done.guards.items():
+            self._guard_spreads[name] = self._guard_spreads[name].with_runs(runs)
 
     # -- words --
 
-    def _again(self, name: str, held: _Runs, found: Contrast | None, e_value: float) -> ScoreAnswer:
+    def _again(self, name: str, held: _Runs) -> ScoreAnswer:
+        """The answer about a version that is not decided."""
+        found = held.found
         standing = self._versions.get(self.incumbent, _Runs())
         tasks = standing.by_task or held.by_task
         behind = standing.rounds(tasks) <= held.rounds(tasks)
@@ -307,18 +341,16 @@ class ScoreGate:
         reason = "not proven yet"
         if found is not None and self._noise == "normal" and found.freedom == 0:
             reason = "how much a score varies from run to run is not known: nothing was run twice"
-        return self._said(name, held, found, e_value, "again", reason, self.incumbent if behind else name)
+        if self._noise == "bounded":
+            e_value = held.gate.e_value if held.gate is not None and found is not None else 1.0
+        else:
+            e_value = wealth(log_evidence(found)) if found is not None else 1.0
+        return self._said(name, held, e_value, "again", reason, self.incumbent if behind else name)
 
     def _said(
-        self,
-        name: str,
-        held: _Runs,
-        found: Contrast | None,
-        e_value: float,
-        decision: ScoreDecision,
-        reason: str,
-        next_run: str = "",
+        self, name: str, held: _Runs, e_value: float, decision: ScoreDecision, reason: str, next_run: str = ""
     ) -> ScoreAnswer:
+        found = held.found
         standing = self._versions.get(self.incumbent, _Runs())
         tasks = standing.by_task or held.by_task
         return ScoreAnswer(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ratchet.errors import UsageError
 from ratchet.gate import ScoreGate
-from ratchet.gate.normal import Spread, contrast, log_evidence, log_ratio
+from ratchet.gate.normal import Running, Spread, contrast, least_ratio, log_evidence, log_ratio, most_evidence
+from ratchet.gate.scores import RECENT
 
 scores = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
 
@@ -42,7 +43,7 @@ def test_the_expected_evidence_of_no_gain_is_at_most_one_at_a_time_chosen_by_loo
         log_e = 0.0
         for _ in range(12):
             (new if chance.random() < 0.5 else old).append(chance.gauss(0, 1))
-            log_e = log_evidence(contrast(new, old, Spread()))
+            log_e = log_evidence(contrast(Running.of(new), Running.of(old), Spread()))
             if log_e > 1.0:
                 break
         stopped.append(exp(log_e))
@@ -53,16 +54,37 @@ def test_the_expected_evidence_of_no_gain_is_at_most_one_at_a_time_chosen_by_loo
 def test_the_unit_and_the_zero_of_a_score_change_nothing(
     new: list[float], old: list[float], unit: float, zero: float
 ) -> None:
-    before = contrast(new, old, Spread())
+    before = contrast(Running.of(new), Running.of(old), Spread())
     if before.squares < 1e-6:
         return
-    after = contrast([unit * v + zero for v in new], [unit * v + zero for v in old], Spread())
+    after = contrast(Running.of(unit * v + zero for v in new), Running.of(unit * v + zero for v in old), Spread())
     assert log_evidence(after) == pytest.approx(log_evidence(before), rel=1e-3, abs=1e-3)
+
+
+@given(scores, scores, st.floats(0.1, 5.0))
+def test_the_cheap_bounds_hold(new: list[float], old: list[float], effect: float) -> None:
+    found = contrast(Running.of(new), Running.of(old), Spread())
+    assert log_evidence(found) <= most_evidence(found) + 1e-6
+    assert least_ratio(found, effect) <= log_ratio(found, effect) + 1e-6
+
+
+def test_a_run_costs_the_same_however_many_versions_were_left_alone() -> None:
+    chance = Random(4)
+    gate = ScoreGate(incumbent="base")
+    for n in range(300):
+        gate.add("base", chance.gauss(0, 1))
+        gate.add(f"v{n}", chance.gauss(0, 1))
+    left_alone = gate.answer("v10")
+    assert len(gate.open) > RECENT
+    gate.add("base", chance.gauss(0, 1))
+    assert gate.answer("v10").gain == left_alone.gain  # as of its last look
+    gate.add("v10", 0.0)
+    assert gate.answer("v10").gain != left_alone.gain
 
 
 @given(scores, scores)
 def test_a_version_that_scores_less_is_no_evidence_of_a_gain(new: list[float], old: list[float]) -> None:
-    found = contrast(new, old, Spread())
+    found = contrast(Running.of(new), Running.of(old), Spread())
     if found.gain <= 0:
         assert all(log_ratio(found, effect) <= 1e-9 for effect in (0.5, 1.0, 4.0))
 
