@@ -75,10 +75,12 @@ from ratchet.serving.shapes.machine import (
     HomeShape,
     InstalledShape,
     IsolationShape,
+    KnownModelShape,
     MadeTokenShape,
     MigratedShape,
     RatchetVersionShape,
     SyncedShape,
+    TestedModelShape,
     TokenShape,
 )
 from ratchet.serving.shapes.prediction import PredictionShape
@@ -109,6 +111,8 @@ from ratchet.serving.shapes.used import (
 OUT = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
 COMMANDS: dict[str, object] = {
+    "models list": list[KnownModelShape],
+    "models test": list[TestedModelShape],
     "init": HomeShape,
     "learn": LearnedShape,
     "watch-dir": PolledShape,

@@ -44,6 +44,11 @@ class Config:
     cannot answer; `local` is the first server found on this machine."""
     fast_model: str = ""
     """Who summarises, spelled like `model`; without it those that plan do."""
+    session_model: str = ""
+    """Who plans where a person waits (`ratchet run`), spelled like `model`, which counts where this is empty."""
+    loop_model: str = ""
+    """Who plans in unattended work (evolving, distilling, queued tasks), spelled like `model`, which counts where this
+    is empty: a server of your own for what runs all night, and another model at the desk."""
     model_base_url: str = ""
     """The address of an OpenAI-compatible server for names without a provider."""
     model_prices: str = ""
@@ -92,6 +97,8 @@ class Tunables(TypedDict, total=False):
     proposers: str | None
     model: str | None
     fast_model: str | None
+    session_model: str | None
+    loop_model: str | None
     model_base_url: str | None
     model_prices: str | None
     distill: bool | None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.ingest import Ingested
     from ratchet.healing.book import EpisodeBook
     from ratchet.healing.distilling.book import Distillery
+    from ratchet.healing.models.book import ModelBook
     from ratchet.healing.queue.book import TaskQueue
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook
     from ratchet.improving.cures.book import CureBook
@@ -136,6 +137,14 @@ class Runtime(Foundation):
             changed=self.publish,
             models=ModelChoice(self.config, os.environ),
         )
+
+    @property
+    def models(self) -> ModelBook:
+        """Language models: which is asked when, and whether it answers."""
+        from ratchet.healing.models.book import ModelBook
+        from ratchet.healing.models.choice import ModelChoice
+
+        return ModelBook(self.config, ModelChoice(self.config, os.environ))
 
     @property
     def cures(self) -> CureBook:

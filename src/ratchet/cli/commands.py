@@ -41,6 +41,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Heal it": {
         "run": ("heal", "Heal what fails, or do a task in words: work in a sandbox until the check..."),
         "episodes": ("heal", "Show how healing went: every episode, every attempt."),
+        "models": ("models", "Language models: which is asked for what, what it costs, whether it answers."),
         "ab": ("compare", "Measure whether memory pays on your tasks."),
     },
     "Measure it, and better it": {

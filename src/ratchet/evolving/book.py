@@ -203,7 +203,7 @@ class EvolveBook:
             allow_unknown_price=means.allow_unknown_price,
             prompts=self._models.prompts,
             models=lambda asked: self._models.chain(
-                asked or means.model, fast=means.fast_model, unpriced=means.allow_unknown_price
+                asked or means.model, fast=means.fast_model, mode="loop", unpriced=means.allow_unknown_price
             ),
         )
         return registry.agent_proposer(name, options)

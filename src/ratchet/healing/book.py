@@ -23,7 +23,7 @@ from ratchet.healing.landing.destination import Landing, land
 from ratchet.healing.loop import HealGround, HealLoop, HealMoment, Memory
 from ratchet.healing.models.choice import ModelChoice
 from ratchet.healing.models.prompts import Prompts
-from ratchet.healing.models.question import Model
+from ratchet.healing.models.question import Mode, Model
 from ratchet.healing.patches import diff_text
 from ratchet.healing.planning import following
 from ratchet.healing.planning.plan import TaskPlan
@@ -81,6 +81,8 @@ class HealMeans:
     model: str = ""
     """Who plans, and `fast_model` who summarises, in place of the settings."""
     fast_model: str = ""
+    mode: Mode = "session"
+    """Whose models are asked where none is named: those for a waiting person, or those for unattended work."""
     second_opinion: bool = False
     """Whether a model looks at a change that passes, and may doubt it."""
     check_s: float = CHECK_S
@@ -310,7 +312,8 @@ class EpisodeBook:
 
     def _asked(self, name: str, means: HealMeans) -> Model:
         """The language models of a name, of these means, or of the settings. Raises Refused, UsageError."""
-        return self._models.chain(name or means.model, fast=means.fast_model, unpriced=means.allow_unknown_price)
+        unpriced = means.allow_unknown_price
+        return self._models.chain(name or means.model, fast=means.fast_model, mode=means.mode, unpriced=unpriced)
 
     def _options(self, name: str, means: HealMeans) -> SolverOptions:
         def other(asked: str) -> Solver:

@@ -164,7 +164,7 @@ class TaskWorkers:
             def asked_to_end() -> bool:
                 return held.lost or held.cancelled.is_set() or self._stopping.is_set()
 
-            means = HealMeans(cancelled=asked_to_end)
+            means = HealMeans(mode="loop", cancelled=asked_to_end)
             try:
                 if task.work.kind == "compare":
                     self._compare(task, held, means)

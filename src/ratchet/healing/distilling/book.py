@@ -68,7 +68,7 @@ class Distillery:
     def _model(self, model: str, *, unpriced: bool) -> Model:
         if model.startswith(COMMAND):
             return CommandModel(model.removeprefix(COMMAND))
-        return self._models.chain(model, unpriced=unpriced)
+        return self._models.chain(model, mode="loop", unpriced=unpriced)
 
     def _named(self, folder: str | None) -> str | None:
         return None if folder is None else known_as(self._reading(), folder)

@@ -12,7 +12,7 @@ from ratchet.errors import Refused
 from ratchet.healing.models.names import ModelName, chain_of
 
 if TYPE_CHECKING:
-    from ratchet.healing.models.question import Model
+    from ratchet.healing.models.question import Mode, Model
 
 _REMEDY = (
     "set RATCHET_MODEL=provider:name (anthropic:..., openai:..., ollama:..., or `local` for a server on this machine), "
@@ -33,12 +33,16 @@ class ModelChoice:
         """The folder of the person's own prompts."""
         return Path(self._config.prompts).expanduser() if self._config.prompts else None
 
-    def named(self, text: str = "") -> tuple[ModelName, ...]:
-        """The models of a text, else those of the settings; () where neither names any. Raises UsageError, Refused."""
-        given = text or self._config.model
+    def named(self, text: str = "", mode: Mode = "session") -> tuple[ModelName, ...]:
+        """The models of a text, else those of the settings for this mode, else for any; () where nothing names any.
+        Raises UsageError, Refused."""
+        own = self._config.session_model if mode == "session" else self._config.loop_model
+        given = text or own or self._config.model
         return chain_of(given, base_url=self._config.model_base_url, environ=self._environ)
 
-    def price(self, text: str = "", *, unpriced: bool = False) -> Callable[[int, int], float | None]:
+    def price(
+        self, text: str = "", *, mode: Mode = "session", unpriced: bool = False
+    ) -> Callable[[int, int], float | None]:
         """Return the USD of (tokens in, tokens out) of the model that is asked first; None where nobody knows."""
         from ratchet.healing.models.prices import Usage, own_prices, pricing_of
 
@@ -48,13 +52,13 @@ class ModelChoice:
         pricing = known or free
         return lambda sent, received: None if pricing is None else pricing(Usage(sent, received))
 
-    def chain(self, text: str = "", *, fast: str = "", unpriced: bool = False) -> Model:
+    def chain(self, text: str = "", *, fast: str = "", mode: Mode = "session", unpriced: bool = False) -> Model:
         """Models to ask: `text` names those that plan, `fast` those that summarise, the settings where they are empty.
 
         Raises Refused where none is named, none is found, or the extra `model` is not installed; UsageError for a name
         that is none.
         """
-        reasoning = self.named(text)
+        reasoning = self.named(text, mode)
         if not reasoning:
             raise Refused(f"no model is named: {_REMEDY}")
         if not installed():

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 USUAL_PORTS: Mapping[str, int] = {"ollama": 11434, "vllm": 8000, "llamacpp": 8080, "lmstudio": 1234}
 """The ports that each of them has unless told otherwise (their documentation, 2026)."""
@@ -39,6 +40,12 @@ def find(ports: Mapping[str, int] = USUAL_PORTS, *, timeout_s: float = TIMEOUT_S
             for name, models in zip(ports, listed, strict=True)
             if models
         )
+
+
+def models_at(url: str) -> tuple[str, ...]:
+    """The models that a server on this machine lists, by its address; () where nobody answers."""
+    port = urlsplit(url).port
+    return _models(port, TIMEOUT_S) if port else ()
 
 
 def _models(port: int, timeout_s: float) -> tuple[str, ...]:

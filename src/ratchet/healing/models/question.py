@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 Role = Literal["reasoning", "fast"]
 """Which model is asked: the one that plans, or the one that summarises."""
 
+Mode = Literal["session", "loop"]
+"""When it is asked: while a person waits, or in unattended work."""
+
 T = TypeVar("T")
 
 

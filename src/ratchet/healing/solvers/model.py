@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 from ratchet.errors import ModelError, Refused
 from ratchet.failures.redaction.text import clean, redact
-from ratchet.healing.episode import Attempt
+from ratchet.healing.episode import Attempt, Memo
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.protection import is_harness, is_test, matches, objection
 from ratchet.healing.models.prompts import Prompts
@@ -141,14 +141,19 @@ def create(options: SolverOptions) -> ModelSolver:
     return ModelSolver(options.models(options.argument), Prompts(options.prompts))
 
 
-def temperature_of(tried: Sequence[Attempt], signature: str) -> float:
-    """It rises with each attempt in a row that ended in the failure that is faced now: the same question would bring
-    the same answer."""
+def temperature_of(tried: Sequence[Attempt], signature: str, memos: Sequence[Memo] = ()) -> float:
+    """The temperature at which this failure was mended before, at first; it then rises with each attempt in a row that
+    ended in the failure that is faced now: the same question would bring the same answer."""
     repeats = 0
     for attempt in reversed(tried):
         if attempt.signature != signature:
             break
         repeats += 1
+    known = next(
+        (found for each in memos if each.signature == signature and (found := each.note.get("temperature"))), 0
+    )
+    if repeats == 0 and isinstance(known, int | float) and 0 < known <= _HOTTEST:
+        return float(known)
     return min(_HOTTEST, _FIRST_TEMPERATURE + _STEP * repeats)
 
 
@@ -157,7 +162,7 @@ def _question(job: SolveJob, shape: type[T], rules: str, text: str, rounds: int)
         shape=shape,
         text=text,
         rules=rules,
-        temperature=temperature_of(job.tried, job.failure.signature),
+        temperature=temperature_of(job.tried, job.failure.signature, job.memos),
         seed=(job.seed + rounds) % 2**31,
     )
 
@@ -225,13 +230,17 @@ def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[
         survey.change(job.workspace, job.sandbox, last.changes)
     except Refused as error:
         return Solved(status="proposed", reason=f"the edits cannot be made: {error}", note=note)
-    return Solved(status="proposed", cause=last.cause, fix=last.fix, candidates=1, note=note, memo=_memo(last.edits))
+    return Solved(
+        status="proposed", cause=last.cause, fix=last.fix, candidates=1, note=note, memo=_memo(job, last.edits)
+    )
 
 
-def _memo(edits: Sequence[FileEdit]) -> dict[str, Json]:
-    """The edits as they may be shown when the same failure comes again; nothing where they are long."""
+def _memo(job: SolveJob, edits: Sequence[FileEdit]) -> dict[str, Json]:
+    """The temperature that was asked at, and the edits as they may be shown when the same failure comes again, unless
+    they are long."""
+    asked: dict[str, Json] = {"temperature": temperature_of(job.tried, job.failure.signature, job.memos)}
     kept: list[Json] = [
         {"file": redact(each.file), "old": redact(each.old), "new": redact(each.new)} for each in edits if each.old
     ]
     size = sum(len(cast("str", value)) for each in kept for value in cast("dict[str, Json]", each).values())
-    return {"edits": kept} if kept and size <= _MEMO_CHARS else {}
+    return asked | {"edits": kept} if kept and size <= _MEMO_CHARS else asked

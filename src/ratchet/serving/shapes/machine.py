@@ -47,6 +47,33 @@ class CheckShape(Shape):
     remedy: str = said("What to do; empty for nothing.")
 
 
+class KnownModelShape(Shape):
+    """One language model in its place."""
+
+    asked_for: str = said("session, loop or fast; nearby for a server that no setting names.")
+    rank: int = said("Its place in the chain, from 1; 0 for nearby.")
+    name: str = said("The model, as provider:name.", foreign="name")
+    address: str = said("Where a server of one's own is; empty for a provider's.")
+    reach: str = said("answers, silent, no key, or not asked.")
+    note: str = said("What to do; empty for nothing.")
+    usd_sent: float | None = said("USD for a million tokens that it is sent; null where nobody knows.")
+    usd_received: float | None = said("USD for a million tokens that it answers; null where nobody knows.")
+
+
+class TestedModelShape(Shape):
+    """Answer of one model to one short question."""
+
+    __test__ = False  # (its name is no test's)
+
+    name: str = said("The model.", foreign="name")
+    ok: bool = said("Whether it answered.")
+    duration_s: float = said("How long it took.", digits=3)
+    tokens: int = said("Tokens of question and answer.")
+    cost_usd: float = said("The cost of it.", digits=6)
+    answer: str = said("Its answer, cut.", foreign="words", of="said")
+    problem: str = said("Why it did not answer.", foreign="words")
+
+
 class DemoShape(Shape):
     """The figures of the demo."""
 
