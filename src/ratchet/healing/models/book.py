@@ -74,8 +74,8 @@ class ModelBook:
         ]
         named = {each.address for each in found}
         for each in near:
-            for model in each.models if each.url not in named else ():
-                found.append(_nearby(f"{each.name}:{model}", each.url))
+            if each.url not in named:
+                found += [_nearby(f"{each.name}:{model}", each.url) for model in each.models]
         return found
 
     def test(self, names: Sequence[str] = (), *, unpriced: bool = False) -> Sequence[TestedModel]:

@@ -40,9 +40,7 @@ class ModelChoice:
         given = text or own or self._config.model
         return chain_of(given, base_url=self._config.model_base_url, environ=self._environ)
 
-    def price(
-        self, text: str = "", *, mode: Mode = "session", unpriced: bool = False
-    ) -> Callable[[int, int], float | None]:
+    def price(self, text: str = "", *, unpriced: bool = False) -> Callable[[int, int], float | None]:
         """Return the USD of (tokens in, tokens out) of the model that is asked first; None where nobody knows."""
         from ratchet.healing.models.prices import Usage, own_prices, pricing_of
 
