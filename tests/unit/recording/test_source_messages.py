@@ -98,6 +98,22 @@ def test_pi_sessions_are_read(tmp_path: Path) -> None:
     assert (found.ok, found.duration_s, found.tokens) == (False, 2.0, 12)
 
 
+def test_openclaw_writes_sessions_of_pi_under_its_own_name(tmp_path: Path) -> None:
+    tool: Json = {"type": "toolCall", "id": KEY, "name": "exec", "arguments": {"command": "npm test"}}
+    said: Row = {"role": "toolResult", "toolCallId": KEY, "toolName": "exec", "content": "boom", "isError": True}
+    path = lines(
+        tmp_path / "s.jsonl",
+        [
+            {"type": "session", "version": 3, "id": "claw-1", "timestamp": stamp(0), "cwd": "/w"},
+            {"type": "custom", "customType": "model-snapshot", "data": {"modelId": "m"}, "timestamp": stamp(0)},
+            {"type": "message", "timestamp": stamp(1), "message": {"role": "assistant", "content": [tool]}},
+            {"type": "message", "timestamp": stamp(3), "message": said},
+        ],
+    )
+    found = read(SOURCE, path).only
+    assert (found.agent, found.session, found.project, found.ok) == ("openclaw", "claw-1", "/w", False)
+
+
 def gemini_call(status: str, answer: Row, key: str = "run_shell_command-1") -> Row:
     response: Json = [{"functionResponse": {"id": key, "name": "run_shell_command", "response": answer}}]
     return {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ratchet.errors import BackendError
 from ratchet.ports import Source
+from ratchet.recording.sources.aider import Aider
 from ratchet.recording.sources.claude_code import ClaudeCode
 from ratchet.recording.sources.codex import Codex
 from ratchet.recording.sources.databases import Databases
@@ -20,7 +21,7 @@ from ratchet.recording.sources.peers import HealingAgent, Reloop
 from ratchet.recording.sources.textlog import TextLog
 
 SOURCES: tuple[Source, ...] = (
-    *(ClaudeCode(), Codex(), Otlp(), Reloop(), HealingAgent(), Databases(), Messages(), Jsonl(), TextLog()),
+    *(ClaudeCode(), Codex(), Otlp(), Reloop(), HealingAgent(), Databases(), Messages(), Aider(), Jsonl(), TextLog()),
 )
 """In the order in which they are asked: the more particular a format, the earlier."""
 

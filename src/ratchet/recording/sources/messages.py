@@ -97,6 +97,9 @@ class Conversations:
             self._carry.update({"agent": "cursor", "project": fields.text(record.get("cwd"))})
             self._carry["session"] = fields.text(whose.session_of(record))
             return []
+        if record.get("customType") == "model-snapshot":  # OpenClaw, which writes pi's sessions, begins with it
+            self._carry["agent"] = "openclaw"
+            return []
         held = record.get("$set")
         if isinstance(held, dict):  # Gemini CLI tells the model of the folder first
             place = _WORKSPACE.search(" ".join(spoken(message) for message in fields.rows(held.get("messages"))))
