@@ -35,8 +35,8 @@ class OpencodeClient(BridgedClient):
         return plugin, SettingsEntry("mcp", _settings_in(settings), "server", key="mcp")
 
     def homes(self, user: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Its database."""
-        return (_database(user, environ),)
+        """Its database, and the folder of the sessions that it kept as files before it had one."""
+        return _database(user, environ), f"{_data(user, environ)}/storage/session"
 
     def beside(self, transcript: str) -> str:
         """Nothing: all sessions are in one file, which every turn reads on."""
@@ -53,9 +53,12 @@ class OpencodeClient(BridgedClient):
 
 
 def _database(user: str, environ: Mapping[str, str]) -> str:
-    folder = f"{environ.get('XDG_DATA_HOME') or f'{user}/.local/share'}/opencode"
     named = environ.get("OPENCODE_DB") or "opencode.db"
-    return named if named.startswith("/") else f"{folder}/{named}"
+    return named if named.startswith("/") else f"{_data(user, environ)}/{named}"
+
+
+def _data(user: str, environ: Mapping[str, str]) -> str:
+    return f"{environ.get('XDG_DATA_HOME') or f'{user}/.local/share'}/opencode"
 
 
 def _settings_in(folder: str) -> str:

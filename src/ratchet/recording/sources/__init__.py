@@ -16,12 +16,25 @@ from ratchet.recording.sources.event_folder import EventFolder
 from ratchet.recording.sources.jsonl import Jsonl
 from ratchet.recording.sources.lines import HEAD_BYTES, objects_in, peek
 from ratchet.recording.sources.messages import Messages
+from ratchet.recording.sources.opencode_files import OpencodeFiles
 from ratchet.recording.sources.otlp import Otlp
 from ratchet.recording.sources.peers import HealingAgent, Reloop
 from ratchet.recording.sources.textlog import TextLog
 
 SOURCES: tuple[Source, ...] = (
-    *(ClaudeCode(), Codex(), Otlp(), Reloop(), HealingAgent(), Databases(), Messages(), Aider(), Jsonl(), TextLog()),
+    *(
+        ClaudeCode(),
+        Codex(),
+        Otlp(),
+        Reloop(),
+        HealingAgent(),
+        Databases(),
+        OpencodeFiles(),
+        Messages(),
+        Aider(),
+        Jsonl(),
+        TextLog(),
+    ),
 )
 """In the order in which they are asked: the more particular a format, the earlier."""
 

@@ -86,7 +86,7 @@ class _Chat:
         self._block: tuple[str, str, dict[str, list[str]]] | None = None  # file, side, lines of each side
 
     def take(self, raw: Raw) -> list[Item]:
-        """Take one more line; what it ends or says."""
+        """Take one more line; give what it ends or says."""
         line = raw.data.decode("utf-8", "replace").rstrip("\r\n")
         if line.startswith("#### ") and line.endswith("  "):  # an answer's own headings end at their last word
             items = self._close()
@@ -109,7 +109,7 @@ class _Chat:
         self._carry["lines"] = lines
 
     def rest(self) -> list[Item]:
-        """What the end of the file ends."""
+        """Give the steps and words that the end of the file ends."""
         held, before = self._open, {name: self._carry.get(name) for name in ("n", "at")}
         items = [*self._heard(), *self._close()]
         count(self._carry, "steps", sum(isinstance(item, Outcome) for item in items))
@@ -256,7 +256,7 @@ class _Chat:
         return [*answered(usage, place, key=key, model=fields.text(self._carry.get("model")))]
 
     def _heard(self) -> list[Item]:
-        """What a person said, when it ends; commands to aider itself and answers to its questions are no words."""
+        """Hear a person's words, which end here; commands to aider and answers to its questions are none."""
         said, self._asked = "\n".join(self._asked).strip()[:_ASKED_CHARS], []
         if not said or said.startswith(("/", "!")) or said == "<blank>" or _ASKS in said:
             return []

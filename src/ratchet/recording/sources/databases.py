@@ -42,16 +42,20 @@ class Schema:
 def _opencode(rows: Iterator[Cells], decoded: Decode) -> Iterator[Json]:
     """A message with its parts, of (message, its JSON, the JSON of a part)."""
     for (key, data), parts in groupby(rows, lambda row: row[:2]):
-        info = fields.row(decoded(data))
-        yield {
-            "id": key,
-            "info": info,
-            "role": info.get("role"),
-            "model": info.get("modelID"),
-            "tokens": info.get("tokens"),
-            "timestamp": fields.row(info.get("time")).get("created"),
-            "parts": [part for row in parts if not (part := fields.row(decoded(row[2]))).get("synthetic")],
-        }
+        yield opencode_message(str(key), fields.row(decoded(data)), (fields.row(decoded(row[2])) for row in parts))
+
+
+def opencode_message(key: str, info: Row, parts: Iterable[Row]) -> Row:
+    """A message of opencode's as a record of a conversation."""
+    return {
+        "id": key,
+        "info": info,
+        "role": info.get("role"),
+        "model": info.get("modelID"),
+        "tokens": info.get("tokens"),
+        "timestamp": fields.row(info.get("time")).get("created"),
+        "parts": [part for part in parts if not part.get("synthetic")],
+    }
 
 
 def _goose(rows: Iterator[Cells], decoded: Decode) -> Iterator[Json]:

@@ -44,6 +44,8 @@ class Messages:
             if _IN_DOCUMENT.search(head) is None:
                 return False
             document = whole_document(head)
+            if isinstance(document, dict) and whose.is_described(document):
+                return False
             records = document if isinstance(document, list) else [document]
             return document is None or any(
                 whose.speaks(item) or (isinstance(item, dict) and whose.is_own(item)) for item in records

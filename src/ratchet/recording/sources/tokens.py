@@ -26,12 +26,13 @@ def split_of(usage: Row) -> TokenSplit:
     Google counts thoughts beside what was made."""
     given = _whole(usage, "input_tokens", "input", "prompt_tokens", "promptTokenCount")
     within = _whole(usage, "cached_input_tokens", "cached", "cachedContentTokenCount")
+    cache = fields.row(usage.get("cache"))  # opencode's
     details = fields.row(fields.first(usage, ("input_tokens_details", "prompt_tokens_details")))
     within = within or _whole(details, "cached_tokens")
     return TokenSplit(
         given=max(given - within, 0),
-        stored=_whole(usage, "cache_creation_input_tokens", "cacheWrite"),
-        cached=within or _whole(usage, "cache_read_input_tokens", "cacheRead"),
+        stored=_whole(usage, "cache_creation_input_tokens", "cacheWrite") or _whole(cache, "write"),
+        cached=within or _whole(usage, "cache_read_input_tokens", "cacheRead") or _whole(cache, "read"),
         made=_whole(usage, "output_tokens", "output", "completion_tokens", "candidatesTokenCount")
         + _whole(usage, "thoughts", "thoughtsTokenCount"),
     )

@@ -112,6 +112,11 @@ def session_of(record: Row) -> Json:
     return fields.first(record, ("sessionId", "session_id")) or fields.row(record.get("data")).get("sessionId")
 
 
+def is_described(record: Row) -> bool:
+    """Tell whether a record only describes a message of opencode's, whose words and calls lie in other files."""
+    return {"sessionID", "role"} <= record.keys() and {"content", "parts"}.isdisjoint(record)
+
+
 def is_aside(record: Row) -> bool:
     """Tell whether a message is no part of what happened: a worked example of SWE-agent's, which nobody ran, or what
     hooks of Cline had to say."""
