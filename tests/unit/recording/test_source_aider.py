@@ -133,7 +133,7 @@ def test_edits_findings_and_failed_calls_of_the_model_are_steps(tmp_path: Path) 
     assert lint.step is not None
     assert lint.failure is not None
     assert lint.step.input == "flake8 --select=F821 a.py"
-    assert "F821 undefined name 'b'" in lint.failure.message
+    assert lint.failure.message == "a.py:2:12: F821 undefined name 'b'"
     assert unmet.failure is not None
     assert "SearchReplaceNoExactMatch" in unmet.failure.message
     assert {each.model for each in found} == {"openai/gpt-x"}

@@ -72,7 +72,8 @@ def test_a_session_is_read_with_the_messages_and_parts_beside_it(tmp_path: Path)
 
 
 def test_a_session_of_which_nothing_was_written_is_passed_by_and_one_that_grew_is_read(tmp_path: Path) -> None:
-    path, carry = storage(tmp_path), {}
+    carry: Row = {}
+    path = storage(tmp_path)
     first = {item.id for item in read(path, carry) if isinstance(item, Outcome)}
     assert read(path, carry) == []
     more = tool("bash", {"command": "ls"}, 9, status="completed", output="x", metadata={"exit": 0})

@@ -32,6 +32,7 @@ _UNMET = "The LLM did not conform to the edit format."
 _LAST_OF_UNMET = "The SEARCH section must exactly match"
 _FINDINGS = "# Fix any errors below, if possible."
 _NAMED_IN = re.compile(r"(?:lines in|to apply to|match in) (\S{1,300})")
+_SHOWN = "\n## See relevant line"
 _COMMAND = re.compile(r"## Running: (.{1,1000})")
 _MODEL_FAILED = re.compile(r"litellm\.\w{1,60}(?:Error|Exception|Timeout)?: ")
 _ASKS = "? (Y)es/(N)o"
@@ -165,6 +166,7 @@ class _Chat:
         elif found := _MODEL.match(said):
             self._carry["model"] = found[1]
         elif found := _SPENT.match(said):
+            self._carry["answered"] = True
             items += self._spent(_tokens(found[1]), _tokens(found[2]))
         elif _MODEL_FAILED.match(said):
             items.append(self._model_failed(said))
@@ -195,6 +197,8 @@ class _Chat:
     def _waits(self, path: str, lines: dict[str, list[str]]) -> None:
         """Keep an edit until it is applied, redacted, since what waits is stored."""
         waiting = table(self._carry, "blocks")
+        if self._carry.pop("answered", None):  # what was left of an earlier answer was not applied
+            waiting.clear()
         if len(waiting) < _MOST_BLOCKS:
             edit: Json = {name: safe("\n".join(lines[side]), CHANGE_CHARS) for name, side in _SIDES}
             held = waiting.get(path)
@@ -214,7 +218,8 @@ class _Chat:
         if kind == "findings":
             named = _COMMAND.search(said)
             given: Json = {"command": named[1].strip()} if named else {}
-            return [self._step("bash" if named else "lint", given, said, failed=True)]
+            printed = said[named.end() :].partition(_SHOWN)[0].strip() if named else ""
+            return [self._step("bash" if named else "lint", given, printed or said, failed=True)]
         self._carry.pop("blocks", None)
         about = _NAMED_IN.search(said)
         return [self._step("edit", {"path": about[1]} if about else {}, said, failed=True)]
@@ -276,7 +281,7 @@ class _Chat:
 
 
 _SIDES = (("old_string", "old"), ("new_string", "new"))
-_OF_CHAT = ("n", "turn", "model", "blocks", "standing", "last", "interrupted")
+_OF_CHAT = ("n", "turn", "model", "blocks", "answered", "standing", "last", "interrupted")
 
 
 def _tokens(said: str) -> int:
