@@ -20,6 +20,8 @@ from ratchet.runtime import Runtime
 
 try:
     from opentelemetry.sdk.trace import SpanProcessor as _SpanProcessor
+
+    from ratchet.integrations.otel_evaluations import EvaluationTeller
 except ImportError as error:
     raise ImportError("ratchet.SpanProcessor needs the extra `otel`: pip install 'ratchet-ai[otel]'") from error
 
@@ -33,12 +35,21 @@ class SpanProcessor(_SpanProcessor):
     """Records each ended span of a model, a tool, an agent or a chain, and each that failed; `every` other one, too,
     if asked for. Writes one line to the journal for each, and never raises into the host.
 
-    `home` is where it is recorded (RATCHET_HOME; ~/.ratchet).
+    `home` is where it is recorded (RATCHET_HOME; ~/.ratchet). Where the program has set up logs, too, what was judged
+    in this home leaves as `gen_ai.evaluation.result` events every `evaluations_s` seconds (None: never), each from one
+    of the processes that have such a processor.
     """
 
-    def __init__(self, *, home: str | PathLike[str] | None = None, every: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        home: str | PathLike[str] | None = None,
+        every: bool = False,
+        evaluations_s: float | None = 30.0,
+    ) -> None:
         self._runtime = Runtime.open(home=home)
         self._every = every
+        self._teller = None if evaluations_s is None else EvaluationTeller(home, every_s=evaluations_s)
 
     def on_end(self, span: ReadableSpan) -> None:
         """Record it."""
@@ -48,12 +59,16 @@ class SpanProcessor(_SpanProcessor):
             _LOG.warning("span.lost", exc_info=True)
 
     def shutdown(self) -> None:
-        """Let go of the journal; what was recorded is on disk already."""
+        """Tell what was judged, and let go of the journal; what was recorded is on disk already."""
+        if self._teller is not None:
+            self._teller.close()
         self._runtime.close()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Nothing waits: a span is on disk when `on_end` returns."""
+        """Tell what was judged. No span waits: each is on disk when `on_end` returns."""
         del timeout_millis
+        if self._teller is not None:
+            self._teller.tell()
         return True
 
 
