@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import yaml
 from fastapi.testclient import TestClient
 
 from ratchet import Ratchet, UsageError
@@ -121,6 +122,24 @@ def test_an_export_is_learnt_once_and_found(home: Path, tmp_path: Path) -> None:
     assert outcome.failure is not None
     assert outcome.failure.kind == "dependency_missing"
     assert asyncio.run(RatchetMemory(ratchet, home).search("ImportError sharp")) == [held]
+
+
+def test_an_export_as_yaml_is_learnt_once_and_found(home: Path, tmp_path: Path) -> None:
+    held = record(id="abc123abc123", cost_usd=0.25)
+    file = tmp_path / "reloop-playbook.yaml"
+    said = PlaybookExport(failures=[held]).model_dump(mode="json")
+    file.write_text(yaml.safe_dump(said, sort_keys=False))
+    ratchet = Ratchet()
+    assert (ratchet.learn(file).outcomes, ratchet.learn(file).outcomes) == (1, 0)
+    assert asyncio.run(RatchetMemory(ratchet, home).search("ImportError sharp")) == [held]
+
+
+@pytest.mark.parametrize("odd", ["x: &a [1]\ny: [*a, *a]", "x: !!timestamp 2026-01-01", "x: [", "x: " + "[" * 5_000])
+def test_yaml_that_is_no_export_is_named_and_never_unfolded(home: Path, tmp_path: Path, odd: str) -> None:
+    file = tmp_path / "reloop-playbook.yaml"
+    file.write_text(f"failures:\n- signature:\n    error_type: a\n    error_message: b\n{odd}\n")
+    learned = Ratchet().learn(file)
+    assert (learned.outcomes, len(learned.quarantined)) == (0, 1)
 
 
 def test_a_database_of_reloop_is_read_where_its_path_is_given(home: Path, tmp_path: Path) -> None:

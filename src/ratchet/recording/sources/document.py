@@ -32,9 +32,16 @@ def whole_document(head: bytes) -> Json:
     return decode_document(head)[0] if is_document(head) else None
 
 
-def read_document(path: str, carry: Row, take: Callable[[Json], Iterable[Item] | None], *, name: str) -> Iterator[Read]:
+def read_document(
+    path: str,
+    carry: Row,
+    take: Callable[[Json], Iterable[Item] | None],
+    *,
+    name: str,
+    decode: Callable[[bytes], tuple[Json, str]] | None = None,
+) -> Iterator[Read]:
     """One Read with all that the document holds, none when it has not changed since. `take` gives None for a document
-    that is not of this format."""
+    that is not of this format, `decode` reads one that is no JSON."""
     with open_plain(path) as file:
         raw = file.read(_LIMIT_BYTES + 1)
     digest = hashlib.sha256(raw).hexdigest()
@@ -48,7 +55,7 @@ def read_document(path: str, carry: Row, take: Callable[[Json], Iterable[Item] |
     if len(raw) > _LIMIT_BYTES:
         reason = f"one JSON document of more than {_LIMIT_BYTES >> 20} MB; export it as JSON lines"
     else:
-        document, reason = decode_document(raw)
+        document, reason = (decode or decode_document)(raw)
         if not reason:
             found = take(document)
             count(carry, "known", found is not None)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ratchet import ids
+from ratchet.errors import BackendError
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.redaction.text import redact_json
 from ratchet.ports import Read
@@ -24,6 +25,7 @@ _SQLITE = b"SQLite format 3\0"
 _TABLES = (b"failures", b"successes", b"error_hash")
 _SAVED = (b'"capture_type"', b'"function_info"', b'"timestamp"')
 _NONE: tuple[Json, str] = (None, "")
+_YAML = (b"failures:", b"signature:", b"error_type:", b"error_message:")
 _KEYS = (b'"failures"', b'"signature"', b'"error_type"', b'"analysis"')
 
 
@@ -36,12 +38,16 @@ class Reloop:
         """Tell whether the head is a database with reloop's tables, or a document with failures of its form."""
         if head.startswith(_SQLITE):
             return all(name in head for name in _TABLES)
+        if _is_yaml(head):
+            return True
         return is_document(head) and all(name in head for name in _KEYS)
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. A database is read whole where it grew; ids are reloop's own."""
-        if not peek(path).startswith(_SQLITE):
-            yield from read_document(path, carry, lambda document: _failures(document, path), name=NAME)
+        head = peek(path)
+        if not head.startswith(_SQLITE):
+            decode = _decoder() if _is_yaml(head) else None
+            yield from read_document(path, carry, lambda document: _failures(document, path), name=NAME, decode=decode)
             return
         size = Path(path).stat().st_size
         if size == offset:
@@ -53,6 +59,46 @@ class Reloop:
         if items:
             yield Read(items=tuple(items), offset=size)
         yield last_read(path, size, carry, name=NAME)
+
+
+def _is_yaml(head: bytes) -> bool:
+    """Tell whether a head begins reloop's playbook, which its `export` writes as YAML."""
+    return not head.lstrip().startswith((b"{", b"[")) and all(name in head for name in _YAML)
+
+
+def _decoder() -> Callable[[bytes], tuple[Json, str]]:
+    """Read YAML that says what JSON can: no tags, so that no time and no code is made of it, and nothing that stands
+    for more than is written there. Raises BackendError without the package that reads it."""
+    try:
+        import yaml
+    except ImportError as error:
+        raise BackendError("this is YAML, which needs the extra `files`: pip install 'ratchet-ai[files]'") from error
+
+    class Plain(yaml.SafeLoader):
+        """Values of JSON, each where it is written."""
+
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None):
+                raise yaml.YAMLError("it holds a tag, or refers to another part of itself, which no export does")
+            return super().compose_node(parent, index)
+
+    Plain.yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in held if not tag.endswith(":timestamp")]
+        for first, held in Plain.yaml_implicit_resolvers.items()
+    }
+
+    def decode(raw: bytes) -> tuple[Json, str]:
+        try:
+            return yaml.load(raw.decode("utf-8"), Loader=Plain), ""  # noqa: S506  (a SafeLoader)
+        except UnicodeDecodeError as error:
+            return None, f"not UTF-8 (byte {error.start + 1})"
+        except (yaml.YAMLError, ValueError) as error:
+            return None, f"not valid YAML ({' '.join(str(error).split())[:200]})"
+        except RecursionError:
+            return None, "nested too deeply to be read"
+
+    return decode
 
 
 class HealingAgent:
