@@ -79,6 +79,7 @@ from ratchet.serving.shapes.machine import (
     MadeTokenShape,
     MigratedShape,
     RatchetVersionShape,
+    ServiceShape,
     SyncedShape,
     TestedModelShape,
     TokenShape,
@@ -111,6 +112,9 @@ from ratchet.serving.shapes.used import (
 OUT = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
 COMMANDS: dict[str, object] = {
+    "services up": list[ServiceShape],
+    "services down": list[ServiceShape],
+    "services status": list[ServiceShape],
     "models list": list[KnownModelShape],
     "models test": list[TestedModelShape],
     "init": HomeShape,

@@ -54,6 +54,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Serve it": {
         "serve": ("serve", "Serve the page and the API until Ctrl-C or SIGTERM."),
+        "services": ("services", "Services beside Ratchet: the page, a database, Redis, a model, search."),
         "token": ("serve", "Tokens: who may use the server, and for what."),
     },
     "Feed it": {

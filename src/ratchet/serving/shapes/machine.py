@@ -74,6 +74,19 @@ class TestedModelShape(Shape):
     problem: str = said("Why it did not answer.", foreign="words")
 
 
+class ServiceShape(Shape):
+    """One service beside Ratchet."""
+
+    name: str = said("page, database, redis, model or search.")
+    state: str = said("up, starting (alive, and does not answer), died, or down.")
+    port: int = said("Its port on 127.0.0.1.")
+    url: str = said("Its address; empty while it is down.")
+    pid: int = said("Its first process; 0 while it is down.")
+    since: float = said("When it was started; 0 while it is down.")
+    log: str = said("The file of its log.")
+    note: str = said("What is wrong, with the last line of the log.", foreign="output")
+
+
 class DemoShape(Shape):
     """The figures of the demo."""
 

@@ -1,0 +1,110 @@
+"""`ratchet services` with the real programs: up, status, down, twice; a port that is taken, a service that dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.serving.services.known import SERVICES, Launch
+
+Ratchet = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def free_port() -> int:
+    with socket.socket() as tried:
+        tried.bind(("127.0.0.1", 0))
+        return int(tried.getsockname()[1])
+
+
+@pytest.fixture
+def ratchet(home: Path) -> Iterator[Ratchet]:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        asked = [sys.executable, "-m", "ratchet", "services", *words]
+        environ = {"PATH": os.environ["PATH"], "HOME": str(home.parent), "RATCHET_HOME": str(home)}
+        return subprocess.run(asked, env=environ, capture_output=True, text=True, timeout=180, check=False)
+
+    yield run
+    run("down", "all")
+    shutil.rmtree(os.path.join("/var/lib/ratchet", _digest(home)), ignore_errors=True)
+
+
+def _digest(home: Path) -> str:
+    import hashlib
+
+    return hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+
+
+def in_session(pid: int) -> list[str]:
+    """Processes of a session that still live."""
+    said = subprocess.run(["ps", "-o", "pid=,stat=", "-s", str(pid)], capture_output=True, text=True, check=False)
+    return [line for line in said.stdout.splitlines() if line.split()[1][0] != "Z"]
+
+
+@pytest.mark.parametrize("name", ["redis", "database", "page"])
+def test_a_service_goes_up_and_down_twice_and_leaves_nothing(ratchet: Ratchet, name: str, tmp_path: Path) -> None:
+    port = free_port()
+    launch = SERVICES[name].launch(tmp_path, tmp_path, port, "")
+    if not isinstance(launch, Launch):
+        pytest.skip(launch)
+    for _ in range(2):
+        up = ratchet("up", name, "--port", f"{name}={port}", "--json")
+        assert up.returncode == 0, up.stderr
+        (found,) = json.loads(up.stdout)
+        assert (found["state"], found["port"]) == ("up", port)
+        again = json.loads(ratchet("up", name, "--port", f"{name}={port}", "--json").stdout)
+        assert again[0]["pid"] == found["pid"]  # one that is up stays as it is
+        assert in_session(found["pid"])
+        down = json.loads(ratchet("down", name, "--json").stdout)
+        assert down[0]["state"] == "down"
+        assert in_session(found["pid"]) == []
+        with socket.socket() as tried:
+            assert tried.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_port_that_is_taken_is_said_with_the_way_out(ratchet: Ratchet) -> None:
+    if shutil.which("redis-server") is None:
+        pytest.skip("no redis-server here")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = ratchet("up", "redis", "--port", f"redis={port}")
+    assert said.returncode == 4
+    assert f"port {port} is another program's" in said.stderr
+    assert f"--port redis={port + 1}" in said.stderr
+
+
+def test_a_service_that_dies_is_told_with_its_log_and_starts_again(ratchet: Ratchet) -> None:
+    if shutil.which("redis-server") is None:
+        pytest.skip("no redis-server here")
+    port = free_port()
+    (found,) = json.loads(ratchet("up", "redis", "--port", f"redis={port}", "--json").stdout)
+    os.kill(found["pid"], signal.SIGKILL)
+    status = ratchet("status", "redis")
+    assert status.returncode == 1
+    assert "died" in status.stdout
+    assert "the log says" in status.stdout
+    (again,) = json.loads(ratchet("up", "redis", "--port", f"redis={port}", "--json").stdout)
+    assert (again["state"], again["pid"] != found["pid"]) == ("up", True)
+
+
+def test_what_is_missing_or_only_written_says_so(ratchet: Ratchet, tmp_path: Path) -> None:
+    said = ratchet("up", "model", "--model", str(tmp_path / "none.gguf"))
+    assert said.returncode == 5
+    assert "there is no file" in said.stderr
+    file = tmp_path / "compose.yml"
+    said = ratchet("up", "--compose", str(file), "--port", "redis=7000")
+    assert "it was not run here" in said.stdout
+    text = file.read_text()
+    assert "127.0.0.1:7000:6379" in text
+    assert all(f"  {name}:" in text for name in SERVICES)
+    assert ratchet("up", "--port", "redis=x").returncode == 2
