@@ -81,7 +81,7 @@ def _said(question: bytes, answers: tuple[bytes, ...]) -> Callable[[int], bool]:
 def _page(_place: Path, home: Path, port: int, _model: str) -> Launch | str:
     if importlib.util.find_spec("uvicorn") is None:
         return "the page needs the extra `serve`: pip install 'ratchet-ai[serve]'"
-    return Launch(argv=(sys.executable, "-m", "ratchet", "--home", str(home), "serve", "--port", str(port)))
+    return Launch(argv=(sys.executable, "-P", "-m", "ratchet", "--home", str(home), "serve", "--port", str(port)))
 
 
 def _database(place: Path, _home: Path, port: int, _model: str) -> Launch | str:
@@ -128,7 +128,7 @@ def _model_server(_place: Path, _home: Path, port: int, model: str) -> Launch | 
         if importlib.util.find_spec("xllamacpp") is None:
             return "nothing here serves a .gguf file: pip install xllamacpp, or put llama-server on PATH"
         quiet = {"OMP_WAIT_POLICY": "passive"}  # else it is 20 times slower on a busy machine
-        return Launch(argv=(sys.executable, "-c", _XLLAMACPP, model, str(port)), environ=quiet)
+        return Launch(argv=(sys.executable, "-I", "-c", _XLLAMACPP, model, str(port)), environ=quiet)
     if (ollama := shutil.which("ollama")) is not None:
         return Launch(argv=(ollama, "serve"), environ={"OLLAMA_HOST": f"{HOST}:{port}"})
     if model and (vllm := shutil.which("vllm")) is not None:
