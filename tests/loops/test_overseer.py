@@ -16,12 +16,16 @@ from ratchet.healing.episode import Budget, Task
 from ratchet.lessons import told
 from ratchet.ports import Notice
 from ratchet.records import Json
+from ratchet.runtime import Runtime
 from ratchet.team import rows as teams
 from ratchet.team.overseer import rows
+from ratchet.team.overseer.assembly import overseer_of
 from ratchet.team.overseer.judging import Action, Sight, Sighted, SightLimits, judge, next_action, next_look_s
 from ratchet.team.overseer.overseer import Overseer, WatchSource
 from ratchet.team.overseer.sources import CodingSessions, Evolutions, Healings, TeamRuns, as_told
 from ratchet.testing.loop_reports import LoopReport, reports
+from ratchet.testing.model_server import ModelServer
+from ratchet.testing.wire import Reply
 
 
 @pytest.mark.parametrize("report", reports(), ids=lambda report: report.name)
@@ -214,3 +218,36 @@ def test_a_healing_and_an_evolution_that_stand_still_are_told_to_a_person_once(h
         for later in (10.0, 1_000.0, 1_100.0):
             assert overseer.look(now + later) == []
     assert [each.title for each in said] == ["task e1 is stuck", "evolution v1 is stuck"]
+
+
+def test_the_overseer_of_a_home_asks_a_model_before_it_does_more_than_tell(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pydantic_ai", reason="needs the extra `model`")
+    path = tmp_path / "user/.claude/projects/p/s.jsonl"
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    says = Reply(text='{"goes_nowhere": false, "why": "it waits for a mirror"}')
+    with ModelServer(says) as server, Runtime.open(home=home, model_base_url=server.openai_url) as runtime:
+        overseer = overseer_of(runtime, model="any")
+        for look, times in enumerate((4, 8, 12)):
+            transcript(path, times)
+            overseer.look(time.time() + 10 * look)
+        done = rows.interventions(runtime.store)[::-1]
+        asked = server.asked[0].text
+    assert [(each.action, each.opinion) for each in done] == [("tell", ""), (None, "it waits for a mirror")]
+    assert "No rule to make target" in asked
+
+
+def test_without_an_answer_of_the_model_the_rules_stand(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "user/.claude/projects/p/s.jsonl"
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    with Runtime.open(home=home, model_base_url="http://127.0.0.1:9/v1") as runtime:
+        overseer = overseer_of(runtime, model="any")
+        for look, times in enumerate((4, 8)):
+            transcript(path, times)
+            overseer.look(time.time() + 10 * look)
+        told_first, redirected = rows.interventions(runtime.store)[::-1]
+    assert (told_first.action, redirected.action) == ("tell", "redirect")
+    assert redirected.opinion.startswith("no second opinion: ")

@@ -13,6 +13,7 @@ from ratchet import ids
 from ratchet.client import Ratchet, default
 from ratchet.errors import ModelError, UsageError
 from ratchet.failures.redaction.text import redact_json
+from ratchet.lessons.fence import enclosed
 from ratchet.records import Json, Row, as_row, record_of
 from ratchet.team import rows
 from ratchet.team.attempting import TeamJudge
@@ -193,7 +194,8 @@ def _worded(brief: Brief) -> str:
     parts = [f"Goal:\n{brief.goal}", f"Skills:\n{skills}", f"Round {brief.round}."]
     for name, held in (("Results", brief.results), ("Failures", brief.failures)):
         if held:
-            parts.append(f"{name} so far, as JSON:\n{json.dumps(dict(held), ensure_ascii=False)}")
+            said = enclosed(json.dumps(dict(held), ensure_ascii=False), verbatim=True)
+            parts.append(f"{name} so far, as JSON:\n{said}")
     return "\n\n".join(parts)
 
 

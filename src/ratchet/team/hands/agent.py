@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol, cast
 
 from ratchet.errors import UsageError
+from ratchet.lessons.fence import enclosed
 from ratchet.records import Json
 from ratchet.team.handed import Handed
 
@@ -39,14 +40,19 @@ def asked_text(work: Json, context: Handed) -> str:
     """A task in words: its work, and behind it what the tasks before it brought, letters, and what failed last."""
     parts = [work if isinstance(work, str) else json.dumps(work, ensure_ascii=False)]
     if context.results:
-        parts.append(f"Results of the tasks that this one needs:\n{json.dumps(context.results, ensure_ascii=False)}")
+        parts.append(f"Results of the tasks that this one needs:\n{_fenced(context.results)}")
     if context.mail:
-        parts.append(f"Letters:\n{json.dumps(context.mail, ensure_ascii=False)}")
+        parts.append(f"Letters:\n{_fenced(context.mail)}")
     if context.last:
-        parts.append(f"The attempt before this one failed:\n{context.last}")
+        parts.append(f"The attempt before this one failed:\n{enclosed(context.last, verbatim=True)}")
     if context.known:
         parts.append(context.known)
     return "\n\n".join(parts)
+
+
+def _fenced(said: object) -> str:
+    """What others brought is data to this agent, in a fence that it cannot close."""
+    return enclosed(json.dumps(said, ensure_ascii=False), verbatim=True)
 
 
 def _pydantic_ai(agent: _RunsText) -> Callable[[Json, Handed], Awaitable[object]]:

@@ -18,10 +18,12 @@ from pathlib import Path
 
 from ratchet.errors import UsageError
 from ratchet.records import Json, Row, number_in, text_in
+from ratchet.team import inside
 from ratchet.team.hands.reply import WorkerReply, WorkRequest, flooded
-from ratchet.team.inside import child
 from ratchet.team.values import MOST_BYTES
 
+CHILD = str(Path(inside.__file__).with_name("child.py"))
+"""The program of a worker's process; not imported here, since it needs what Windows lacks."""
 FLOOD_BYTES = 33_554_432
 """Of what one attempt prints: a chatty program stays far below, one that floods is ended before it fills a disk."""
 _TAIL = 2_000
@@ -183,7 +185,7 @@ async def _begun(lock: str) -> Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
-        child.__file__,
+        CHILD,
         lock,
         stdin=PIPE,
         stdout=PIPE,
