@@ -453,6 +453,29 @@ def test_a_command_reads_its_work_and_says_its_result(ratchet: Ratchet) -> None:
     assert [each.failure and each.failure.exit_code for each in ratchet.outcomes(ok=False)] == [4]
 
 
+def a_set(work: Json) -> set[str]:
+    return {"no JSON"}
+
+
+def test_what_cannot_be_handed_on_is_said_so_in_every_kind_of_worker(ratchet: Ratchet) -> None:
+    workers = [
+        Worker("here", a_set, skills=("here",)),
+        Worker("own", a_set, skills=("own",), isolated=True),
+        Worker("long", lambda work: "x" * 200_000, skills=("long",)),
+        Worker("cat", command=["cat"], skills=("cat",)),
+    ]
+    tasks = [TeamTask(id=each, skill=each, attempts=1) for each in ("here", "own", "long")]
+    done = run(
+        Orchestrator("t", workers, ratchet=ratchet),
+        *tasks,
+        TeamTask(id="cat", skill="cat", needs=("long",), attempts=1),
+    )
+    failed = {each.id: each.attempts[-1].kind for each in done.tasks if each.state == "failed"}
+    assert failed == {"here": "malformed_output", "own": "malformed_output", "cat": "code_error"}
+    assert done.failures["own"] == done.failures["here"]
+    assert "let those tasks hand over the path of a file" in done.failures["cat"]
+
+
 class _Service(BaseHTTPRequestHandler):
     keys: ClassVar[list[str]] = []
 

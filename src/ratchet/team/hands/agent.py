@@ -51,7 +51,7 @@ def asked_text(work: Json, context: Handed) -> str:
 
 
 def _fenced(said: object) -> str:
-    """What others brought is data to this agent, in a fence that it cannot close."""
+    """Fence what others brought: it is data to this agent."""
     return enclosed(json.dumps(said, ensure_ascii=False), verbatim=True)
 
 

@@ -213,6 +213,7 @@ def reply_from(answer: Row) -> WorkerReply:
         return WorkerReply(
             error=text_in(answer, "error"),
             type=text_in(answer, "type"),
+            kind=text_in(answer, "kind"),
             exit_code=code if isinstance(code, int) else None,
             cost_usd=usd,
             tokens=tokens,

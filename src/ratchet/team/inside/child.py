@@ -26,6 +26,7 @@ from ratchet.team.handed import Handed, takes_context
 
 MOST_BYTES = 8_388_608  # as in `values`, which a process of 20 ms does not load
 _TAIL = 4_000
+_MOST_ENVIRON = 100_000  # Linux takes 131,072 bytes for one variable, its name included
 _LOOK_S = 0.05
 
 Message = dict[str, object]
@@ -115,7 +116,7 @@ def _answer(work: Work, request: Message) -> Message:
     answer: Message = {}
     try:
         answer["value"] = work(request["work"], context)
-        json.dumps(answer["value"], allow_nan=False)
+        answer = _plain(answer["value"])
     except Flood as flood:
         answer = {"flood": flood.size}
     except Exit as fault:
@@ -131,6 +132,15 @@ def _answer(work: Work, request: Message) -> Message:
     kept = {name: redact_json(held) if name in ("value", "letters") else held for name, held in answer.items()}
     _keep(spool, kept)
     return answer
+
+
+def _plain(value: object) -> Message:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        said = f"its result is no JSON ({error}): return texts, numbers, lists and mappings of them"
+        return {"error": said, "kind": "malformed_output"}
+    return {"value": value}
 
 
 class Flood(Exception):  # noqa: N818  (an event, not an error of ours)
@@ -166,6 +176,11 @@ class _Command:
             "RATCHET_ATTEMPT": str(context.attempt),
             "RATCHET_CONTEXT": json.dumps({name: getattr(context, name) for name in ("results", "mail", "last")}),
         }
+        if len(given["RATCHET_CONTEXT"]) > _MOST_ENVIRON:
+            raise ValueError(
+                f"the results that it needs have {len(given['RATCHET_CONTEXT']):,} bytes, and the environment of a "
+                f"command takes {_MOST_ENVIRON:,}: let those tasks hand over the path of a file"
+            )
         asked = (work if isinstance(work, str) else json.dumps(work)).encode()
         running = subprocess.Popen(  # noqa: S603  (the person's own command)
             self._words,
