@@ -34,7 +34,7 @@ from pathlib import Path
 
 from figures import Figure, at_least, at_most, publish
 from ratchet.errors import Refused
-from ratchet.healing.book import HealRequest
+from ratchet.healing.book import HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.solvers import survey
 from ratchet.healing.solvers.prompting import ROOMS
@@ -44,6 +44,7 @@ from ratchet.runtime import Runtime
 from ratchet.sandbox import opening
 from ratchet.sandbox.choice import Sandboxes
 from ratchet.sandbox.command import Command, Limits
+from ratchet.testing.healing import ScriptedSolver
 
 _LIMITS = Limits(wall_s=600.0, cpu_s=1_200.0, memory_mb=2048, pids=256, disk_mb=1024)
 _SPEED_CANDIDATES = 60
@@ -71,6 +72,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="names, by commas")
     parser.add_argument("--seconds", type=float, default=240.0, help="of each episode")
     parser.add_argument("--no-heal", action="store_true", help="only suspects, speed and prompts")
+    parser.add_argument("--scripted", action="store_true", help="only the true fix, as a model's answer")
     parser.add_argument("--no-speed", action="store_true", help="only healing")
     parser.add_argument("--show", action="store_true", help="print each patch")
     given = parser.parse_args()
@@ -83,6 +85,8 @@ def main() -> int:
         except Refused as error:
             print(f"skipped: {error}", file=sys.stderr)
             return 0
+        if given.scripted:
+            return publish("realbugs_scripted", _scripted(bugs, given.seconds))
         if not given.no_speed:
             figures += _located(sandbox, bugs)
             figures += _shown(sandbox, bugs)
@@ -259,12 +263,34 @@ def _healed(sandbox: Sandbox, bugs: Sequence[RealBug], seconds: float, *, show: 
     ]
 
 
-def _episode(bug: RealBug, seconds: float) -> Episode:
+def _scripted(bugs: Sequence[RealBug], seconds: float) -> list[Figure]:
+    """The true fix as an answer: whether it is taken, and how sure it is called."""
+    taken = sure = 0
+    for bug in bugs:
+        with tempfile.TemporaryDirectory() as place:
+            copy = Path(place) / "fixed"
+            shutil.copytree(bug.folder, copy, symlinks=True, ignore=shutil.ignore_patterns(".venv", ".git"))
+            subprocess.run(["git", "apply", "-p1"], cwd=copy, input=bug.fix.encode(), check=True)
+            changed = re.findall(r"^\+\+\+ b/(.+)$", bug.fix, re.MULTILINE)
+            answer = {path: (copy / path).read_text() for path in changed}
+        ended = _episode(bug, seconds, HealMeans(solver=ScriptedSolver([answer])))
+        standing = ended.attempts[-1].standing if ended.attempts else ""
+        taken, sure = taken + (ended.status == "passed"), sure + (standing == "sure")
+        last = ended.attempts[-1] if ended.attempts else None
+        said = f"{last.standing or 'not weighed'}: {last.evidence} {last.reason}" if last else ended.reason
+        print(f"{bug.name}: {ended.status}, {ended.duration_s:.0f} s; {said}", flush=True)
+    return [
+        at_least("true fixes taken", taken, len(bugs), unit=f"of {len(bugs)}"),
+        Figure(name="of these called sure", measured=f"{sure} of {taken}"),
+    ]
+
+
+def _episode(bug: RealBug, seconds: float, means: HealMeans | None = None) -> Episode:
     with tempfile.TemporaryDirectory() as home, Runtime.open(home=Path(home)) as runtime:
         asked = HealRequest(
             check=bug.check, folder=bug.folder, solver="repair", budget=Budget(seconds=seconds, candidates=1_000_000)
         )
-        return runtime.episodes.run(asked)
+        return runtime.episodes.run(asked, means)
 
 
 def _fails_with(sandbox: Sandbox, bug: RealBug, diff: str) -> set[str]:
@@ -275,12 +301,25 @@ def _fails_with(sandbox: Sandbox, bug: RealBug, diff: str) -> set[str]:
         subprocess.run(["git", "apply", "-p1"], cwd=copy, input=diff.encode(), check=True)
         workspace = opening.copied(sandbox, copy, Path(scratch) / "w")
         view = replace(workspace.view(), overlaid={".venv": bug.folder / ".venv"}, known_as=bug.folder)
-        argv = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE")
+        argv = (
+            "python",
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--tb=no",
+            "-rfE",
+            "--continue-on-collection-errors",
+        )
         ran = sandbox.run(Command(argv=argv, view=view, limits=replace(_LIMITS, wall_s=_SUITE_S)))
         workspace.close()
     text = ran.stdout.decode(errors="replace")
     bad = set(re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE))
-    return bad if re.search(r"\d+ passed", text) else {f"the suite did not run: {text[-300:]}"}
+    if not re.search(r"\d+ passed", text):
+        print(f"{bug.name}: the suite did not run: {text[-300:]}")
+        return {"the suite did not run"}
+    return bad
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ from ratchet.serving.shapes.scores import ScoreAnswerShape, ScorePlanShape
 from ratchet.serving.shapes.served import PageShape
 from ratchet.serving.shapes.sessions import SessionDetailShape, SessionsShape
 from ratchet.serving.shapes.shape import Shape
-from ratchet.serving.shapes.tasks import EpisodeDetailShape, EpisodeShape, RanShape
+from ratchet.serving.shapes.tasks import EpisodeDetailShape, EpisodeShape, RanShape, RunShape
 from ratchet.serving.shapes.trials import (
     ProposalShape,
     PulseShape,
@@ -175,7 +175,7 @@ COMMANDS: dict[str, object] = {
     "settings revert AGENT": VersionShape,
     "install AGENT": InstalledShape,
     "uninstall AGENT": InstalledShape,
-    "run": EpisodeShape,
+    "run": RunShape,
     "episodes list": list[EpisodeShape],
     "episodes show ID": EpisodeDetailShape,
     "episodes rewind ID": EpisodeShape,

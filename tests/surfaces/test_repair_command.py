@@ -90,8 +90,29 @@ def test_a_job_leaves_a_patch_and_a_report_for_the_tests_that_its_junit_file_nam
     said = run(home, project, "--ci", "--junit", str(junit))
     assert said["status"] == "passed", said
     assert said["check"][-1] == "test_money.py::test_it"
-    assert "+    return euros * 100" in (project / "ratchet-heal.patch").read_text()
-    assert "# Healed" in (project / "ratchet-heal.md").read_text()
+    assert "+    return euros * 100" in (project / "ratchet-heal" / "heal.patch").read_text()
+    assert "# Healed" in (project / "ratchet-heal" / "report.md").read_text()
+
+
+def test_the_same_mistake_elsewhere_is_proposed_with_what_the_tests_say_and_nothing_of_it_is_written(
+    home: Path, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    ends = "def last(items):\n    return items[len(items)]\n\n\ndef past(rows):\n    return rows[len(rows)]\n"
+    (project / "ends.py").write_text(ends)
+    (project / "other.py").write_text("class Rows:\n    def last(self, held):\n        return held[len(held)]\n")
+    test = "from ends import last, past\nimport pytest\n\n\ndef test_it():\n    assert last([1, 2, 3]) == 3\n"
+    also = "\n\ndef test_past():\n    with pytest.raises(IndexError):\n        past([1])\n"
+    (project / "test_ends.py").write_text(test + also)
+    said = run(home, project, "--check", "python -m pytest -q test_ends.py::test_it", "--siblings")
+    assert said["status"] == "passed"
+    one, two = said["siblings"]
+    assert (one["path"], one["line"], one["function"]) == ("ends.py", 6, "past")
+    assert one["broken"] == "a test beside the check passed before and not with it: test_ends.py::test_past"
+    assert (two["path"], two["function"], two["broken"], two["kept"]) == ("other.py", "Rows.last", "", 2)
+    assert "+        return held[" in two["diff"]
+    assert (project / "ends.py").read_text() == ends
 
 
 def test_a_donor_that_is_no_python_file_is_said_before_anything_runs(home: Path, tmp_path: Path) -> None:

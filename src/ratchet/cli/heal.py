@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,7 +31,8 @@ from ratchet.sandbox.environments import environments
 
 EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
 NOT_HEALED = 1
-CI_PATCH, CI_REPORT = "ratchet-heal.patch", "ratchet-heal.md"
+CI_FOLDER = Path("ratchet-heal")
+CI_PATCH, CI_REPORT = CI_FOLDER / "heal.patch", CI_FOLDER / "report.md"
 
 
 class _Answering(click.Command):
@@ -65,8 +67,11 @@ class _Answering(click.Command):
 @click.option("--apply", "applies", is_flag=True, help="Write the result into the project.")
 @click.option("--branch", metavar="NAME", help="Put the result onto a new git branch.")
 @click.option("--patch", metavar="FILE", help="Write the result as a patch.")
-@click.option("--ci", is_flag=True, help="For a job: a report beside the patch, and nothing asked.")
+@click.option("--ci", is_flag=True, help="For a job: a folder with report and patch; nothing is asked.")
 @click.option("--junit", type=PATH, metavar="FILE", help="The failing job's JUnit file: only these tests are run.")
+@click.option(
+    "--siblings", is_flag=True, help="Look for the healed mistake elsewhere, too; nothing of that is written."
+)
 @click.option("--resume", metavar="ID", help="Go on with an episode; with words: what is still wrong with its result.")
 @plan_options
 @click.option("--seed", default=0, type=int, help="Where the solver's dice start.")
@@ -77,7 +82,7 @@ def run(
     instruction: str, check: str | None, folder: Path, solver: str, judge: str, attempts: int,
     budget_usd: float, budget_s: float, candidates: int, protected: tuple[str, ...], held_check: str | None,
     strict: bool, applies: bool, branch: str | None, patch: str | None, ci: bool, junit: Path | None,
-    resume: str | None, seed: int, planning: Callable[[], Planned], means: Callable[[], HealMeans],
+    siblings: bool, resume: str | None, seed: int, planning: Callable[[], Planned], means: Callable[[], HealMeans],
     command_home: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Heal what fails, or do a task in words: work in a sandbox until the check passes.
@@ -87,14 +92,15 @@ def run(
     --apply, which keeps what you edited meanwhile.
 
     \b
-    With --ci, ratchet-heal.patch (unless --branch is given) and ratchet-heal.md are left here for a person to review.
+    With --ci a folder ratchet-heal, which git does not see, is left here for a person to review: report.md, and
+    heal.patch unless --apply, --branch or --patch is given. On GitHub the report is the job's summary, too.
 
     \b
     Exit codes: 0 passed, or it passed already; 1 not healed; 5 refused; 130 cancelled.
     """
     watching = _Watching(as_json)
     try:
-        left = CI_PATCH if ci and not (applies or branch or patch) else patch
+        left = _left_here(patch, apart=applies or bool(branch)) if ci else patch
         landing = landing_of(applies=applies, branch=branch, patch=left)
         book = opened(command_home).episodes
         with draining("ending; again to end at once") as cancelled:
@@ -123,13 +129,35 @@ def run(
                     seed=seed,
                 )
                 ended = book.run(asked, given, landing=landing)
+            alike = book.siblings(ended.id, given) if siblings and ended.status == "passed" else ()
     except (RatchetError, OSError) as error:
         _stop(error, watching.episode, as_json=as_json)
     if ci:
-        Path(CI_REPORT).write_text(markdown(ended), encoding="utf-8", errors="replace")
+        _report(markdown(ended, alike))
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
-        show.as_json(shapes.tasks.EpisodeShape.built(ended)) if as_json else show_heal.ended(ended, plans.only)
+        if as_json:
+            show.as_json(shapes.tasks.RunShape.built(ended, siblings=alike))
+        else:
+            show_heal.ended(ended, plans.only, alike if siblings else None)
     click.get_current_context().exit(0 if plans.only else EXITS.get(ended.status, NOT_HEALED))
+
+
+def _left_here(patch: str | None, *, apart: bool) -> str | None:
+    """Make the folder of a job's answer, out of git's sight, without that of an earlier job; return the patch's file,
+    None where the result goes elsewhere (`apart`)."""
+    CI_FOLDER.mkdir(exist_ok=True)
+    CI_PATCH.unlink(missing_ok=True)
+    (CI_FOLDER / ".gitignore").write_text("*\n", encoding="utf-8")
+    return patch or (None if apart else str(CI_PATCH))
+
+
+def _report(text: str) -> None:
+    """Leave the report where a job's person finds it."""
+    CI_REPORT.write_text(text, encoding="utf-8", errors="replace")
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with suppress(OSError), Path(summary).open("a", encoding="utf-8", errors="replace") as file:
+            file.write(text)
 
 
 def _stop(error: RatchetError | OSError, episode: Episode | None, *, as_json: bool) -> NoReturn:

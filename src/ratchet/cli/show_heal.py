@@ -11,6 +11,7 @@ from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
 from ratchet.healing.planning.plan import TaskPlan, check_text
+from ratchet.healing.sibling_checks import SiblingPatch
 
 STYLES = {
     "passed": "green",
@@ -67,7 +68,7 @@ def _steps(out: Console, held: Episode) -> None:
         out.print(Styled("  beyond   ", "yellow").append(plain(held.task.beyond, 400), "default"), soft_wrap=True)
 
 
-def ended(held: Episode, planned: bool = False) -> None:
+def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch] | None = None) -> None:
     """Say how it ended, and what to do next; beside a plan that goes to standard output, on the other stream."""
     out = console(stderr=planned)
     line = Styled(held.status.replace("_", " "), STYLES.get(held.status, "red"))
@@ -101,6 +102,23 @@ def ended(held: Episode, planned: bool = False) -> None:
                 out.print(f'  Something is still wrong? ratchet run --resume {held.id} "what it is"', soft_wrap=True)
     elif held.status not in ("already_passing", "flaky", "refused"):
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
+    if siblings is not None and held.status == "passed":
+        _siblings(out, siblings)
+
+
+def _siblings(out: Console, found: Sequence[SiblingPatch]) -> None:
+    """The same mistake elsewhere, as proposals."""
+    if not found:
+        out.print("  No other place of the program reads like the one that was healed.")
+    for each in found:
+        where = f"{each.path}:{each.line}" + (f" in {each.function}" if each.function else "")
+        line = Styled("  sibling  ", "cyan").append(plain(where, 160), "default")
+        told = (
+            each.broken
+            or f"passing with the remedy as before: {number(each.kept, 'test')}; none fails without it: look at it"
+        )
+        out.print(line.append(f"  {plain(told, 200)}", "dim"), soft_wrap=True)
+        _diff(out, each.diff)
 
 
 def episode(held: Episode) -> None:

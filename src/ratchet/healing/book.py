@@ -32,6 +32,8 @@ from ratchet.healing.planning.planning import PlanGround, Planning
 from ratchet.healing.planning.steps import StepsJudge
 from ratchet.healing.project_check import OwnCheck, own_check
 from ratchet.healing.purse import EpisodePurse
+from ratchet.healing.sibling_checks import SiblingPatch, SiblingSearch
+from ratchet.healing.solvers.survey import content
 from ratchet.healing.solvers.weighing import Weighing
 from ratchet.healing.testruns import reading, suite_run
 from ratchet.ports import Sandbox, Store, Workspace
@@ -233,7 +235,7 @@ class EpisodeBook:
                 held = episodes.write(store, held, "resumed", status="running", reason="")
             workspace, held = self._workspace(store, held, sandbox, means.source or Path(held.task.folder))
             beginning = episodes.checkpoint(store, held.id, 0).token
-            limits = Limits(wall_s=means.check_s, cpu_s=2 * means.check_s, memory_mb=2048, pids=256, disk_mb=1024)
+            limits = _limits(means)
             purse = EpisodePurse(store, held.id, held.budget, used_s=held.duration_s, cancelled=means.cancelled)
             if held.wish or means.plan is not None:
                 held = self._planned(store, held, workspace, sandbox, means, purse, limits)
@@ -418,6 +420,41 @@ class EpisodeBook:
             return held.diff
         return _attempt(held, attempt).diff
 
+    def siblings(self, episode_id: str, means: HealMeans | None = None) -> tuple[SiblingPatch, ...]:
+        """Places of the project with the mistake that an episode healed, each with its remedy and what all tests say of
+        that, within the time that the episode left. Nothing is written.
+
+        Raises NotFound, Refused for one that healed nothing or whose files were edited since.
+        """
+        means, store = means or HealMeans(), self._reading()
+        held = self.show(episode_id)
+        if held.status != "passed":
+            raise Refused(f"episode {held.id} healed nothing ({held.status}): there is nothing to look for elsewhere")
+        changes = episodes.checkpoint(store, held.id, held.attempts[-1].n).changes
+        sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
+        place = self._home / "beside" / ids.uuid7()
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        workspace = workspaces.copied(sandbox, Path(held.task.folder), place)
+        try:
+            for each in changes:
+                present = content(workspace, each.path)
+                if present not in (each.before, each.after):
+                    raise Refused(f"{each.path} was edited since episode {held.id}; heal it anew to look for siblings")
+                if each.after is not None and present != each.after:
+                    workspace.write(each.path, each.after, mode=each.after_mode)
+            looking = SiblingSearch(
+                task=held.task,
+                workspace=workspace,
+                sandbox=sandbox,
+                judge=self._judge(held.task, means),
+                limits=_limits(means),
+                purse=EpisodePurse(store, held.id, held.budget, used_s=held.duration_s, cancelled=means.cancelled),
+            )
+            return looking.found(changes)
+        finally:
+            workspace.close()
+            remove_tree(place)
+
     def rewind(self, episode_id: str, *, to: int) -> Episode:
         """Take an episode back to the files after attempt `to` (0: as they were copied): later attempts are dropped,
         and `resume` goes on from there with the attempts that are left. Money and time that were spent stay spent.
@@ -447,6 +484,11 @@ class EpisodeBook:
         changes = episodes.checkpoint(store, held.id, held.attempts[-1].n).changes
         land(landing, Path(held.task.folder), changes, home=self._home, message=_message(held))
         return replace(episodes.write(store, held, "landed", applied=landing.text), attempts=held.attempts)
+
+
+def _limits(means: HealMeans) -> Limits:
+    """The limits of one run of a check."""
+    return Limits(wall_s=means.check_s, cpu_s=2 * means.check_s, memory_mb=2048, pids=256, disk_mb=1024)
 
 
 def _folder(folder: Path) -> Path:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from ratchet.healing.episode import Attempt, Episode
 from ratchet.healing.models.quoting import quoted
+from ratchet.healing.sibling_checks import SiblingPatch
 
 _HEADS = {
     "passed": "Healed",
@@ -15,7 +17,7 @@ _HEADS = {
 _DIFF_CHARS = 20_000
 
 
-def markdown(episode: Episode) -> str:
+def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
     """The report. Texts of programs stand between fences that they cannot close."""
     passed = episode.attempts[-1] if episode.status == "passed" and episode.attempts else None
     spent = f"{episode.cost_usd:.2f} USD, {episode.duration_s:.0f} s"
@@ -26,6 +28,7 @@ def markdown(episode: Episode) -> str:
         quoted(episode.reason) if episode.reason else "",
         _flakes(episode),
         _change(passed) if passed is not None else _tried(episode),
+        _siblings(siblings),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -35,6 +38,18 @@ def _change(attempt: Attempt) -> str:
     if attempt.standing:
         said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
     return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.diff[:_DIFF_CHARS])
+
+
+def _siblings(found: Sequence[SiblingPatch]) -> str:
+    if not found:
+        return ""
+    parts = [
+        f"- {_code(f'{each.path}:{each.line} {each.function}')}: "
+        + (_code(each.broken) if each.broken else f"{each.kept} tests pass with it as before; none fails without it")
+        + f"\n\n{quoted(each.diff[:_DIFF_CHARS])}"
+        for each in found
+    ]
+    return "## The same mistake elsewhere\n\nProposals: nothing of them is in the patch.\n\n" + "\n\n".join(parts)
 
 
 def _tried(episode: Episode) -> str:

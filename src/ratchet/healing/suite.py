@@ -33,7 +33,8 @@ def whole_suite(task: Task, read: Read) -> tuple[str, ...]:
     if run.runner != "pytest" or run.cwd or not some:
         return ()
     assigned = tuple(f"{name}={value}" for name, value in run.environ.items())
-    return (*(("env",) if assigned else ()), *assigned, run.python or "python", "-m", "pytest", "-q")
+    going_on = "--continue-on-collection-errors"  # a file that cannot be read says nothing of the others
+    return (*(("env",) if assigned else ()), *assigned, run.python or "python", "-m", "pytest", "-q", going_on)
 
 
 def silent(task: Task, before: Verdict | None) -> str:

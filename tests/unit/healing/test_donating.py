@@ -152,6 +152,7 @@ def test_a_patch_that_returns_another_type_of_value_is_doubtful() -> None:
         (PatchGrounds(failing=2, passing=5, healthy=20, turned=6), "comparison", True),
         (PatchGrounds(failing=1, passing=1, inputs=40, kept=38), "comparison", True),
         (PatchGrounds(failing=1, passing=1, inputs=40, kept=30), "comparison", False),
+        (PatchGrounds(failing=1, passing=0, inputs=40, kept=38), "comparison", False),
         (PatchGrounds(failing=1, passing=1, inputs=40, kept=38), "guarding", False),
         (PatchGrounds(failing=1, asked=50, contradicted=1), "deletion", True),
         (PatchGrounds(failing=2, passing=5, asked=50, contradicted=2), "comparison", False),

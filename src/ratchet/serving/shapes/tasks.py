@@ -108,6 +108,24 @@ class EpisodeShape(Shape):
     applied: str = said("Where its result went; empty for nowhere.", foreign="name")
 
 
+class SiblingShape(Shape):
+    """A place with the mistake that was healed elsewhere, as a proposal."""
+
+    path: str = said("The file.", foreign="name")
+    line: int = said("The line.")
+    function: str = said("The function or class; empty at the top of the file.", foreign="name")
+    diff: str = said("The remedy, for `git apply -p1`.", foreign="output")
+    check: list[str] = said("The tests that were run with it.")
+    kept: int = said("Tests that pass with it as they did.")
+    broken: str = said("Tests that speak against it, or why none could be asked; empty for none.", foreign="words")
+
+
+class RunShape(EpisodeShape):
+    """The end of `ratchet run`."""
+
+    siblings: Sequence[SiblingShape] = said("The same mistake elsewhere, where --siblings asks.", of=lambda _held: [])
+
+
 class EpisodeDetailShape(EpisodeShape):
     """An episode whole."""
 
@@ -250,9 +268,9 @@ def _queued(held: Episode) -> QueuedTask:
     )
 
 
-def refused(reason: str, held: Episode | None) -> EpisodeShape:
+def refused(reason: str, held: Episode | None) -> RunShape:
     """The shape of a task that could not be carried out: the episode as far as it came, if there is one. One that
     passed did pass, even where its result could not be taken to where it was wanted."""
     if held is None:
         held = Episode(id="", task=Task(id="", check=()), number=0, status="refused", budget=Budget())
-    return EpisodeShape.built(held, status="passed" if held.status == "passed" else "refused", reason=reason)
+    return RunShape.built(held, status="passed" if held.status == "passed" else "refused", reason=reason)

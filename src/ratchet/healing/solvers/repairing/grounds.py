@@ -74,7 +74,7 @@ class PatchGrounds:
     def _keeps(self, families: Sequence[str]) -> bool:
         """Tell whether hardly any other answer changes, though no new case is set apart for that."""
         special = CASES.union(DOUBTFUL, ("constant", "initial")).intersection(families)
-        return not special and self.inputs >= _FEW_INPUTS and self.kept >= _KEPT * self.inputs
+        return self.passing > 0 and not special and self.inputs >= _FEW_INPUTS and self.kept >= _KEPT * self.inputs
 
     def told(self) -> str:
         """The figures in words."""
