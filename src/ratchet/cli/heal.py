@@ -135,10 +135,8 @@ def run(
     if ci:
         _report(markdown(ended, alike))
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
-        if as_json:
-            show.as_json(shapes.tasks.RunShape.built(ended, siblings=alike))
-        else:
-            show_heal.ended(ended, plans.only, alike if siblings else None)
+        whole = shapes.tasks.RunShape.built(ended, siblings=alike)
+        show.as_json(whole) if as_json else show_heal.ended(ended, plans.only, alike if siblings else None)
     click.get_current_context().exit(0 if plans.only else EXITS.get(ended.status, NOT_HEALED))
 
 

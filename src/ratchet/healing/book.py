@@ -32,8 +32,7 @@ from ratchet.healing.planning.planning import PlanGround, Planning
 from ratchet.healing.planning.steps import StepsJudge
 from ratchet.healing.project_check import OwnCheck, own_check
 from ratchet.healing.purse import EpisodePurse
-from ratchet.healing.sibling_checks import SiblingPatch, SiblingSearch
-from ratchet.healing.solvers.survey import content
+from ratchet.healing.sibling_checks import SiblingPatch, SiblingSearch, healed_copy
 from ratchet.healing.solvers.weighing import Weighing
 from ratchet.healing.testruns import reading, suite_run
 from ratchet.ports import Sandbox, Store, Workspace
@@ -433,27 +432,10 @@ class EpisodeBook:
         changes = episodes.checkpoint(store, held.id, held.attempts[-1].n).changes
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
         place = self._home / "beside" / ids.uuid7()
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        workspace = workspaces.copied(sandbox, Path(held.task.folder), place)
-        try:
-            for each in changes:
-                present = content(workspace, each.path)
-                if present not in (each.before, each.after):
-                    raise Refused(f"{each.path} was edited since episode {held.id}; heal it anew to look for siblings")
-                if each.after is not None and present != each.after:
-                    workspace.write(each.path, each.after, mode=each.after_mode)
-            looking = SiblingSearch(
-                task=held.task,
-                workspace=workspace,
-                sandbox=sandbox,
-                judge=self._judge(held.task, means),
-                limits=_limits(means),
-                purse=EpisodePurse(store, held.id, held.budget, used_s=held.duration_s, cancelled=means.cancelled),
-            )
-            return looking.found(changes)
-        finally:
-            workspace.close()
-            remove_tree(place)
+        with healed_copy(sandbox, Path(held.task.folder), place, changes) as workspace:
+            purse = EpisodePurse(store, held.id, held.budget, used_s=held.duration_s, cancelled=means.cancelled)
+            judge = self._judge(held.task, means)
+            return SiblingSearch(held.task, workspace, sandbox, judge, _limits(means), purse).found(changes)
 
     def rewind(self, episode_id: str, *, to: int) -> Episode:
         """Take an episode back to the files after attempt `to` (0: as they were copied): later attempts are dropped,

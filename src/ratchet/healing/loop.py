@@ -247,7 +247,7 @@ class HealLoop:
             signature=failure.signature if same else verdict.signature,
             reason=""
             if verdict.passed
-            else clean(" ".join(filter(None, (solved.reason, verdict.reason, _effect(failure, verdict)))), 1_000),
+            else clean("; ".join(filter(None, (solved.reason, verdict.reason, _effect(failure, verdict)))), 1_000),
         )
 
     def _keep(self, n: int, changes: tuple[FileChange, ...]) -> Checkpoint:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from ratchet.errors import Refused
 from ratchet.healing.episode import Task, Verdict
 from ratchet.healing.job import Judge, Purse
 from ratchet.healing.judges.protection import is_harness, is_test, matches
@@ -15,6 +18,8 @@ from ratchet.healing.solvers.survey import content, listing
 from ratchet.healing.suite import compared, whole_suite
 from ratchet.healing.testruns import reading
 from ratchet.ports import Sandbox, Workspace
+from ratchet.sandbox import opening
+from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.command import FileChange, Limits
 
 _MOST = 8  # that are told: a rule that fits everywhere is none
@@ -37,7 +42,26 @@ class SiblingPatch:
     """Tests that speak against it, or why none could be asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@contextmanager
+def healed_copy(sandbox: Sandbox, folder: Path, place: Path, changes: Sequence[FileChange]) -> Iterator[Workspace]:
+    """A copy of a project with these changes in it, for as long as it is looked at. Raises Refused where a file holds
+    neither what it held before nor what it holds after."""
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    workspace = opening.copied(sandbox, folder, place)
+    try:
+        for each in changes:
+            present = content(workspace, each.path)
+            if present not in (each.before, each.after):
+                raise Refused(f"{each.path} was edited since it was healed; heal it anew to look for siblings")
+            if each.after is not None and present != each.after:
+                workspace.write(each.path, each.after, mode=each.after_mode)
+        yield workspace
+    finally:
+        workspace.close()
+        remove_tree(place)
+
+
+@dataclass(frozen=True, slots=True)
 class SiblingSearch:
     """The search in a copy of the project, in which the healed files are in place."""
 

@@ -19,7 +19,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SiblingRule:
     """One mistake with its remedy. `before` is an expression, or a statement that stays where `added` stand before."""
 
     before: ast.AST
@@ -39,7 +39,7 @@ class Sibling:
     after: bytes
 
 
-def rules_of(before: bytes, after: bytes) -> list[Rule]:
+def rules_of(before: bytes, after: bytes) -> list[SiblingRule]:
     """The rules that a change of one file tells of; none where it is too large, or of no telling form."""
     try:
         old, new = ast.parse(before), ast.parse(after)
@@ -49,7 +49,7 @@ def rules_of(before: bytes, after: bytes) -> list[Rule]:
     return [each for each in found if _size(each.before) >= (_TELLING_BESIDE if each.added else _TELLING)]
 
 
-def siblings_of(rules: Sequence[Rule], files: Mapping[str, bytes]) -> list[Sibling]:
+def siblings_of(rules: Sequence[SiblingRule], files: Mapping[str, bytes]) -> list[Sibling]:
     """Every place of these files that one of the rules fits. The files are those with the mended one mended."""
     found = []
     for path, content in files.items():
@@ -69,25 +69,25 @@ def siblings_of(rules: Sequence[Rule], files: Mapping[str, bytes]) -> list[Sibli
 # -- the rule ----------------------------------------------------------------------------------------------------------
 
 
-def _changed(old: Sequence[ast.stmt], new: Sequence[ast.stmt]) -> Iterator[Rule]:
-    """What became of a block: the statements that differ, between those that are alike at both ends."""
+def _changed(old: Sequence[ast.stmt], new: Sequence[ast.stmt]) -> Iterator[SiblingRule]:
+    """Compare two blocks: the statements that differ, between those that are alike at both ends."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     gone, come = old[start : len(old) - end], new[start : len(new) - end]
     if not gone and come and start < len(old):
-        yield Rule(before=_head(old[start]), added=tuple(come))
+        yield SiblingRule(before=_head(old[start]), added=tuple(come))
     elif len(gone) == len(come) == 1:
         yield from _between(gone[0], come[0])
 
 
-def _between(old: ast.stmt, new: ast.stmt) -> Iterator[Rule]:
+def _between(old: ast.stmt, new: ast.stmt) -> Iterator[SiblingRule]:
     if type(old) is not type(new) or not hasattr(old, "body"):
         if not hasattr(old, "body") and not hasattr(new, "body"):
-            yield Rule(before=old, replaced=(new,))
+            yield SiblingRule(before=old, replaced=(new,))
         return
     name = _HEADS.get(type(old), "")
     if name and ast.dump(getattr(old, name)) != ast.dump(getattr(new, name)):
-        yield Rule(before=getattr(old, name), after=getattr(new, name))
+        yield SiblingRule(before=getattr(old, name), after=getattr(new, name))
         return
     for part in ("body", "orelse", "finalbody", "handlers"):
         one, other = getattr(old, part, []), getattr(new, part, [])
@@ -116,7 +116,7 @@ def _size(node: ast.AST) -> int:
 # -- where it fits -----------------------------------------------------------------------------------------------------
 
 
-def _fitting(rule: Rule, tree: ast.Module, text: str) -> Iterator[tuple[int, str, str]]:
+def _fitting(rule: SiblingRule, tree: ast.Module, text: str) -> Iterator[tuple[int, str, str]]:
     """The line, the function and the changed text of every place that a rule fits."""
     for function, block in _blocks(tree, ""):
         for at, statement in enumerate(block):
@@ -161,7 +161,7 @@ def _fits(rule: object, found: object, names: dict[str, str]) -> bool:
     return type(rule) is type(found) and rule == found
 
 
-def _known(rule: Rule, names: Mapping[str, str], tree: ast.Module) -> bool:
+def _known(rule: SiblingRule, names: Mapping[str, str], tree: ast.Module) -> bool:
     """Tell whether all that the remedy names is there: what the rule's left side names, builtins, the file's own."""
     parts = [*rule.added, *rule.replaced, *([rule.after] if rule.after else [])]
     asked = {each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name)}
@@ -192,7 +192,7 @@ def _renamed(node: ast.AST, names: Mapping[str, str]) -> ast.AST:
     return statement.value if isinstance(node, ast.expr) and isinstance(statement, ast.Expr) else statement
 
 
-def _made(rule: Rule, statement: ast.stmt, node: ast.AST, names: Mapping[str, str], text: str) -> str:
+def _made(rule: SiblingRule, statement: ast.stmt, node: ast.AST, names: Mapping[str, str], text: str) -> str:
     """The text with the remedy in this place."""
     lines = text.splitlines(keepends=True)
     if rule.after is not None:
