@@ -67,6 +67,12 @@ class Config:
 
     Tallies, lessons, trials, and patterns with an example of each always stay."""
 
+    cluster: str = ""
+    """Address of the workers for `--executor dask` (`tcp://HOST:8786`, `tls://...`) or `ray` (`ray://HOST:10001`).
+    Without one they are started on this machine.
+
+    Whoever reaches such an address runs code there: it belongs into a network of your own."""
+
     keep_steps: bool = False
     """Whether the results of steps that worked are kept in the store, redacted and cut, too. Else they are read from
     their histories as long as those are there."""
@@ -105,6 +111,7 @@ class Tunables(TypedDict, total=False):
     prompts: str | None
     database_url: str | None
     retention_days: float | None
+    cluster: str | None
     keep_steps: bool | None
     foreign_home: bool
 

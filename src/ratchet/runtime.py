@@ -167,7 +167,7 @@ class Runtime(Foundation):
         """Agents measured on benchmarks."""
         from ratchet.evolving.bench.book import BenchBook
 
-        return BenchBook(self.home, reading=self._read, sandboxes=self.sandboxes)
+        return BenchBook(self.home, reading=self._read, sandboxes=self.sandboxes, cluster=self.config.cluster)
 
     @property
     def evolutions(self) -> EvolveBook:
@@ -181,6 +181,7 @@ class Runtime(Foundation):
             sandboxes=self.sandboxes,
             models=ModelChoice(self.config, os.environ),
             benchmarks=self.benchmarks,
+            cluster=self.config.cluster,
         )
 
     @property

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,11 @@ TASKS = 8
 MARK = "1.2345"  # seconds that an agent sleeps, by which its processes are known
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize("executor", ["threads", "processes", "dask", "ray"])
 def test_a_driver_that_is_killed_pays_for_nothing_twice_and_leaves_no_process(tmp_path: Path, executor: str) -> None:
+    needs = {"dask": "distributed", "ray": "ray"}.get(executor)
+    if needs is not None and find_spec(needs) is None:
+        pytest.skip(f"{needs} is not installed: pip install 'ratchet-ai[cluster,ray]'")
     try:
         Sandboxes(tmp_path).chosen()
     except Refused as error:

@@ -7,10 +7,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from ratchet.evolving.bench.benchmark import Benchmark
-from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.book import EvolveBook
 from ratchet.evolving.candidate import Candidate, Evolution
-from ratchet.evolving.job import Measure
+from ratchet.evolving.job import ExecutorName, Measure
 from ratchet.evolving.loop.evolve import EvolveMoment
 from ratchet.evolving.request import EvolveAsked, EvolveMeans
 from ratchet.runtime import Runtime

@@ -18,8 +18,8 @@ from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, NotFound, UsageError
 from ratchet.evolving.bench.benchmark import Split
 from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchChecking, BenchMeans, ImportFormat
-from ratchet.evolving.bench.ground import ExecutorName
 from ratchet.evolving.bench.rows import BenchRun
+from ratchet.evolving.job import ExecutorName
 from ratchet.ports import Progress
 
 CANCELLED = 130

@@ -10,7 +10,7 @@ import click
 from ratchet.cli.gathered import gathered
 from ratchet.cli.means import variable
 from ratchet.cli.net import NET
-from ratchet.evolving.bench.ground import ExecutorName
+from ratchet.evolving.job import ExecutorName
 from ratchet.evolving.request import EvolveAsked, EvolveMeans
 
 _RUN = (

@@ -46,12 +46,14 @@ class EvolveBook:
         sandboxes: Sandboxes,
         models: ModelChoice,
         benchmarks: BenchBook,
+        cluster: str = "",
     ) -> None:
         self._home = home
         self._reading = reading
         self._sandboxes = sandboxes
         self._models = models
         self._benchmarks = benchmarks
+        self._cluster = cluster
 
     # -- run -----------------------------------------------------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class EvolveBook:
         means: EvolveMeans,
     ) -> Evolution:
         place = self._place(held.id)
-        for name in ("work", "scratch", "cancel"):
+        for name in ("work", "scratch", "cancel", "workers"):
             remove_tree(place / name)  # of a process that was killed
             (place / name).mkdir(parents=True, mode=0o711)
         numbers = count()
@@ -165,7 +167,12 @@ class EvolveBook:
         purse = EpisodePurse(store, held.id, for_search(held, (), 0), used_s=held.duration_s, cancelled=means.stopping)
         chosen = means.executor
         guarded = [BenchShelf(self._home).place(held.benchmark), self._home / "salt"]
-        with executing(chosen, held.parallel) if isinstance(chosen, str) else nullcontext(chosen) as executor:
+        workers = place / "workers"
+        with (
+            executing(chosen, held.parallel, cluster=self._cluster, place=workers)
+            if isinstance(chosen, str)
+            else nullcontext(chosen)
+        ) as executor:
             ground = EvolveGround(
                 store=store,
                 archive=archive,
@@ -189,7 +196,7 @@ class EvolveBook:
                 told=means.told,
             )
             ended = Evolve(ground, held).run()
-        for name in ("work", "scratch", "cancel"):
+        for name in ("work", "scratch", "cancel", "workers"):
             remove_tree(place / name)
         return ended
 

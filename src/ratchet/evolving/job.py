@@ -13,6 +13,9 @@ from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Json, Pattern
 from ratchet.sandbox.command import Limits
 
+ExecutorName = Literal["threads", "processes", "dask", "ray"]
+"""Where evaluations are made: in this process, in others of this machine, or on the workers of a cluster."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeakTask:

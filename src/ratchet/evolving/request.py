@@ -10,8 +10,7 @@ from pathlib import Path
 from ratchet.errors import UsageError
 from ratchet.evolving.bench.benchmark import Agent, Benchmark
 from ratchet.evolving.bench.figures import POWER, needed_pairs
-from ratchet.evolving.bench.ground import ExecutorName
-from ratchet.evolving.job import AgentProposer, Measure
+from ratchet.evolving.job import AgentProposer, ExecutorName, Measure
 from ratchet.evolving.loop.evolve import EvolveMoment
 
 

@@ -25,11 +25,11 @@ from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evalua
 from ratchet.evolving.bench.checking import BenchCheck, check_tasks
 from ratchet.evolving.bench.evidence import differing, fingerprints
 from ratchet.evolving.bench.figures import Figures, Paired, figures, paired
-from ratchet.evolving.bench.ground import ExecutorName, check_shown, executing, files_of, measuring
+from ratchet.evolving.bench.ground import check_shown, executing, files_of, measuring
 from ratchet.evolving.bench.plan import ProgressWatch, chosen, shows_noise, wanted
 from ratchet.evolving.bench.rows import FIRST, SECOND, BenchRun
 from ratchet.evolving.bench.shelf import BenchShelf
-from ratchet.evolving.job import Measure
+from ratchet.evolving.job import ExecutorName, Measure
 from ratchet.evolving.race.evaluator import Each, Evaluator
 from ratchet.evolving.race.evaluator import EvaluatorMeans as Making
 from ratchet.evolving.race.seals import memory, rewritten
@@ -117,10 +117,11 @@ _FAULTS_TOLD = 5
 class BenchBook:
     """Benchmarks and runs of one home. `reading` gives the store after what was recorded is in it."""
 
-    def __init__(self, home: Path, *, reading: Callable[[], Store], sandboxes: Sandboxes) -> None:
+    def __init__(self, home: Path, *, reading: Callable[[], Store], sandboxes: Sandboxes, cluster: str = "") -> None:
         self._home = home
         self._reading = reading
         self._sandboxes = sandboxes
+        self._cluster = cluster
         self._shelf = BenchShelf(home)
 
     # -- benchmarks ----------------------------------------------------------------------------------------------------
@@ -289,7 +290,11 @@ class BenchBook:
         return self._go_on(held, chosen(benchmark, held.split, held.tasks), means)
 
     def _go_on(self, held: BenchRun, tasks: Sequence[BenchTask], means: BenchMeans) -> BenchRun:
-        with self._claimed(held.id), executing(held.executor, held.parallel) as own:
+        workers = self._home / "bench" / "places" / held.id / "workers"
+        with (
+            self._claimed(held.id),
+            executing(held.executor, held.parallel, cluster=self._cluster, place=workers) as own,
+        ):
             store = self._reading()
             held = benchruns.benchrun(store, held.id)  # another process may have ended it before the claim
             usd, seconds = means.usd or held.usd, means.seconds or held.seconds

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
-from typing import Literal
 
 from ratchet.errors import UsageError
 from ratchet.evolving import scorers
 from ratchet.evolving.archive import Files
 from ratchet.evolving.bench.measuring import Measuring
+from ratchet.evolving.cluster.opening import clustered
+from ratchet.evolving.job import ExecutorName
 from ratchet.healing.patches import LINK_MODE
 from ratchet.ports import Sandbox
 from ratchet.sandbox import copyin
@@ -28,7 +29,6 @@ from ratchet.sandbox.bubblewrap import PLACE
 from ratchet.sandbox.choice import Sandboxes, opens
 from ratchet.sandbox.command import View
 
-ExecutorName = Literal["threads", "processes"]
 _SAFE_PATH = "PYTHONSAFEPATH"  # what -P is as a variable
 MOST_BYTES = 134_217_728
 """Of an agent's own files: more is a data set, which belongs beside them (`readable`)."""
@@ -49,8 +49,16 @@ def measuring(home: Path, *, guarded: Sequence[Path] = ()) -> Measuring:
 
 
 @contextmanager
-def executing(name: ExecutorName, parallel: int) -> Iterator[Executor]:
-    """An executor of this machine, ended with whatever is still waiting in it."""
+def executing(name: ExecutorName, parallel: int, *, cluster: str = "", place: Path = Path()) -> Iterator[Executor]:
+    """An executor, ended with whatever is still waiting in it. `cluster` is the address of one that somebody else runs;
+    workers of this machine keep their files in `place`, which need not exist.
+
+    Raises UsageError, BackendError where it cannot be had.
+    """
+    if name in ("dask", "ray"):
+        with _safe_path(), clustered(name, parallel, cluster, place) as workers:  # a dead worker is started anew, too
+            yield workers
+        return
     made: Executor
     if name == "processes":
         # Not forked: a fork of a process with threads takes along locks that nobody will ever release.

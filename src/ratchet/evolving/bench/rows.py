@@ -10,6 +10,7 @@ from ratchet import ids
 from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound
 from ratchet.evolving.bench.benchmark import Agent, Split
+from ratchet.evolving.job import ExecutorName
 from ratchet.ports import Store
 from ratchet.records import Json, Row, as_row, record_of
 from ratchet.store.timeline import note
@@ -41,7 +42,7 @@ class BenchRun:
     repeats: int = 1
     seed: int = 0
     parallel: int = 1
-    executor: Literal["threads", "processes"] = "threads"
+    executor: ExecutorName = "threads"
     usd: float = 10.0
     seconds: float = 86_400.0
     aa: bool = False

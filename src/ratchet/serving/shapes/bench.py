@@ -100,7 +100,7 @@ class BenchRunShape(Shape):
     repeats: int = said("Runs of each task.")
     seed: int = said("The first seed.")
     parallel: int = said("Evaluations at once.")
-    executor: str = said("threads or processes.")
+    executor: str = said("threads, processes, dask or ray.")
     aa: bool = said("Whether the agent ran against itself.")
     unsafe: bool = said("Whether any of it ran without a sandbox.")
     source: str = said("The file that it was imported from.")

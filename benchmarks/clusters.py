@@ -1,0 +1,207 @@
+"""A thousand evaluations on two local workers of Dask and of Ray, while workers and the driver are killed with -9.
+
+usage: python benchmarks/clusters.py [--evaluations N] [--only dask|ray]
+
+The driver is a process of its own (this file with --drive), which writes to a store as a bench run does; it is killed
+and resumed. An evaluation burns CPU for 40 ms. Beside it: the same evaluations in one process, for decisions and time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from figures import Figure, at_least, publish
+from ratchet.evolving import rows as evolutions
+from ratchet.evolving.archive import Archive
+from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation
+from ratchet.evolving.bench.ground import executing
+from ratchet.evolving.candidate import Candidate
+from ratchet.evolving.job import ExecutorName, Job
+from ratchet.evolving.race.evaluator import Each, Evaluator, EvaluatorMeans, WantedEvaluation
+from ratchet.healing.episode import Budget
+from ratchet.healing.purse import EpisodePurse
+from ratchet.runtime import Runtime
+from ratchet.store.paging import rows_of
+from ratchet.testing.evolving import SKILLS, SyntheticMeasure, skills_text
+
+RUN, WORKERS, BURN_S, USD = "ev-clusters", 2, 0.04, 0.001
+
+
+@dataclass(frozen=True)
+class Burning:
+    """A synthetic evaluation that takes CPU time, and notes its worker when it ends."""
+
+    log: str
+
+    def __call__(self, job: Job, /) -> Evaluation:
+        Path(f"{self.log}.{os.getpid()}.pid").touch()
+        ended = time.process_time() + BURN_S
+        while time.process_time() < ended:
+            random.random()
+        made = SyntheticMeasure(cost_usd=USD)(job)
+        with Path(self.log).open("a", encoding="utf-8") as file:
+            file.write(f"{job.seed}\n")
+        return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--evaluations", type=int, default=1000)
+    parser.add_argument("--only", choices=["dask", "ray"])
+    parser.add_argument("--drive", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.drive:
+        drive(given.drive[0], Path(given.drive[1]), given.evaluations)
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        one = Path(folder, "one")
+        plain_s = timed("threads", one, given.evaluations)
+        expected = answers(one)
+        figures = []
+        for name in ("dask", "ray"):
+            if given.only in (None, name):
+                figures += of_cluster(name, Path(folder), given.evaluations, plain_s, expected)
+    publish("clusters", figures)
+
+
+def of_cluster(name: str, folder: Path, count: int, plain_s: float, expected: list[Evaluation]) -> list[Figure]:
+    calm_s = timed(name, folder / f"{name}-calm", count)
+    home = folder / name
+    workers, drivers = killed(name, home, count)
+    found = answers(home)
+    ended = Counter((home / "ended").read_text().split())
+    more = sum(each - 1 for each in ended.values())
+    rows = len(found)
+    paid = settled(home)
+    what = f"{workers} workers and {drivers} drivers killed with -9"
+    return [
+        Figure(
+            name=f"{name}: evaluations lost, of {count:,}",
+            measured=f"{count - rows}",
+            goal="0",
+            baseline=what,
+            holds=rows == count,
+        ),
+        Figure(
+            name=f"{name}: evaluations paid twice",
+            measured=f"{paid - rows}",
+            goal="0",
+            baseline=what,
+            holds=paid == rows,
+        ),
+        Figure(
+            name=f"{name}: run again though they had ended (a driver was killed before their row)",
+            measured=f"{more}",
+            baseline=f"{drivers} drivers x {WORKERS} workers = {drivers * WORKERS} at most",
+        ),
+        Figure(
+            name=f"{name}: answers that differ from one process",
+            measured=f"{differing(expected, found)}",
+            goal="0",
+            holds=differing(expected, found) == 0,
+        ),
+        at_least(
+            f"{name}: {WORKERS} workers against one process",
+            plain_s / calm_s,
+            1.8,
+            unit="x",
+            baseline=f"one process {plain_s:.0f} s; load {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores",
+        ),
+    ]
+
+
+def timed(name: str, home: Path, count: int) -> float:
+    """Seconds from the first evaluation's end to the last one's, without the start of the cluster."""
+    subprocess.run([sys.executable, __file__, "--drive", name, home, "--evaluations", str(count)], check=True)
+    with Runtime.open(home=home) as runtime:
+        times = [each.at for each in evolutions.evaluations(runtime.store, RUN)]
+    return max(times) - min(times)
+
+
+def killed(name: str, home: Path, count: int) -> tuple[int, int]:
+    """Run it to its end, killing workers and drivers on the way; how many of each."""
+    dice = random.Random(name)
+    workers = drivers = 0
+    while True:
+        driver = subprocess.Popen([sys.executable, __file__, "--drive", name, home, "--evaluations", str(count)])
+        until = time.monotonic() + (45 if drivers < 4 else 3600)
+        while driver.poll() is None and time.monotonic() < until:
+            time.sleep(dice.uniform(1, 5))
+            if workers < 24:
+                workers += kill_one(home, driver.pid)
+        if driver.poll() is not None:
+            assert driver.returncode == 0, driver.returncode
+            return workers, drivers
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+        drivers += 1
+
+
+def kill_one(home: Path, driver: int) -> int:
+    for sign in sorted(home.glob("ended.*.pid"), key=lambda each: each.stat().st_mtime, reverse=True):
+        pid = int(sign.name.split(".")[-2])
+        sign.unlink()
+        try:
+            line = Path("/proc", str(pid), "cmdline").read_bytes()
+            if pid != driver and (b"ray::" in line or b"spawn_main" in line):
+                os.kill(pid, signal.SIGKILL)
+                return 1
+        except (OSError, ProcessLookupError):
+            continue
+    return 0
+
+
+def drive(name: ExecutorName, home: Path, count: int) -> None:
+    """One driver: goes on where the last one was killed."""
+    with Runtime.open(home=home) as runtime:
+        archive = Archive(home / "archive")
+        tree = archive.add({SKILLS: (0o644, skills_text({"*": 0.5}).encode())})
+        version = Candidate(id="c1", run=RUN, n=0, state="baseline", tree=tree)
+        task = BenchTask(id="t", kind="code", split="gate", instruction="burn", scorer="command")
+        purse = EpisodePurse(runtime.store, RUN, Budget(usd=1000.0, seconds=86_400.0))
+        with executing(name, WORKERS if name != "threads" else 1, place=home / "workers") as executor:
+            means = EvaluatorMeans(
+                measure=Burning(str(home / "ended")),
+                executor=executor,
+                parallel=WORKERS if name != "threads" else 1,
+                versions=archive.folder,
+                scratch=home / "scratch",
+                cancel=home / "cancel",
+            )
+            agent = Agent(how="command", argv=("true",), folder=str(home))
+            evaluator = Evaluator(runtime.store, RUN, agent, purse, 1000.0, means)
+            assert evaluator.work(Each(WantedEvaluation(version, task, seed) for seed in range(count)))
+
+
+def answers(home: Path) -> list[Evaluation]:
+    with Runtime.open(home=home) as runtime:
+        return sorted(evolutions.evaluations(runtime.store, RUN), key=lambda each: each.seed)
+
+
+def settled(home: Path) -> int:
+    """Count the evaluations that were paid for, by the purse's own rows."""
+    with Runtime.open(home=home) as runtime:
+        return sum(
+            bool(row.get("settled")) for row in rows_of(runtime.store, "charges", {"episode": RUN}, order=("id",))
+        )
+
+
+def differing(expected: list[Evaluation], found: list[Evaluation]) -> int:
+    pairs = zip(expected, found, strict=False)
+    return sum(replace(one, at=0.0) != replace(other, at=0.0) for one, other in pairs)
+
+
+if __name__ == "__main__":
+    print(json.dumps({"load": os.getloadavg()}))
+    main()

@@ -1,0 +1,1 @@
+"""Evaluations on workers of a cluster, behind the standard library's `Executor`: Dask distributed and Ray."""

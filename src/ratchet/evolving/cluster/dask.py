@@ -1,0 +1,81 @@
+"""Workers by Dask distributed: those of this machine, or a scheduler's that somebody else runs."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from typing import TYPE_CHECKING
+
+from ratchet.errors import BackendError, UsageError
+from ratchet.evolving.cluster import working
+
+if TYPE_CHECKING:
+    import distributed
+
+    from ratchet.evolving.archive import Files
+    from ratchet.evolving.bench.benchmark import Evaluation
+    from ratchet.evolving.cluster.working import Errand, Lacking
+
+_CONNECT_S = 30
+_TRIES = 20
+"""Deaths of workers that one evaluation may see before it is thought to be their cause."""
+
+
+class DaskCluster:
+    """A `Cluster` of Dask distributed.
+
+    Raises UsageError where it is not installed, BackendError where nobody answers."""
+
+    def __init__(self, address: str, workers: int, place: str) -> None:
+        try:
+            import dask
+            import distributed
+        except ImportError as error:
+            raise UsageError("the executor dask is not installed: pip install 'ratchet-ai[cluster]'") from error
+        self._local: distributed.LocalCluster | None = None
+        # For this process only, and only what it starts.
+        dask.config.set({"distributed.scheduler.allowed-failures": _TRIES})
+        try:
+            if address:
+                self._client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+            else:
+                self._local = distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    local_directory=place,
+                    # Whoever reaches a scheduler runs code in its workers: without keys, everybody on this machine.
+                    security=distributed.Security.temporary(),
+                    silence_logs=logging.CRITICAL,
+                )
+                self._client = distributed.Client(self._local, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise BackendError(f"no Dask scheduler answers at {address or 'this machine'}: {error}") from error
+
+    def start(self, errand: Errand, files: Files | None) -> Future[Evaluation | Lacking]:
+        outer: Future[Evaluation | Lacking] = Future()
+        outer.set_running_or_notify_cancel()
+        key = f"ratchet-{errand.job.id}-{uuid.uuid4().hex[:8]}"
+        inner = self._client.submit(working.worked, errand, files, key=key, pure=False)
+
+        def ended(done: distributed.Future) -> None:
+            try:  # an answer whose worker has died in the meantime is waited for once more
+                outer.set_result(done.result())
+            except (CancelledError, OSError) as error:
+                outer.set_exception(BrokenExecutor(f"the scheduler is gone: {error}"))
+            except BaseException as error:  # noqa: BLE001  (the caller's: whoever asks the future gets it)
+                outer.set_exception(error)
+
+        inner.add_done_callback(ended)
+        return outer
+
+    def cancel(self, job_id: str) -> None:
+        self._client.run(working.cancel, job_id, "", on_error="ignore")
+
+    def close(self) -> None:
+        self._client.close()
+        if self._local is not None:
+            self._local.close()
