@@ -51,7 +51,7 @@ def at_worker(errand: Errand, files: Files | None, board: Any) -> Evaluation | L
 
 
 def _importable() -> str:
-    """What this process imports from, as a variable for workers of this machine; never the current folder."""
+    """Give workers of this machine the paths that this process imports from, the current folder left out."""
     here = {"", str(Path.cwd())}
     return os.pathsep.join(each for each in sys.path if each not in here and Path(each).is_dir())
 
