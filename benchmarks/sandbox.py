@@ -31,6 +31,7 @@ SIZES = (1_000, 20_000)
 CHANGED_SHARE = 0.01
 FIRST_BYTE_LIMIT_MS = 5.0
 DIFF_LIMIT_MS = 10.0
+FORKS, FORK_LIMIT_MS = 10, 10.0
 GIT = ("git", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "user.name=b", "-c", "user.email=b@example.org")
 
 
@@ -133,6 +134,7 @@ def checkpoints(folder: Path, size: int, rounds: int) -> tuple[list[Figure], flo
         {
             "checkpoint": workspace.checkpoint,
             "restore": lambda: workspace.restore(token),
+            "ten forks": lambda: workspace.forks(token, FORKS),
             "diff": workspace.diff,
             "git checkpoint": repository.checkpoint,
             "git restore": repository.restore,
@@ -156,6 +158,13 @@ def checkpoints(folder: Path, size: int, rounds: int) -> tuple[list[Figure], flo
             DIFF_LIMIT_MS,
             unit="ms",
             baseline=f"{git} {work['git diff']:.0f} ms",
+        ),
+        at_most(
+            f"a fork, of {FORKS} from one checkpoint, {at}",
+            work["ten forks"] / FORKS,
+            FORK_LIMIT_MS,
+            unit="ms",
+            baseline=f"cp -a {costs['cp -a']:.0f} ms",
         ),
         Figure(
             name=f"checkpoint, restore (calls), {at}",
@@ -182,7 +191,7 @@ def first_byte(workspace: LayeredWorkspace, token: str, plain: Path, name: str, 
         assert ran.stdout == b"V", ran
 
     def bound() -> None:
-        ran = running.run(bound_plan, b"", isolation="bubblewrap", cancelled=None, on_output=None)
+        ran = running.run(bound_plan, b"", isolation="bubblewrap", cancelled=None, paused=None, on_output=None)
         assert ran.stdout == b"V", ran
 
     found = medians_ms({"overlaid": overlaid, "bound": bound}, rounds)

@@ -274,10 +274,14 @@ class Sandbox(Protocol):
         command: Command,
         *,
         cancelled: Callable[[], bool] | None = None,
+        paused: Callable[[], bool] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> Ran:
-        """Run it to its end, or to the first limit; then nothing of it is left, whatever it started. `cancelled` is
-        asked about ten times a second; `on_output` gets ("stdout" or "stderr", bytes) as they come.
+        """Run it to its end, or to the first limit; then nothing of it is left, whatever it started. `cancelled` and
+        `paused` are asked about ten times a second; `on_output` gets ("stdout" or "stderr", bytes) as they come.
+
+        While `paused` says so every process of the command stands still where it is, and time does not count against
+        its limits; once it says no they go on. A paused command can be cancelled, and ends with this process.
 
         Raises SandboxError where the sandbox cannot be set up, Refused for a view that it must not be given.
         """
@@ -300,6 +304,9 @@ class Workspace(Protocol):
 
     def fork(self, token: str) -> Workspace:
         """Another workspace that starts from a checkpoint of this one. Raises NotFound."""
+
+    def forks(self, token: str, count: int) -> list[Workspace]:
+        """So many of them at once: all, or none. Raises NotFound."""
 
     def diff(self, since: str | None = None) -> list[FileChange]:
         """List what changed since a checkpoint (the beginning, unless given), by path. Raises NotFound."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from ratchet.ports import Sandbox
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
-from ratchet.sandbox.command import Command, View
+from ratchet.sandbox.command import Command, Limits, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
 from ratchet.testing.abuse_suite import CASES, Case, problems
@@ -51,6 +52,50 @@ def test_a_script_may_open_its_streams_by_their_names(sandbox: Sandbox, open_fol
     script = "cat /dev/stdin > /dev/stdout; echo wrong > /dev/stderr"
     ran = sandbox.run(Command(argv=("sh", "-c", script), view=View(folder=open_folder), stdin=b"given\n"))
     assert (ran.exit_code, ran.stdout, ran.stderr) == (0, b"given\n", b"wrong\n")
+
+
+def test_a_command_that_is_paused_stands_still_with_all_its_processes_and_goes_on(
+    sandbox: Sandbox, open_folder: Path
+) -> None:
+    """A clock of three processes: while it is paused none of them moves, and the time is not the command's."""
+    clock = "import time\nfor n in range(30):\n    open('%s','a').write('x')\n    time.sleep(0.05)\n"
+    script = (
+        "import subprocess, sys\n"
+        f"made = [subprocess.Popen([sys.executable, '-c', {clock!r} % name]) for name in 'abc']\n"
+        "sys.exit(sum(each.wait() for each in made))\n"
+    )
+    places = [open_folder / name for name in "abc"]
+    began = time.monotonic()
+    seen: list[tuple[float, list[int]]] = []
+
+    def paused() -> bool:
+        sizes = [each.stat().st_size if each.exists() else 0 for each in places]
+        seen.append((time.monotonic(), sizes))
+        if not holding and min(sizes) >= 3:
+            holding.append(time.monotonic())
+        return bool(holding) and time.monotonic() - holding[0] < 4
+
+    holding: list[float] = []
+    limits = Limits(wall_s=60, idle_s=3)
+    ran = sandbox.run(
+        Command(argv=("python", "-c", script), view=View(folder=open_folder), limits=limits), paused=paused
+    )
+    assert (ran.exit_code, ran.killed, ran.stderr) == (0, "", b"")
+    assert [each.stat().st_size for each in places] == [30, 30, 30]
+    still = [sizes for at, sizes in seen if 1.5 < at - holding[0] < 3.8]
+    assert len(still) > 5
+    assert all(sizes == still[0] for sizes in still)
+    assert time.monotonic() - began >= 4
+
+
+def test_a_command_that_is_paused_can_be_cancelled(sandbox: Sandbox, open_folder: Path) -> None:
+    asked = iter([False] * 8)
+    ran = sandbox.run(
+        Command(argv=("sh", "-c", "sleep 60 & sleep 60"), view=View(folder=open_folder)),
+        paused=lambda: True,
+        cancelled=lambda: next(asked, True),
+    )
+    assert ran.killed == "cancel"
 
 
 def test_the_folder_of_the_script_that_runs_ratchet_is_not_shown(sandbox: Sandbox, open_folder: Path) -> None:

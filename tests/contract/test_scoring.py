@@ -477,7 +477,14 @@ class Broken:
     def __init__(self, sandbox: Sandbox) -> None:
         self.overlays = sandbox.overlays
 
-    def run(self, command: Command, *, cancelled: Callable[[], bool] | None = None, on_output: object = None) -> object:
+    def run(
+        self,
+        command: Command,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        paused: object = None,
+        on_output: object = None,
+    ) -> object:
         raise SandboxError("no namespaces left")
 
 

@@ -123,6 +123,22 @@ def test_new_files_that_the_project_ignores_are_no_change(workspace: Workspace, 
     assert paths(workspace) == ["keep.log"]
 
 
+def test_ten_forks_of_a_checkpoint_go_their_own_ways_all_or_none(workspace: Workspace, run: Shell) -> None:
+    run(workspace, "echo shared > shared.txt")
+    token = workspace.checkpoint()
+    run(workspace, "echo later > later.txt")
+    made = workspace.forks(token, 10)
+    assert len({each.id for each in made}) == 10
+    for number, each in enumerate(made):
+        each.write("own.txt", str(number).encode())
+    for number, each in enumerate(made):
+        assert (each.read("own.txt"), each.read("shared.txt")) == (str(number).encode(), b"shared\n")
+        assert sorted(change.path for change in each.diff()) == ["own.txt", "shared.txt"]
+        each.close()
+    with pytest.raises(NotFound):
+        workspace.forks("nothere", 3)
+
+
 def test_a_fork_goes_its_own_way(workspace: Workspace, run: Shell) -> None:
     run(workspace, "echo shared > s")
     token = workspace.checkpoint()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -105,6 +105,29 @@ def test_the_json_object_has_these_fields_and_nothing_else_is_printed(work: Path
     assert (found["signal"], found["killed"], found["truncated"]) == (None, "", False)
     assert found["isolation"] == "bubblewrap"
     assert done.stderr == b""
+
+
+def test_ctrl_z_lets_the_command_stand_still_and_a_continue_lets_it_go_on(work: Path) -> None:
+    script = "for n in $(seq 40); do echo $n >> clock; sleep 0.05; done"
+    words = ["exec", "--workdir", str(work), "--wall-s", "30", "--", "sh", "-c", script]
+    process = subprocess.Popen([sys.executable, "-m", "ratchet", "sandbox", *words], start_new_session=True)
+    clock = work / "clock"
+    _until(lambda: clock.exists() and clock.stat().st_size > 4)
+    os.kill(process.pid, signal.SIGTSTP)
+    _until(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    size = clock.stat().st_size
+    time.sleep(1)
+    assert clock.stat().st_size == size
+    os.kill(process.pid, signal.SIGCONT)
+    assert process.wait(60) == 0
+    assert len(clock.read_text().split()) == 40
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

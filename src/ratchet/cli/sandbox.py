@@ -12,7 +12,7 @@ from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.net import NET
 from ratchet.cli.numbers import Finite
-from ratchet.cli.stopping import draining
+from ratchet.cli.stopping import draining, resting
 from ratchet.cli.tamed import Tamed
 from ratchet.errors import UsageError
 from ratchet.sandbox.command import Command, Isolation, Limits, Ran, View
@@ -101,6 +101,7 @@ def exec(  # noqa: A001  (the command's name)
     Exit codes: the command's own; 126 or 127 where it cannot start; 128 + n when
     signal n ended it; 124 wall or idle time; 137 memory; 125 any other limit,
     or cancelled by Ctrl-C or SIGTERM.
+    Ctrl-Z lets the command stand still, and fg go on; that time is not its own.
     Too many processes or too large a file fail inside, as the system says.
     """
     limits = Limits(
@@ -124,8 +125,12 @@ def exec(  # noqa: A001  (the command's name)
         stdin=sys.stdin.fileno() if with_stdin else b"",
     )
     speaking = None if as_json else _Speaking()
-    with opened(command_home) as runtime, draining("ending the command; again to end at once") as asked:
-        ran = runtime.sandboxes.run(given, unsafe=unsafe, cancelled=asked.is_set, on_output=speaking)
+    with (
+        opened(command_home) as runtime,
+        draining("ending the command; again to end at once") as asked,
+        resting() as paused,
+    ):
+        ran = runtime.sandboxes.run(given, unsafe=unsafe, cancelled=asked.is_set, paused=paused, on_output=speaking)
     if speaking is not None:
         speaking.end()
     _told(ran, as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -34,6 +35,39 @@ def draining(said: str = "beginning nothing new; again to stop what is under way
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class Resting:
+    """Ctrl-Z for a command in a sandbox: it stands still first, then this process, as a shell expects; `fg` lets both
+    go on. Called to ask whether the command is to stand still (`paused` of the port `Sandbox`)."""
+
+    def __init__(self) -> None:
+        self._asked = self._still = False
+
+    def __call__(self) -> bool:
+        if self._still:  # it was told the last time
+            self._still = False
+            os.kill(os.getpid(), signal.SIGSTOP)
+            return False
+        self._still, self._asked = self._asked, False
+        return self._still
+
+    def _rest(self, _number: int, _frame: object) -> None:
+        self._asked = True
+
+
+@contextmanager
+def resting() -> Iterator[Resting]:
+    """Hear Ctrl-Z. Outside the main thread, which alone hears signals, nothing rests."""
+    made = Resting()
+    if threading.current_thread() is not threading.main_thread():
+        yield made
+        return
+    before = signal.signal(signal.SIGTSTP, made._rest)
+    try:
+        yield made
+    finally:
+        signal.signal(signal.SIGTSTP, before)
 
 
 def heard(tell: Callable[Saying, None], asked: threading.Event) -> Callable[Saying, None]:

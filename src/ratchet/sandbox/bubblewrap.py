@@ -61,17 +61,20 @@ class Bubblewrap:
         command: Command,
         *,
         cancelled: Callable[[], bool] | None = None,
+        paused: Callable[[], bool] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> Ran:
         if command.net.startswith(network.PREFIX):
             domain_canary.assure(self.name, _run)
         made = planned(command, binary())
-        return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)
+        return running.run(
+            made, command.stdin, isolation=self.name, cancelled=cancelled, paused=paused, on_output=on_output
+        )
 
 
 def _run(command: Command) -> Ran:
     made = planned(command, binary())
-    return running.run(made, command.stdin, isolation=Bubblewrap.name, cancelled=None, on_output=None)
+    return running.run(made, command.stdin, isolation=Bubblewrap.name, cancelled=None, paused=None, on_output=None)
 
 
 def planned(command: Command, program: str) -> Plan:

@@ -81,6 +81,7 @@ class Sandboxes:
         *,
         unsafe: bool = False,
         cancelled: Callable[[], bool] | None = None,
+        paused: Callable[[], bool] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> Ran:
         """Run one command confined. Raises Refused where that cannot be done, or its folder would show it the home and
@@ -91,7 +92,7 @@ class Sandboxes:
             raise Refused(
                 f"{folder} would open {self._home}, where Ratchet keeps what it knows: work in another folder"
             )
-        return self.chosen(unsafe=unsafe).run(command, cancelled=cancelled, on_output=on_output)
+        return self.chosen(unsafe=unsafe).run(command, cancelled=cancelled, paused=paused, on_output=on_output)
 
     def _kept(self) -> str:
         try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ratchet.errors import NotFound, Refused
+from ratchet.ports import Workspace
 from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import entries, read_beneath, remove_tree
 from ratchet.sandbox.command import FileChange, View
@@ -100,6 +101,16 @@ class CopiedWorkspace:
         for path, (mode, content) in wanted.items():
             other._put(path, mode, content)
         return other
+
+    def forks(self, token: str, count: int) -> list[Workspace]:
+        made: list[Workspace] = []
+        try:
+            made.extend(self.fork(token) for _ in range(count))
+        except BaseException:  # a part of them is of no use, and may be what fills the disk
+            for each in made:
+                each.close()
+            raise
+        return made
 
     def diff(self, since: str | None = None) -> list[FileChange]:
         before, after = self._marked(since or _START), self._scanned(keep=True)

@@ -36,6 +36,7 @@ class HostSandbox(ABC):
         command: Command,
         *,
         cancelled: Callable[[], bool] | None = None,
+        paused: Callable[[], bool] | None = None,
         on_output: Callable[[str, bytes], None] | None = None,
     ) -> Ran:
         if command.net.startswith(network.PREFIX):
@@ -45,7 +46,9 @@ class HostSandbox(ABC):
             )
         with temporary() as place:
             made = self.planned(command, place)
-            return running.run(made, command.stdin, isolation=self.name, cancelled=cancelled, on_output=on_output)
+            return running.run(
+                made, command.stdin, isolation=self.name, cancelled=cancelled, paused=paused, on_output=on_output
+            )
 
 
 @contextmanager

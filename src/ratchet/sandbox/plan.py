@@ -58,6 +58,8 @@ def loaded(text: bytes) -> Plan:
 
 # Frames: one letter, the length, the body.
 PLAN, INPUT, STDOUT, STDERR, RESULT, BROKEN = b"p", b"i", b"o", b"e", b"r", b"x"
+CANCEL, PAUSE, GO_ON = b"c", b"s", b"g"
+"""Words to a supervisor while its job runs."""
 _HEADER = struct.Struct("=cI")
 
 

@@ -89,6 +89,38 @@ class Processes:
                 total += found.f_files - found.f_ffree
         return total
 
+    def stand_still(self) -> None:
+        """Stop all of them: until every one stands still, since what still runs may start more."""
+        patience = time.monotonic() + _PATIENCE_S
+        while (running := self._running()) and time.monotonic() < patience:
+            _signalled(running, signal.SIGSTOP)
+            time.sleep(0.002)
+
+    def go_on(self) -> None:
+        """Let all of them go on."""
+        _signalled(self._on_host(), signal.SIGCONT)
+
+    def _running(self) -> list[str]:
+        """Those that do not stand still: their numbers outside."""
+        found = []
+        for pid in self._on_host():
+            with contextlib.suppress(OSError):
+                if _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0] not in b"TtZX":
+                    found.append(pid)
+        return found
+
+    def _on_host(self) -> list[str]:
+        """The numbers by which they are known outside their namespace."""
+        if not self._namespace:
+            return list(self._stats())
+        inside = os.readlink(f"/proc/{self._first}/ns/pid")
+        found = []
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            with contextlib.suppress(OSError):  # another's, or gone
+                if os.readlink(f"/proc/{name}/ns/pid") == inside:
+                    found.append(name)
+        return found
+
     def end(self) -> None:
         """Kill all of them and wait until none is left."""
         patience = time.monotonic() + _PATIENCE_S
@@ -116,6 +148,12 @@ class Processes:
             if pid != self._first:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
+
+
+def _signalled(pids: Iterable[str], number: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(int(pid), number)
 
 
 def _started_at(path: str) -> bytes:

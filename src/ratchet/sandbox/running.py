@@ -109,6 +109,7 @@ def run(
     *,
     isolation: str,
     cancelled: Callable[[], bool] | None,
+    paused: Callable[[], bool] | None,
     on_output: Callable[[str, bytes], None] | None,
 ) -> Ran:
     """Run a plan to its end. Raises SandboxError."""
@@ -118,7 +119,7 @@ def run(
             KEEPER.submit(theirs, source)
         with contextlib.suppress(ConnectionError):
             ours.sendall(plan.framed(plan.PLAN, made.dumped()))
-        return _collected(ours, made, isolation, cancelled, on_output)
+        return _collected(ours, made, isolation, _Words(ours, cancelled, paused), on_output)
 
 
 @contextlib.contextmanager
@@ -135,23 +136,52 @@ def _readable(stdin: bytes | int) -> Iterator[int]:
             yield file.fileno()
 
 
+class _Words:
+    """Tells a job's supervisor to end it, to let it stand still, and to let it go on."""
+
+    def __init__(
+        self, channel: socket.socket, cancelled: Callable[[], bool] | None, paused: Callable[[], bool] | None
+    ) -> None:
+        self._channel = channel
+        self._cancelled = cancelled
+        self._paused = paused
+        self._said = b""
+        self._since_s = 0.0
+        self._paused_s = 0.0
+
+    @property
+    def paused_s(self) -> float:
+        """How long it has stood still so far."""
+        return self._paused_s + (time.monotonic() - self._since_s if self._said == plan.PAUSE else 0.0)
+
+    def say(self) -> None:
+        if self._said == plan.CANCEL:
+            return
+        if self._cancelled is not None and self._cancelled():
+            self._send(plan.CANCEL)
+        elif self._paused is not None and self._paused() != (self._said == plan.PAUSE):
+            self._send(plan.GO_ON if self._said == plan.PAUSE else plan.PAUSE)
+
+    def _send(self, word: bytes) -> None:
+        self._paused_s, self._since_s = self.paused_s, time.monotonic()
+        self._said = word
+        with contextlib.suppress(ConnectionError):
+            self._channel.sendall(word)
+
+
 def _collected(
     channel: socket.socket,
     made: Plan,
     isolation: str,
-    cancelled: Callable[[], bool] | None,
+    words: _Words,
     on_output: Callable[[str, bytes], None] | None,
 ) -> Ran:
     said = {plan.STDOUT: bytearray(), plan.STDERR: bytearray()}
     deadline = time.monotonic() + made.limits.wall_s + _CLEAN_UP_S
-    asked = False
     while True:
         ready = select.select([channel], [], [], _ASK_CANCELLED_S)[0]
-        if cancelled is not None and not asked and cancelled():
-            asked = True
-            with contextlib.suppress(ConnectionError):
-                channel.sendall(b"c")
-        if time.monotonic() > deadline:
+        words.say()
+        if time.monotonic() > deadline + words.paused_s:
             raise SandboxError("the sandbox does not answer; what was running ends with this process")
         if not ready:
             continue

@@ -185,6 +185,7 @@ class _Loop:
         self._streams = streams
         self._feed = feed
         self._input = b""
+        self._paused_at = self._deadline = 0.0
         self._poll = select.poll()
         for stream in streams:
             self._poll.register(stream, select.POLLIN)
@@ -201,16 +202,16 @@ class _Loop:
         """The limit that was passed, "" where the command ended by itself."""
         limits = self._job.plan.limits
         next_look = self._job.started_s + _LOOK_S / 2
-        deadline = self._job.started_s + limits.wall_s
+        self._deadline = self._job.started_s + limits.wall_s
         try:
             while True:
-                pause = min(next_look, deadline) - time.monotonic()
+                pause = (next_look if self._paused_at else min(next_look, self._deadline)) - time.monotonic()
                 for descriptor, _ in self._poll.poll(max(0.0, pause) * 1000):
                     killed = self._happened(descriptor)
                     if killed is not None:
                         return killed
                 now = time.monotonic()
-                if now >= deadline:
+                if now >= self._deadline and not self._paused_at:
                     return "wall"
                 if now >= next_look:
                     if (killed := self._looked(now)) or (self._end < 0 and _is_over(self._started.pid)):
@@ -225,8 +226,10 @@ class _Loop:
         """None: go on."""
         if descriptor == self._end:
             return ""
-        if descriptor == self._job.word or descriptor in self._job.ratchet:
-            return "cancel"  # Ratchet says so, or is gone
+        if descriptor in self._job.ratchet:
+            return "cancel"  # Ratchet is gone
+        if descriptor == self._job.word:
+            return self._told(os.read(self._job.word, 1))
         if descriptor in self._streams:
             return self._heard(descriptor)
         if descriptor == self._job.stdin:
@@ -238,6 +241,21 @@ class _Loop:
             self._poll.register(self._feed, select.POLLOUT)
         elif descriptor == self._feed:
             self._fed()
+        return None
+
+    def _told(self, word: bytes) -> Killed | None:
+        """Do what Ratchet says. Time that the job stands still is not its own."""
+        if word == plan.PAUSE:
+            self._paused_at = time.monotonic()
+            self._processes.stand_still()
+        elif word == plan.GO_ON:
+            stood_s = time.monotonic() - self._paused_at
+            self._paused_at = 0.0
+            self._deadline += stood_s
+            self._job.spoke_s += stood_s
+            self._processes.go_on()
+        else:
+            return "cancel"  # it says so, or has closed the channel
         return None
 
     def _heard(self, stream: int) -> Killed | None:
@@ -284,7 +302,7 @@ class _Loop:
             return passed
         if self._started.namespace and self._processes.inodes_of_memory(_MEMORY_FOLDERS) > limits.inodes:
             return "inodes"
-        if limits.idle_s is not None and self._is_idle(now, limits.idle_s):
+        if limits.idle_s is not None and not self._paused_at and self._is_idle(now, limits.idle_s):
             return "idle"
         return ""
 

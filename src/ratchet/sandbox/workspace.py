@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ratchet.errors import NotFound, Refused
 from ratchet.files import lock
+from ratchet.ports import Workspace
 from ratchet.sandbox import copyin, gittree, layers
 from ratchet.sandbox.beneath import read_beneath, remove_tree
 from ratchet.sandbox.command import FileChange, View
@@ -97,10 +98,19 @@ class LayeredWorkspace:
             self._save([*self._marked(token), self._new_layer()])
 
     def fork(self, token: str) -> LayeredWorkspace:
+        return self._forked(token, 1)[0]
+
+    def forks(self, token: str, count: int) -> list[Workspace]:
+        return [*self._forked(token, count)]
+
+    def _forked(self, token: str, count: int) -> list[LayeredWorkspace]:
+        """A layer of its own for each, over layers that they share: no file is copied."""
         with self._locked():
-            other = type(self)(self._place, secrets.token_hex(4), self._project)
-            other._save([*self._marked(token), other._new_layer()])
-        return other
+            held = self._marked(token)
+            made = [type(self)(self._place, secrets.token_hex(4), self._project) for _ in range(count)]
+            for each in made:
+                each._save([*held, each._new_layer()])
+        return made
 
     def diff(self, since: str | None = None) -> list[FileChange]:
         old, new = self._marked(since or _START), self._load()
