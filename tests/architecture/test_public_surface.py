@@ -41,6 +41,8 @@ BESIDE = {
     "ratchet.testing.clients": {"Sample", "check"},
     "ratchet.hookpath": {"main"},  # stands in people's settings files
     "ratchet.testing.abuse_suite": {"CASES", "problems"},
+    "ratchet.testing.abuse_domains": {"DIRECT", "HONEST", "WAYS", "broken", "through"},
+    "ratchet.testing.domain_world": {"domain_world"},
     "ratchet.testing.model_server": {"ModelServer"},
     "ratchet.testing.wire": {"Reply"},
     "ratchet.sandbox.bubblewrap": {"Bubblewrap"},  # by which the page on the sandbox shows the abuse suite

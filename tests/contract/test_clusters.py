@@ -20,7 +20,7 @@ from ratchet.evolving.archive import Archive
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.bench.ground import executing
 from ratchet.evolving.cluster.room import WorkerRoom
-from ratchet.evolving.cluster.working import Errand, Lacking, worked
+from ratchet.evolving.cluster.working import WorkerErrand, Lacking, worked
 from ratchet.evolving.job import ExecutorName, Job
 from ratchet.testing.evolving import SKILLS, SyntheticMeasure, skills_text, synthetic_agent, synthetic_benchmark
 
@@ -111,7 +111,7 @@ def test_a_fault_of_a_measure_is_its_own(executor: Executor, job: Job) -> None:
 
 def test_a_worker_gets_files_once_and_only_those_of_their_tree(job: Job, tmp_path: Path) -> None:
     tree, place = Path(job.version).name, str(tmp_path / "room")
-    errand = Errand(SyntheticMeasure(), job, tree, place)
+    errand = WorkerErrand(SyntheticMeasure(), job, tree, place)
     assert isinstance(worked(errand, None), Lacking)
     files = {SKILLS: (0o644, skills_text({"*": 0.5}).encode())}
     with pytest.raises(Exception, match="other files"):
@@ -125,7 +125,7 @@ def test_a_worker_gets_files_once_and_only_those_of_their_tree(job: Job, tmp_pat
 
 def test_a_job_that_is_sent_twice_is_made_once(job: Job, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    errand = Errand(SyntheticMeasure(log=str(log)), replace(job, version=""), "", str(tmp_path / "room"))
+    errand = WorkerErrand(SyntheticMeasure(log=str(log)), replace(job, version=""), "", str(tmp_path / "room"))
     skills = tmp_path / "version"
     skills.mkdir()
     (skills / SKILLS).write_text(skills_text({"*": 1.0}))

@@ -151,7 +151,7 @@ class _Words:
 
     @property
     def paused_s(self) -> float:
-        """How long it has stood still so far."""
+        """Seconds that it has stood still so far."""
         return self._paused_s + (time.monotonic() - self._since_s if self._said == plan.PAUSE else 0.0)
 
     def say(self) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ratchet.evolving.archive import Files
     from ratchet.evolving.bench.benchmark import Evaluation
-    from ratchet.evolving.cluster.working import Errand, Lacking
+    from ratchet.evolving.cluster.working import WorkerErrand, Lacking
 
 _CONNECT_S = 30
 _TRIES = 20
@@ -55,7 +55,7 @@ class DaskCluster:
         except (OSError, TimeoutError) as error:
             raise BackendError(f"no Dask scheduler answers at {address or 'this machine'}: {error}") from error
 
-    def start(self, errand: Errand, files: Files | None) -> Future[Evaluation | Lacking]:
+    def start(self, errand: WorkerErrand, files: Files | None) -> Future[Evaluation | Lacking]:
         outer: Future[Evaluation | Lacking] = Future()
         outer.set_running_or_notify_cancel()
         key = f"ratchet-{errand.job.id}-{uuid.uuid4().hex[:8]}"

@@ -13,7 +13,7 @@ from typing import ParamSpec, Protocol, TypeVar, cast
 from ratchet.evolving.archive import Files, read_files
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.cluster import working
-from ratchet.evolving.cluster.working import Errand, Lacking
+from ratchet.evolving.cluster.working import WorkerErrand, Lacking
 from ratchet.evolving.job import Job, Measure
 
 P = ParamSpec("P")
@@ -26,7 +26,7 @@ class Cluster(Protocol):
     """Workers that run `working.worked`. One that dies is replaced, and what it had begun is begun anew; only where the
     whole cluster is gone does a future end with BrokenExecutor."""
 
-    def start(self, errand: Errand, files: Files | None) -> Future[Evaluation | Lacking]: ...
+    def start(self, errand: WorkerErrand, files: Files | None) -> Future[Evaluation | Lacking]: ...
 
     def cancel(self, job_id: str) -> None:
         """End an evaluation at a worker that shares no folder with the driver."""
@@ -53,7 +53,7 @@ class ClusterExecutor(Executor):
         outer: Future[T] = Future()
         outer.set_running_or_notify_cancel()  # from here on it is cancelled by its id
         version = Path(job.version)
-        errand = Errand(cast(Measure, fn), job, version.name if job.version else "", self._place)
+        errand = WorkerErrand(cast(Measure, fn), job, version.name if job.version else "", self._place)
         with self._lock:
             self._under_way[job.id] = Path(job.cancel, job.id)
 

@@ -19,7 +19,7 @@ from ratchet.evolving.cluster import working
 if TYPE_CHECKING:
     from ratchet.evolving.archive import Files
     from ratchet.evolving.bench.benchmark import Evaluation
-    from ratchet.evolving.cluster.working import Errand, Lacking
+    from ratchet.evolving.cluster.working import WorkerErrand, Lacking
 
 _TRIES = 20
 """Deaths of workers that one evaluation may see before it is thought to be their cause."""
@@ -40,7 +40,7 @@ class CancelBoard:
         return job_id in self._asked
 
 
-def at_worker(errand: Errand, files: Files | None, board: Any) -> Evaluation | Lacking:
+def at_worker(errand: WorkerErrand, files: Files | None, board: Any) -> Evaluation | Lacking:
     """`working.worked`, with the board asked whether the job was cancelled."""
     import ray
 
@@ -111,7 +111,7 @@ class RayCluster:
         self._board = ray.remote(num_cpus=0, max_restarts=-1)(CancelBoard).remote()
         self._run = ray.remote(num_cpus=1, max_retries=_TRIES)(at_worker)
 
-    def start(self, errand: Errand, files: Files | None) -> Future[Evaluation | Lacking]:
+    def start(self, errand: WorkerErrand, files: Files | None) -> Future[Evaluation | Lacking]:
         outer: Future[Evaluation | Lacking] = Future()
         outer.set_running_or_notify_cancel()
         inner = self._run.remote(errand, files, self._board).future()

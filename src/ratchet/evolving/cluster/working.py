@@ -19,7 +19,7 @@ _LOOK_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class WorkerErrand:
     """A job as it travels. `tree` is the id of the version's files, "" where it has none; `place` is a folder that the
     workers share with the driver, "" where they may be on other machines."""
 
@@ -34,7 +34,7 @@ class Lacking:
     """The answer of a machine that has not the files yet: send the job again, with them."""
 
 
-def worked(errand: Errand, files: Files | None, asked: Callable[[], bool] | None = None) -> Evaluation | Lacking:
+def worked(errand: WorkerErrand, files: Files | None, asked: Callable[[], bool] | None = None) -> Evaluation | Lacking:
     """Make the evaluation. `asked` tells whether it was cancelled, where nobody can leave a sign in the room."""
     room, job = WorkerRoom(errand.place), errand.job
     version = room.version(errand.tree, files) if errand.tree else Path()
