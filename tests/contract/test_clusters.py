@@ -20,7 +20,7 @@ from ratchet.evolving.archive import Archive
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.bench.ground import executing
 from ratchet.evolving.cluster.room import WorkerRoom
-from ratchet.evolving.cluster.working import WorkerErrand, Lacking, worked
+from ratchet.evolving.cluster.working import Lacking, WorkerErrand, worked
 from ratchet.evolving.job import ExecutorName, Job
 from ratchet.testing.evolving import SKILLS, SyntheticMeasure, skills_text, synthetic_agent, synthetic_benchmark
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ratchet.evolving.archive import Files
     from ratchet.evolving.bench.benchmark import Evaluation
-    from ratchet.evolving.cluster.working import WorkerErrand, Lacking
+    from ratchet.evolving.cluster.working import Lacking, WorkerErrand
 
 _CONNECT_S = 30
 _TRIES = 20

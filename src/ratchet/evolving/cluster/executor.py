@@ -13,7 +13,7 @@ from typing import ParamSpec, Protocol, TypeVar, cast
 from ratchet.evolving.archive import Files, read_files
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.cluster import working
-from ratchet.evolving.cluster.working import WorkerErrand, Lacking
+from ratchet.evolving.cluster.working import Lacking, WorkerErrand
 from ratchet.evolving.job import Job, Measure
 
 P = ParamSpec("P")

@@ -19,7 +19,7 @@ from ratchet.evolving.cluster import working
 if TYPE_CHECKING:
     from ratchet.evolving.archive import Files
     from ratchet.evolving.bench.benchmark import Evaluation
-    from ratchet.evolving.cluster.working import WorkerErrand, Lacking
+    from ratchet.evolving.cluster.working import Lacking, WorkerErrand
 
 _TRIES = 20
 """Deaths of workers that one evaluation may see before it is thought to be their cause."""
