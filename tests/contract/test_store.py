@@ -268,6 +268,16 @@ def test_rows_come_back_by_the_sum_of_the_weights_of_their_terms(store: Store) -
     assert store.match("lessons", {}) == []
 
 
+def test_many_better_rows_that_are_not_asked_for_hide_none_that_is(store: Store) -> None:
+    for number in range(30):
+        store.swap("lessons", f"b{number:02}", 0, lesson("upstream branch", state="retired"))
+    store.swap("lessons", "l1", 0, lesson("upstream"))
+    store.swap("lessons", "l2", 0, lesson("branch upstream closed"))
+    found = store.match("lessons", weighed(upstream=1.0, branch=0.5), {"state": "active"}, limit=2)
+    assert [row["id"] for row in found] == ["l2", "l1"]
+    assert [row["id"] for row in store.match("lessons", weighed(upstream=1.0), {"state": "active"}, limit=1)] == ["l1"]
+
+
 def test_terms_follow_changes_of_the_text(store: Store) -> None:
     store.swap("lessons", "l1", 0, lesson("older words"))
     store.swap("lessons", "l1", 1, lesson("fresh words", uses=1))

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ratchet.store.declaring import Table
 
 
-_COUNTED = 100_000  # rows that a search may weigh: more than anybody asks for, but a limit keeps their order
+ALL = 100_000
+"""Rows that a search may put in order: more than anybody asks for, but a limit keeps their order."""
 
 
 def terms_of(table: Table) -> str:
@@ -132,10 +133,12 @@ def spread(table: Table, terms: Sequence[str]) -> tuple[str, list[Json]]:
     )
 
 
-def weigh(table: Table, weights: Mapping[str, float], where: Where | None, limit: int) -> tuple[str, list[Json]]:
+def weigh(
+    table: Table, weights: Mapping[str, float], where: Where | None, limit: int, *, ordered: int = ALL
+) -> tuple[str, list[Json]]:
     """Rows by the sum of the weights of their terms, the highest first.
 
-    Rows are looked at one by one in that order (CROSS JOIN keeps it) until enough of them meet `where`.
+    The best `ordered` are looked at one by one in that order (CROSS JOIN keeps it) until enough of them meet `where`.
     """
     name = terms_of(table)
     said, values = conditions(table, where, prefix="held.")
@@ -143,7 +146,7 @@ def weigh(table: Table, weights: Mapping[str, float], where: Where | None, limit
     one = f'SELECT rowid AS at, ? AS weight FROM "{name}" WHERE "{name}" MATCH ?'
     summed = (
         f"SELECT at, sum(weight) AS score FROM ({' UNION ALL '.join([one] * len(weights))}) "
-        f"GROUP BY at ORDER BY score DESC, at LIMIT {_COUNTED}"
+        f"GROUP BY at ORDER BY score DESC, at LIMIT {ordered}"
     )
     text = f'SELECT {columns} FROM ({summed}) AS found CROSS JOIN "{table.name}" AS held ON held.rowid_ = found.at'
     if said:
