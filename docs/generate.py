@@ -33,6 +33,7 @@ from ratchet.serving.shapes.bench import (
     BenchmarkDetailShape,
     BenchmarkShape,
     BenchTaskShape,
+    ComparedFeatureShape,
     EvaluatedBenchRunShape,
     ImportedBenchmarkShape,
     MeasuredBenchRunShape,
@@ -112,6 +113,7 @@ from ratchet.serving.shapes.used import (
 OUT = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
 COMMANDS: dict[str, object] = {
+    "compare PATH": list[ComparedFeatureShape],
     "services up": list[ServiceShape],
     "services down": list[ServiceShape],
     "services status": list[ServiceShape],

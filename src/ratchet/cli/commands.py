@@ -47,6 +47,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Measure it, and better it": {
         "bench": ("bench", "Benchmarks, and how well agents do on them."),
         "gate": ("gate", "Decide for your own loop: is this version better, or was it luck?"),
+        "compare": ("against", "Compare your project with others: commands, options, tools, endpoints, topics."),
         "evolve": ("evolve", "Better an agent on a benchmark, and keep only what is proven."),
     },
     "Run what nobody has read": {

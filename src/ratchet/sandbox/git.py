@@ -30,8 +30,10 @@ Verb = Literal[
     "check-ref-format",
     "commit-tree",
     "config",
+    "fetch",
     "hash-object",
     "ls-files",
+    "ls-tree",
     "read-tree",
     "rev-parse",
     "show-ref",
@@ -39,10 +41,11 @@ Verb = Literal[
     "update-ref",
     "write-tree",
 ]
-"""Plumbing that neither fetches nor checks out: the only git that is needed."""
+"""Plumbing that checks nothing out: the only git that is needed. `remote_texts` alone fetches, into its own folder."""
 
 _REPOSITORY = re.compile(r"(?:\.git|git~\d+)[. ]*(?::.*)?", re.IGNORECASE | re.ASCII | re.DOTALL)
 _TIMEOUT_S = 60.0
+_FETCH_TIMEOUT_S = 300.0
 _ASKED_TIMEOUT_S = 5.0  # some rules cost git hours (`**/a/**/a/...`), none costs our own reading of them so much
 _SMALL_BYTES = 1 << 20
 _SHARED = ("refs", "packed-refs", "logs", "reftable", "shallow")
@@ -109,6 +112,43 @@ def opened(folder: Path) -> Iterator[Git]:
         raise NotFound(f"{folder} is in no git repository yet")
     with tempfile.TemporaryDirectory(prefix="ratchet-git-") as scratch:
         yield Git(repository, Path(scratch))
+
+
+def remote_texts(address: str, *, wanted: re.Pattern[str], most_bytes: int, most_files: int) -> dict[str, bytes]:
+    """The files of a repository's newest commit whose paths are wanted, by path: fetched into a folder that is gone
+    afterwards. Nothing is checked out, no hook, filter or setting of theirs is read. Raises BackendError."""
+    with tempfile.TemporaryDirectory(prefix="ratchet-git-") as scratch:
+        own = Path(scratch)
+        _prepare(own, "ref: refs/heads/none\n", bare=True)
+        (own / "refs").mkdir()
+
+        def run(verb: Verb, *words: str, content: bytes = b"") -> bytes:
+            reach = {"GIT_ALLOW_PROTOCOL": "https:ssh:file"}
+            done = _started(own, own, verb, *words, environ=reach, content=content, timeout_s=_FETCH_TIMEOUT_S)
+            if done.returncode:
+                raise BackendError(f"{address} cannot be read: {_said(done)[:300]}; clone it and name the folder")
+            return done.stdout
+
+        run("fetch", "--quiet", "--depth=1", "--no-tags", "--", address, "HEAD")
+        blobs: dict[str, str] = {}
+        for entry in run("ls-tree", "-r", "-z", "-l", "FETCH_HEAD").decode("utf-8", "surrogateescape").split("\0"):
+            about, _, path = entry.partition("\t")
+            mode, kind, name, size = (*about.split(), "", "", "", "")[:4]
+            plain = kind == "blob" and mode != "120000" and size.isdecimal() and int(size) <= most_bytes
+            if plain and wanted.search(path) and len(blobs) < most_files:
+                blobs[path] = name
+        said = run("cat-file", "--batch", content="".join(f"{name}\n" for name in blobs.values()).encode())
+    return dict(zip(blobs, _contents(said), strict=True))
+
+
+def _contents(said: bytes) -> Iterator[bytes]:
+    """The contents in the answer of `cat-file --batch`: a line with the size, then so many bytes and a line's end."""
+    at = 0
+    while at < len(said):
+        ends = said.index(b"\n", at)
+        size = int(said[at:ends].rsplit(b" ", 1)[1])
+        yield said[ends + 1 : ends + 1 + size]
+        at = ends + 2 + size
 
 
 def ignored(top: Path, paths: Iterable[str], *, exclude: bytes) -> frozenset[str]:

@@ -230,3 +230,22 @@ class BenchComparisonShape(PairsShape):
             noise_floor=found.noise_floor,
             noise_run=found.noise_run,
         )
+
+
+class FeatureCellShape(Shape):
+    """The line that shows a feature."""
+
+    file: str = said("The file.", foreign="name")
+    line: int = said("The line, from 1.")
+    shown: str = said("The line itself, cut.", foreign="words")
+
+
+class ComparedFeatureShape(Shape):
+    """One feature, and which projects show it."""
+
+    kind: str = said("command, option, tool, endpoint, format or topic.")
+    name: str = said("The feature.", foreign="name")
+    cells: dict[str, FeatureCellShape] = said(
+        "Project -> the line that shows it; absent where nothing does.",
+        of=lambda row: {name: FeatureCellShape.built(each) for name, each in row.cells.items()},
+    )

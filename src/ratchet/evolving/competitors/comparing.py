@@ -1,0 +1,74 @@
+"""A table of what projects offer against one's own, the gaps ranked by how many others have them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ratchet.evolving.competitors.features import KINDS, Feature, FeatureKind
+
+_ALIKE = 0.67  # share of words that two headings must have in common to be one: two of three
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedFeature:
+    """One row: who offers it, at which place of whose files."""
+
+    kind: FeatureKind
+    name: str
+    cells: Mapping[str, Feature]
+    """Project -> the line that shows it; absent where nothing does."""
+
+    def is_gap(self, own: str) -> bool:
+        """Tell whether one's own project lacks it."""
+        return own not in self.cells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureTable:
+    """All rows, the widest gaps first."""
+
+    own: str
+    others: tuple[str, ...]
+    rows: tuple[ComparedFeature, ...]
+
+    @property
+    def gaps(self) -> tuple[ComparedFeature, ...]:
+        return tuple(each for each in self.rows if each.is_gap(self.own))
+
+
+def table_of(own: str, found: Mapping[str, Sequence[Feature]]) -> FeatureTable:
+    """Bring the features of projects (name -> features, one's own among them) together: gaps first, those that most
+    others have before the rest."""
+    rows: dict[tuple[str, str], dict[str, Feature]] = {}
+    for project in (own, *(each for each in found if each != own)):
+        for feature in found[project]:
+            key = _key(feature, rows)
+            rows.setdefault(key, {}).setdefault(project, feature)
+    made = [
+        ComparedFeature(kind=first.kind, name=first.name, cells=cells)
+        for cells in rows.values()
+        for first in [next(iter(cells.values()))]
+    ]
+    made.sort(key=lambda each: (not each.is_gap(own), -len(each.cells), KINDS.index(each.kind), each.name))
+    return FeatureTable(own=own, others=tuple(each for each in found if each != own), rows=tuple(made))
+
+
+def _key(feature: Feature, rows: Mapping[tuple[str, str], object]) -> tuple[str, str]:
+    """The row of a feature: names are one but for case and dashes, headings by the words that they share."""
+    if feature.kind != "topic":
+        return feature.kind, feature.name.casefold().replace("_", "-")
+    words = _words(feature.name)
+    if not words:
+        return feature.kind, feature.name.casefold()
+    for kind, key in rows:
+        held = frozenset(key.split()) if kind == "topic" else frozenset()
+        if held and len(words & held) / len(words | held) >= _ALIKE:
+            return kind, key
+    return feature.kind, " ".join(sorted(words))
+
+
+def _words(heading: str) -> frozenset[str]:
+    """Words of a heading, cut to what their forms share (install, installing, installation)."""
+    return frozenset(word[:6] for word in re.findall(r"[a-z][a-z0-9-]{2,}", heading.casefold()))
