@@ -1,11 +1,12 @@
 """How soon a page begins, on a large home: every page, a search, and a session of 50,000 steps.
 
-    python benchmarks/page.py [--home DIR] [--outcomes 1000000] [--looks 20]
+    python benchmarks/page.py [--home DIR] [--outcomes 1000000] [--looks 40]
 
-The home is made by `large_home.py` unless one is named. Clients of the same server ask by turns over one kept
-connection; a fifth of the looks come after something has happened, so that nothing is merely remembered. First byte is
-the time until the head of the answer is here. Baselines of the same run: a bare Starlette page that fills a template
-with 100 rows, and the bare full-text query of the store's own index for the same words.
+The home is made by `large_home.py` unless one is named. Each page is asked for 40 times over one kept connection; one
+look in ten comes after something has happened. First byte is the time until the head of the answer is here. The first
+look at a page, which nobody had prepared, counts among the 40, and the longest of those is shown. Baselines of the same
+run: a bare Starlette page that fills a template with 100 rows, and the bare full-text query of the store's own index
+for the same words.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from serve import Process, free_port, running
 
 PAGE_MS, SEARCH_MS, SESSION_MS = 200.0, 100.0, 300.0
 SETTLED_S = 1.0  # until the process beside the server has stored what happened
-ONE_IN = 5  # looks that come after something has happened
+ONE_IN = 10  # looks that come after something has happened
 
 PAGES = (
     *("/", "/?range=7d", "/?range=all", "/ui/live"),
@@ -65,6 +66,10 @@ rows = [[f"cell {n} of {row}" for n in range(8)] for row in range(100)]
 uvicorn.run(Starlette(routes=[Route("/", lambda request: HTMLResponse(page.render(rows=rows)))]), port=int(sys.argv[1]),
             log_level="error", access_log=False)
 """
+
+
+FIRST: list[tuple[float, str]] = []
+"""Milliseconds of the first look at each page."""
 
 
 class Client:
@@ -141,7 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, help="a home that `large_home.py` made")
     parser.add_argument("--outcomes", type=int, default=large_home.Size().outcomes)
-    parser.add_argument("--looks", type=int, default=20, help="at each page")
+    parser.add_argument("--looks", type=int, default=40, help="at each page")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = given.home
@@ -173,7 +178,9 @@ def measured(home: Path, looks: int) -> list[Figure]:
             _figure(client, each, looks, SESSION_MS, f"bare template {template_ms:.1f} ms", name=name)
             for name, each in (("session of 50,000 steps", long), ("the same from its middle on", middle))
         ]
-        return [*pages, *searches, *sessions, _memory(server)]
+        slowest_ms, slowest = max(FIRST)
+        first = Figure(name="  the longest first look", measured=f"{slowest_ms:,.0f} ms", baseline=slowest)
+        return [*pages, *searches, *sessions, first, _memory(server)]
 
 
 def _steps(home: Path) -> int:
@@ -183,6 +190,7 @@ def _steps(home: Path) -> int:
 
 def _figure(client: Client, address: str, looks: int, most_ms: float, baseline: str, name: str = "") -> Figure:
     taken = looked_at(client, address, looks)
+    FIRST.append((taken[0], name or address))
     said = f"{name or address}, p95"
     return at_most(said, p95(taken), most_ms, unit="ms", baseline=f"{baseline}; median {statistics.median(taken):.0f}")
 

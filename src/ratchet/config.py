@@ -9,12 +9,21 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 from ratchet.errors import UsageError
 
 FILE_NAME = "ratchet.toml"
 log = logging.getLogger(__name__)
+_LENGTHS = {"h": 3_600.0, "d": 86_400.0}
+_LONG = 20  # characters of a number and a length
+
+
+class Often(NamedTuple):
+    """So many failures within so many seconds."""
+
+    times: int
+    within_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +85,20 @@ class Config:
     keep_steps: bool = False
     """Whether the results of steps that worked are kept in the store, redacted and cut, too. Else they are read from
     their histories as long as those are there."""
+    alert_often: str = ""
+    """When a server alerts of a pattern for its number alone: `20/1h` is 20 failures within an hour (`h`, `d`). New,
+    rising and returning patterns are told anyway."""
+
+    @property
+    def often(self) -> Often | None:
+        """`alert_often` as numbers; None where it is not set."""
+        times, _, length = self.alert_often.partition("/")
+        if not self.alert_often:
+            return None
+        unit_s = _LENGTHS.get(length[-1:], 0.0)
+        if not (times.isdecimal() and length[:-1].isdecimal() and unit_s and len(self.alert_often) < _LONG):
+            raise UsageError(f"alert_often is {self.alert_often!r}: write a number and a length, as 20/1h or 100/1d")
+        return Often(max(1, int(times)), max(1, int(length[:-1])) * unit_s)
 
     def __post_init__(self) -> None:
         _check_range("withheld_share", self.withheld_share, 0.0, 0.9)
@@ -83,6 +106,7 @@ class Config:
         _check_range("drain_interval_s", self.drain_interval_s, 0.0, 86_400.0)
         _check_range("window_days", self.window_days, 0.01, 3_650.0)
         _check_range("loop_interval_s", self.loop_interval_s, 1.0, 86_400.0)
+        _ = self.often
         if self.retention_days:
             _check_range("retention_days", self.retention_days, 1.0, 36_500.0)
         if self.database_url and self.database_url.partition("://")[0] not in ("postgresql", "postgres"):
@@ -113,6 +137,7 @@ class Tunables(TypedDict, total=False):
     retention_days: float | None
     cluster: str | None
     keep_steps: bool | None
+    alert_often: str | None
     foreign_home: bool
 
 

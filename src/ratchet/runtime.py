@@ -124,6 +124,14 @@ class Runtime(Foundation):
             published=self.publish,
         ).tick()
 
+    def alert(self) -> int:
+        """Tell the notifiers of patterns that are new, came back, rise, or failed as often as `alert_often` says;
+        return how many. Each is told once, whoever asks. Raises StoreError."""
+        from ratchet.improving.loop.alerts import alert
+
+        found = self.patterns(drained=False)
+        return alert(self.store, found, self.config.often, self.outbox.tell, now=time.time())
+
     @property
     def episodes(self) -> EpisodeBook:
         """Tasks healed in a sandbox."""
@@ -388,15 +396,15 @@ class Runtime(Foundation):
         )
         return [replace(each, lessons=about.get(each.id, ())) for each in found]
 
-    def pattern(self, pattern_id: str) -> PatternDetail:
-        """One pattern whole. Raises NotFound."""
+    def pattern(self, pattern_id: str, *, known: Sequence[Correlation] | None = None) -> PatternDetail:
+        """One pattern whole; `known` are all `correlations`, where somebody has them. Raises NotFound."""
         from dataclasses import replace
 
         from ratchet.failures.patterns.detail import detail
         from ratchet.lessons import lessons
 
         store = self._read()
-        found = detail(store, pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S)
+        found = detail(store, pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S, known=known)
         about = lessons.by_pattern(store).get(found.pattern.id, ())
         return replace(found, pattern=replace(found.pattern, lessons=about))
 

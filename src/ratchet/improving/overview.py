@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
 
 from ratchet.failures.patterns.health import AgentStanding, health, standings
 from ratchet.gate.effects import Effect
@@ -17,9 +13,6 @@ from ratchet.lessons.lessons import listed
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Pattern, Row, number_in, whole_in
 
-T = TypeVar("T")
-KEPT_S = 60.0
-_LOOKS = 4  # that are kept: the first page, all patterns, and those of a filter or two; each may be 10,000 patterns
 _TOP, _WAITING = 8, 3  # rows of a list on one page
 
 
@@ -144,36 +137,3 @@ def _sessions(store: Store, patterns: Sequence[Json], within: Window) -> dict[st
     for row in store.sum_by("sightings", ("signature", "session"), (), where):  # type: ignore[arg-type]
         met.setdefault(of[str(row["signature"])], set()).add(str(row["session"]))
     return {pattern: len(sessions) for pattern, sessions in met.items()}
-
-
-class Glance:
-    """The last looks, as long as nothing has happened since: what many people keep open, or page through, costs one."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._seen: OrderedDict[Hashable, tuple[tuple[Json, ...], float, object]] = OrderedDict()
-
-    def at(self, store: Store, look: Callable[[], T], asked: Hashable = "") -> T:
-        """Return what a look says now; `asked` tells it from other looks. At most `KEPT_S` old: what ages by itself (a
-        trend, a deadline) is looked at again."""
-        mark = _mark(store)
-        with self._lock:
-            seen = self._seen.get(asked)
-            if seen is not None and seen[0] == mark and time.monotonic() - seen[1] < KEPT_S:
-                self._seen.move_to_end(asked)
-                return cast(T, seen[2])
-        found = look()
-        with self._lock:
-            self._seen[asked] = (mark, time.monotonic(), found)
-            self._seen.move_to_end(asked)
-            if len(self._seen) > _LOOKS:
-                self._seen.popitem(last=False)
-        return found
-
-
-def _mark(store: Store) -> tuple[Json, ...]:
-    """Changes with every outcome and every event."""
-    totals = store.sum_by("activity", (), ("calls", "failures", "excused"))
-    newest = store.find("events", order=("-at", "-id"), limit=1).rows
-    counted = totals[0] if totals else {}
-    return (*(counted.get(name) for name in ("calls", "failures", "excused")), newest[0]["id"] if newest else None)

@@ -191,7 +191,8 @@ def over_time(store: Store, patterns: Collection[str], within: Window) -> dict[s
     }
     found: dict[str, list[int]] = {}
     for start in range(0, len(of), _ASKED_AT_ONCE):
-        asked: Where = {"signature": ("in", list[Json](of)[start : start + _ASKED_AT_ONCE])}
+        some = list[Json](of)[start : start + _ASKED_AT_ONCE]
+        asked: Where = {"signature": ("in", some), "hour": (">=", int(within.since // _HOUR_S))}
         for row in store.sum_by("tallies", ("signature", "hour"), ("n",), asked):
             place = within.place(whole_in(row, "hour"))
             if place is not None:

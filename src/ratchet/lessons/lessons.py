@@ -185,11 +185,12 @@ def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
 
 def _rules(store: Store) -> tuple[dict[str, str], dict[str, set[str]]]:
     """(rule -> its pattern, lesson -> the keys that it answers)."""
-    ruling = {str(row["rule"]): str(row["id"]) for row in store.find("patterns").rows if row.get("rule")}
     answers: dict[str, set[str]] = {}
-    if ruling:
-        for row in store.sum_by("answers", ("lesson_id", "key"), ()):
-            answers.setdefault(str(row["lesson_id"]), set()).add(str(row["key"]))
+    for row in store.sum_by("answers", ("lesson_id", "key"), ()):
+        answers.setdefault(str(row["lesson_id"]), set()).add(str(row["key"]))
+    if not answers:  # then no rule matters, and no pattern is read
+        return {}, {}
+    ruling = {str(row["rule"]): str(row["id"]) for row in store.find("patterns").rows if row.get("rule")}
     return ruling, answers
 
 

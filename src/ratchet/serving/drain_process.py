@@ -2,6 +2,7 @@
 
 `python -P -m ratchet.serving.drain_process HOME SECONDS`: drains every so often until its standard input ends, which is
 when the server does, however it ends. A line of JSON on standard output tells of each drain that moved something.
+It alerts people of patterns, too: at most once a minute, and only where something came since.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ratchet.runtime import Runtime
 log = logging.getLogger(__name__)
 
 _NICE = 5  # who waits for an answer comes first
+_ALERTS_S = 60.0  # between two looks at what there is to alert of
 _TURN_S = 1.0  # longest turn: then it looks whether the server still lives
 
 
@@ -34,11 +36,16 @@ def main(arguments: list[str]) -> int:
     with Runtime.open(home=home) as runtime:
         runtime.patience_s = _TURN_S
         down, behind = "", False
+        alerted_at, news = float("-inf"), True
         while not _ended(0.0 if behind else every_s):
             began = time.monotonic()
             try:
                 drained = runtime.drain()
                 runtime.retention.when_due()
+                news = news or bool(drained.outcomes)
+                if news and began - alerted_at >= _ALERTS_S:
+                    runtime.alert()
+                    alerted_at, news = began, False
             except RatchetError as error:
                 if str(error) != down:
                     log.warning("drain.failed %s", error)

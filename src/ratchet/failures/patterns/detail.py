@@ -28,15 +28,19 @@ class PatternDetail:
     """Its newest failures."""
 
 
-def detail(store: Store, pattern_id: str, *, now: float, window_s: float) -> PatternDetail:
-    """One pattern whole, without its lessons. Raises NotFound."""
+def detail(
+    store: Store, pattern_id: str, *, now: float, window_s: float, known: Sequence[Correlation] | None = None
+) -> PatternDetail:
+    """One pattern whole, without its lessons; `known` are all correlations, where somebody has them. Raises
+    NotFound."""
     found = patterned.pattern(store, pattern_id, now=now, window_s=window_s)
     signatures = tuple(patterned.members(store, found.id))
+    known = correlations(store) if known is None else known
     return PatternDetail(
         pattern=found,
         signatures=signatures,
         examples=tuple(_examples(store, signatures)),
-        correlated=tuple(correlations(store, pattern=found.id)),
+        correlated=tuple(each for each in known if found.id in each.patterns),
         days=tuple(_days(store, signatures)),
         recent=tuple(_recent(store, signatures)),
     )

@@ -71,7 +71,7 @@ def patterns(
     each failure, times the weight of the kind's severity (`SEVERITY_WEIGHTS`). `lessons` is left empty here.
     """
     found = tallied(store, agent=agent, kind=kind, pattern=only, include_excused=include_excused)
-    heads = {str(row["id"]): row for row in store.find("patterns").rows}
+    heads = {str(row["id"]): row for row in store.find("patterns", {} if only is None else {"id": only}).rows}
     if agent is None and kind is None:
         _add_shown(store, found, heads)
     activity, counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)

@@ -65,20 +65,22 @@ def tallied(
         for row in store.sum_by("signatures", ("signature", "pattern", "kind"), (), where)
         if named or row["kind"] not in EXCUSED
     }
-    of_agent: dict[str, Json] = {} if agent is None else {"agent": agent}
+    narrowed: dict[str, Json | tuple[str, Json]] = {} if agent is None else {"agent": agent}
+    if pattern is not None:
+        narrowed["signature"] = ("in", [*pattern_of])
     found: dict[str, Tallied] = defaultdict(Tallied)
-    _add_tallies(store, found, pattern_of, of_agent)
-    _add_sessions(store, found, pattern_of, of_agent)
+    _add_tallies(store, found, pattern_of, narrowed)
+    _add_sessions(store, found, pattern_of, narrowed)
     _add_resolutions(store, found, pattern_of)
     return dict(found)
 
 
 def _add_tallies(
-    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], of_agent: dict[str, Json]
+    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], narrowed: dict[str, Json | tuple[str, Json]]
 ) -> None:
     sums = ("n", "tokens", "duration_s", "min:min_at", "max:max_at")
     last = ""
-    for row in store.sum_by("tallies", ("signature", "agent"), sums, of_agent):
+    for row in store.sum_by("tallies", ("signature", "agent"), sums, narrowed):
         signature = str(row["signature"])
         pattern = pattern_of.get(signature)
         if pattern is None:
@@ -96,17 +98,17 @@ def _add_tallies(
 
 
 def _add_sessions(
-    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], of_agent: dict[str, Json]
+    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], narrowed: dict[str, Json | tuple[str, Json]]
 ) -> None:
     """A session that met two signatures of a pattern is one session."""
-    for row in store.sum_by("sightings", ("signature",), ("distinct:session",), of_agent):
+    for row in store.sum_by("sightings", ("signature",), ("distinct:session",), narrowed):
         held = found.get(pattern_of.get(str(row["signature"]), ""))
         if held is not None and len(held.signatures) == 1:
             held.sessions = whole_in(row, "distinct:session")
     for held in found.values():
         if len(held.signatures) > 1:
             several: list[Json] = [*held.signatures]
-            where: Where = {**of_agent, "signature": ("in", several)}
+            where: Where = {**narrowed, "signature": ("in", several)}
             held.sessions = int(
                 number_in(store.sum_by("sightings", (), ("distinct:session",), where)[0], "distinct:session")
             )

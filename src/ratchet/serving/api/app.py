@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from starlette.middleware import Middleware
 
 from ratchet import __version__
 from ratchet.failures.classification import classify
+from ratchet.records import Row
 from ratchet.runtime import Runtime
 from ratchet.serving.api import description, limits, problems
 from ratchet.serving.api.access import Access, Doorkeeper
@@ -105,8 +107,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     classify("TimeoutError: the words that tell kinds apart are indexed before threads ask for them at once")
     if held.serving.workers:
         held.workers = TaskWorkers(lambda: held.runtime.store, lambda: held.runtime.episodes, held.serving.workers)
+    loop = asyncio.get_running_loop()
+    news: Row = {"noun": "outcome", "verb": "counted"}
+    held.glance.renewed = lambda: loop.call_soon_threadsafe(held.feed.tell, news)
     async with beside(held), app.state.agents.open():
         yield
+    held.glance.renewed = lambda: None
     held.ending()
     if held.workers is not None:
         await run_in_threadpool(held.workers.stop)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from ratchet.improving.overview import Glance
+from ratchet.improving.glance import Glance
 from ratchet.runtime import Runtime
 from ratchet.serving.api.access import Access
 from ratchet.serving.api.feed import Feed

@@ -32,7 +32,7 @@ def overview(request: Request, held: Shared) -> Response:
     runtime = held.runtime
     runtime.drain()
     asked = request.query_params.get("range", "")
-    seen, spent = held.glance.at(runtime.store, lambda: _look(runtime, asked), ("overview", asked))
+    seen, spent = held.glance.at(runtime.store, lambda: _look(runtime, asked), ("overview", asked), late=True)
     columns = [
         Drawn(label=moment(each.at), parts={str(group): n for group, n in each.groups.items()})
         for each in seen.failing.columns

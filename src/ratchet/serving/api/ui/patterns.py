@@ -52,7 +52,7 @@ def patterns(
     start: Start = 0,
 ) -> Response:
     """All patterns that fit a filter, those that failed most often first."""
-    found = _fitting(looks.patterns(held, agent=agent or None, kind=kind or None), q)
+    found = _fitting(looks.patterns(held, agent=agent or None, kind=kind or None, late=True), q)
     states = Counter[str](each.triage.state for each in found)
     states["open"] += states["regressed"]
     states["all"] = len(found)
@@ -98,9 +98,11 @@ def triage_several(given: Form, chosen: Ids, runtime: Operations) -> Response:
 
 
 @router.get("/ui/patterns/{pattern_id}", dependencies=[READS])
-def pattern(pattern_id: str, request: Request, runtime: Operations) -> Response:
+def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
     """One pattern: its messages, trend, what fixed it, sessions, what people decided."""
-    detail = runtime.pattern(pattern_id)
+    runtime = held.runtime
+    known = held.glance.at(runtime.store, runtime.correlations, "correlations", late=True)
+    detail = runtime.pattern(pattern_id, known=known)
     days = every_day(detail.days, until=min(time.time(), detail.pattern.last_seen + _DAY_S))
     group = str(group_of(detail.pattern.kind))
     columns = [Drawn(label=time.strftime("%d %b %Y", time.gmtime(at)), parts={group: n}) for at, n, _ in days]
@@ -145,11 +147,10 @@ def split(pattern_id: str, given: Form, runtime: Operations) -> Response:
 
 
 @router.get("/ui/fails", dependencies=[READS])
-def fails(request: Request, runtime: Operations, by: By = "command", project: str = "") -> Response:
+def fails(request: Request, held: Shared, by: By = "command", project: str = "") -> Response:
     """Count what fails by command, tool, file, project, model or hour, in a range."""
-    failing = runtime.failing
-    within = failing.window(request.query_params.get("range", ""))
-    found = failing.by(by, span=within.name, project=project)
+    within = held.runtime.failing.window(request.query_params.get("range", ""))
+    found = looks.fails(held, by, within, project)
     orders: dict[str, Callable[..., float | str]] = {
         "name": lambda each: each.name.lower(),
         "failures": lambda each: each.failures,
@@ -170,7 +171,7 @@ def fails(request: Request, runtime: Operations, by: By = "command", project: st
         within=within,
         ranges=range_links(request),
         tabs=[(name, with_query(request, by=name)) for name in BY],
-        projects=[each.name for each in failing.by("project")][:50],
+        projects=[each.name for each in looks.fails(held, "project", within)][:50],
         project=project,
         here=here(request),
     )

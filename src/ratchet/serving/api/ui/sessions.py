@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from fastapi import Request
 from starlette.responses import Response
 
 from ratchet.failures.health import EXCUSED
 from ratchet.records import Outcome
+from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.pages import Cursor
-from ratchet.serving.api.serving import Operations
+from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import following, here
 from ratchet.serving.api.ui.drawing import Drawn, stacked
@@ -55,11 +56,10 @@ def sessions(
 
 
 @router.get("/ui/cost", dependencies=[READS])
-def cost(request: Request, runtime: Operations, by: CostBy = "model", project: str = "") -> Response:
+def cost(request: Request, held: Shared, by: CostBy = "model", project: str = "") -> Response:
     """Show what agents took in a range, and how much of it was waste."""
-    within = runtime.failing.window(request.query_params.get("range", ""))
-    asked: dict[str, Any] = {"project": project or None, "since": within.since, "until": within.until}
-    found = runtime.sessions.costs(by=by, **asked)
+    within = held.runtime.failing.window(request.query_params.get("range", ""))
+    found = looks.costs(held, by, within, project)
     orders: dict[str, Callable[[Cost], float | str]] = {
         "name": lambda each: each.name,
         "cost": lambda each: each.cost_usd or 0.0,
@@ -69,7 +69,7 @@ def cost(request: Request, runtime: Operations, by: CostBy = "model", project: s
         "time": lambda each: each.duration_s,
     }
     rows, order = ordered(request, found.rows, orders, "name" if by == "day" else "cost")
-    days = found.rows if by == "day" else runtime.sessions.costs(by="day", **asked).rows
+    days = found.rows if by == "day" else looks.costs(held, "day", within, project).rows
     columns = [Drawn(label=each.name, parts=cents(each)) for each in days]
     return drawn(
         request,
