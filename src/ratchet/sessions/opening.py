@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ratchet.errors import NotFound
 from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.recording.texts import RESULT_CHARS, results_of
-from ratchet.records import Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
+from ratchet.records import PARENT, Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
 from ratchet.sessions.listing import summaries
 from ratchet.sessions.prices import Prices, Tokens
 from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ratchet.ports import Store
 
 SUBAGENTS = ("Task", "Agent")
+_ASKED_AT_ONCE = 500
 _BESIDE = 3  # steps before and after one that is looked at
 
 
@@ -48,11 +49,15 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
     outcomes = [outcome_of(each) for each in page.rows]
     lessons = lessons_met(store, session)
     steps = steps_of(store, outcomes, prices, lessons)
+    around = _depths(store, outcomes)
     return SessionDetail(
         summary=next(iter(summaries(store, [row], prices, now=now))),
         threads=_threads(store, session),
         lessons=tuple(met for each in lessons.values() for met in each),
-        steps=tuple(replace(step, number=first + place) for place, step in enumerate(steps)),
+        steps=tuple(
+            replace(step, number=first + place, depth=around.get(step.outcome.id, 0))
+            for place, step in enumerate(steps)
+        ),
         said=_said(store, session, outcomes, whole=not asked.cursor and not asked.at, ends=page.cursor is None),
         next=page.cursor,
     )
@@ -116,6 +121,7 @@ def steps_of(
                 fixed_by=fixes.worked.get(each.id, ""),
                 fixes=tuple(fixes.failed.get(each.id, ())),
                 lessons=tuple(lessons.get(each.id, ())),
+                taught=tuple(fixes.taught.get(each.id, ())),
                 began=str(each.context.get("began") or ""),
             )
         )
@@ -132,16 +138,40 @@ def tokens_of(row: Row) -> Tokens:
 class _Fixes:
     worked: dict[str, str]  # failed step -> the one that achieved it
     failed: dict[str, list[str]]
+    taught: dict[str, list[str]]  # step -> the lessons that were learnt from it
 
 
 def _fixes(store: Store, sessions: set[str]) -> _Fixes:
-    found = _Fixes({}, {})
+    found = _Fixes({}, {}, {})
     for row in store.find("resolutions", {"session": ("in", [*sessions])}).rows:
         if row.get("worked"):
             failed, worked = text_in(row, "failed_id"), text_in(row, "worked_id")
             found.worked.setdefault(failed, worked)
             if failed not in found.failed.setdefault(worked, []):
                 found.failed[worked].append(failed)
+            for step in (failed, worked):
+                lesson = text_in(row, "lesson_id")
+                if lesson and lesson not in found.taught.setdefault(step, []):
+                    found.taught[step].append(lesson)
+    return found
+
+
+def _depths(store: Store, outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """Outcome -> how many others of its trace are around it; those that nothing is around are left out."""
+    parents = {each.id: parent for each in outcomes if (parent := text_in(each.context, PARENT))}
+    known = {each.id for each in outcomes} | parents.keys()
+    while missing := list(set(parents.values()) - known)[:_ASKED_AT_ONCE]:
+        known.update(missing)
+        for row in store.find("outcomes", {"id": ("in", [*missing])}).rows:
+            if parent := text_in(row.get("context"), PARENT):
+                parents[text_in(row, "id")] = parent
+    found: dict[str, int] = {}
+    for each in outcomes:
+        name, passed = each.id, {each.id}
+        while (name := parents.get(name, "")) and name not in passed:
+            passed.add(name)
+        if len(passed) > 1:
+            found[each.id] = len(passed) - 1
     return found
 
 

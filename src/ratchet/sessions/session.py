@@ -68,8 +68,9 @@ class SessionStep:
 
     `number` counts the session's steps from 1. `result` is the beginning of what it answered, read from its history
     ("" where that is gone: `place` says why). `tokens` are those of the answer that called it. `fixed_by` is the step
-    that achieved what this one failed at, `fixes` the ones that this one mended; `began` names the subagent's thread
-    that it started.
+    that achieved what this one failed at, `fixes` the ones that this one mended, `taught` the lessons that were learnt
+    from it; `began` names the subagent's thread that it started. `depth` counts the steps around it, as a trace nests
+    them.
     """
 
     number: int
@@ -82,7 +83,9 @@ class SessionStep:
     fixed_by: str = ""
     fixes: tuple[str, ...] = ()
     lessons: tuple[LessonMet, ...] = ()
+    taught: tuple[str, ...] = ()
     began: str = ""
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

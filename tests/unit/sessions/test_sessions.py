@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ratchet.errors import NotFound, UsageError
-from ratchet.records import Json
+from ratchet.records import Json, Row
 from ratchet.runtime import Runtime
 from ratchet.sessions.prices import Prices, Tokens
-from support.histories import claude, lines, result, use
+from support.histories import SESSION, claude, lines, result, use
 
 SECRET = "sk-ant-api03-" + "a1B2" * 20
 
@@ -145,3 +146,34 @@ def test_listed_prices_tell_cached_tokens_apart() -> None:
         for tokens in (Tokens(given=10**6), Tokens(cached=10**6), Tokens(stored=10**6), Tokens(made=10**6))
     )
     assert (cached or 0) < (given or 0) < (stored or 0) < (made or 0)
+
+
+def test_a_trace_is_a_tree_of_its_spans_also_where_a_part_begins_inside(runtime: Runtime, tmp_path: Path) -> None:
+    def span(number: int, parent: int | None) -> Row:
+        told: Row = {"traceId": f"{7:032x}", "spanId": f"{number:016x}", "name": f"step {number}"}
+        at = 1_795_000_000 + number
+        told |= {"startTimeUnixNano": str(at * 10**9), "endTimeUnixNano": str((at + 1) * 10**9)}
+        told["attributes"] = [{"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}}]
+        return told if parent is None else {**told, "parentSpanId": f"{parent:016x}"}
+
+    spans: list[Json] = [span(1, None), span(2, 1), span(3, 2), span(4, 1), span(5, 99)]
+    trace: Row = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+    (tmp_path / "trace.json").write_text(json.dumps(trace))
+    runtime.learn([tmp_path / "trace.json"])
+    (session,) = [each.id for each in runtime.sessions.list().items if each.agent == "otlp"]
+    opened = runtime.sessions.show(session)
+    assert [(each.outcome.task, each.depth) for each in opened.steps] == [
+        *(("step 1", 0), ("step 2", 1), ("step 3", 2), ("step 4", 1), ("step 5", 1))
+    ]
+    inside = runtime.sessions.show(session, at=opened.steps[2].outcome.id, limit=1)
+    assert [each.depth for each in inside.steps] == [2]
+
+
+def test_a_step_and_its_pattern_lead_to_what_was_learnt_and_what_mended_it(runtime: Runtime, path: Path) -> None:
+    runtime.learn([path])
+    steps = runtime.sessions.show(SESSION).steps
+    failed = next(each for each in steps if each.fixed_by)
+    detail = runtime.pattern(failed.pattern)
+    assert [(one.ok, other.ok) for one, other in detail.mended] == [(False, True)]
+    for lesson in failed.taught:
+        assert failed.outcome.id in runtime.lessons.show(lesson).evidence

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from ratchet.failures.patterns import patterns as patterned
 from ratchet.failures.patterns.correlation import Correlation, correlations
 from ratchet.ports import Store, Where
-from ratchet.records import Outcome, Pattern, outcome_of, whole_in
+from ratchet.records import Outcome, Pattern, number_in, outcome_of, text_in, whole_in
 
 EXAMPLES = 3
 RECENT = 20
+MENDED = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class PatternDetail:
     """Failures a day, oldest first, as (when the day began in Unix seconds, how many); empty days are left out."""
     recent: tuple[Outcome, ...] = ()
     """Its newest failures."""
+    mended: tuple[tuple[Outcome, Outcome], ...] = ()
+    """Its newest failures that a later step mended, each with that step."""
 
 
 def detail(
@@ -43,7 +46,18 @@ def detail(
         correlated=tuple(each for each in known if found.id in each.patterns),
         days=tuple(_days(store, signatures)),
         recent=tuple(_recent(store, signatures)),
+        mended=tuple(_mended(store, signatures)),
     )
+
+
+def _mended(store: Store, signatures: Sequence[str]) -> Iterator[tuple[Outcome, Outcome]]:
+    where: Where = {"signature": ("in", [*signatures])}
+    rows = [row for row in store.find("resolutions", where).rows if row.get("worked")]
+    newest = sorted(rows, key=lambda row: -number_in(row, "at"))[:MENDED]
+    for row in newest:
+        failed, worked = (store.get("outcomes", text_in(row, name)) for name in ("failed_id", "worked_id"))
+        if failed is not None and worked is not None:  # retention may have taken either
+            yield outcome_of(failed), outcome_of(worked)
 
 
 def _days(store: Store, signatures: Sequence[str]) -> Iterator[tuple[float, int]]:

@@ -23,7 +23,7 @@ from ratchet.recording.sources.otlp_ids import SPAN_BYTES, TRACE_BYTES, hex_id
 from ratchet.recording.sources.otlp_judged import EVALUATION, evaluated, finished, stopped
 from ratchet.recording.sources.otlp_wire import NESTED
 from ratchet.recording.sources.reading import Item, moment, read_records
-from ratchet.records import Failure, Json, Outcome, Quarantined, Row, Step
+from ratchet.records import PARENT, Failure, Json, Outcome, Quarantined, Row, Step
 
 NAME = "otlp"
 _RESOURCES, _SCOPES, _SPANS = NESTED["traces"]
@@ -119,6 +119,7 @@ class Traces:
         record, attributes = span.record, span.attributes
         trace = hex_id(fields.text(fields.first(record, ("traceId", "trace_id"))), TRACE_BYTES)
         own = hex_id(fields.text(fields.first(record, ("spanId", "span_id"))), SPAN_BYTES)
+        above = hex_id(fields.text(fields.first(record, ("parentSpanId", "parent_span_id"))), SPAN_BYTES)
         began, ended = (fields.instant(fields.first(record, names)) for names in (_BEGAN, _ENDED))
         tool = _string(attributes, _TOOL)
         step = _step(tool, fields.first(attributes, _TOOL_INPUT)) if tool else None
@@ -140,6 +141,7 @@ class Traces:
             session=_string(attributes, SESSION_NAMES) or trace,
             failure=failure,
             step=step,
+            context={PARENT: ids.outcome_id(NAME, "", f"{trace}:{above}")} if above.strip("0") else {},
         )
 
 

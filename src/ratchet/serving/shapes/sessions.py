@@ -124,7 +124,9 @@ class SessionStepShape(Shape):
     fixed_by: str = said("The step that achieved what this one failed at.")
     fixes: list[str] = said("Failed steps that this one mended.")
     lessons: list[LessonMetShape] = said("Lessons that its failure brought up.")
+    taught: list[str] = said("Lessons that were learnt from it.")
     began: str = said("The thread of the subagent that it started.", foreign="name")
+    depth: int = said("How many steps are around it, as a trace nests them.")
 
 
 class SessionThreadShape(Shape):
