@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import ratchet
 from ratchet.errors import NotFound, UsageError
 from ratchet.records import Json, Row
 from ratchet.runtime import Runtime
 from ratchet.sessions.prices import Prices, Tokens
-from support.histories import SESSION, claude, lines, result, use
+from support.histories import claude, lines, result, use
 
 SECRET = "sk-ant-api03-" + "a1B2" * 20
 
@@ -169,11 +170,13 @@ def test_a_trace_is_a_tree_of_its_spans_also_where_a_part_begins_inside(runtime:
     assert [each.depth for each in inside.steps] == [2]
 
 
-def test_a_step_and_its_pattern_lead_to_what_was_learnt_and_what_mended_it(runtime: Runtime, path: Path) -> None:
-    runtime.learn([path])
-    steps = runtime.sessions.show(SESSION).steps
-    failed = next(each for each in steps if each.fixed_by)
-    detail = runtime.pattern(failed.pattern)
-    assert [(one.ok, other.ok) for one, other in detail.mended] == [(False, True)]
-    for lesson in failed.taught:
-        assert failed.outcome.id in runtime.lessons.show(lesson).evidence
+def test_a_step_and_its_pattern_lead_to_what_was_learnt_and_what_mended_it(runtime: Runtime) -> None:
+    runtime.learn([Path(ratchet.__file__).parent / "demo" / "history"])
+    steps = [step for each in runtime.sessions.list().items for step in runtime.sessions.show(each.id).steps]
+    taught = [each for each in steps if each.fixed_by and each.taught]
+    assert taught
+    for failed in taught:
+        detail = runtime.pattern(failed.pattern)
+        assert detail.mended
+        assert all(not one.ok and other.ok for one, other in detail.mended)
+        assert any(failed.outcome.id in runtime.lessons.show(each).evidence for each in failed.taught)
