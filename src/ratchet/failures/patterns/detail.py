@@ -12,7 +12,7 @@ from ratchet.records import Outcome, Pattern, number_in, outcome_of, text_in, wh
 
 EXAMPLES = 3
 RECENT = 20
-MENDED = 2
+MENDED = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ def alert(
 def _found(
     store: Store, patterns: Sequence[Pattern], often: Often | None, *, since: float, now: float
 ) -> list[tuple[Why, Pattern]]:
-    """What there is to say now, each pattern once."""
+    """Find all that could be told now, each pattern once."""
     listened = [each for each in patterns if each.triage.state in ("open", "regressed")]
     within = [each for each in listened if often is not None and each.last_seen >= now - often.within_s]
     counted = _counts(store, [each.id for each in within], often, now) if often is not None else {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Literal, get_args
 
 from fastapi import Request
@@ -70,7 +71,7 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
     }
     rows, order = ordered(request, found.rows, orders, "name" if by == "day" else "cost")
     days = found.rows if by == "day" else looks.costs(held, "day", within, project).rows
-    columns = [Drawn(label=each.name, parts=cents(each)) for each in days]
+    columns = list(_every_day(days))
     return drawn(
         request,
         "cost.html",
@@ -84,9 +85,21 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         tabs=[(name, with_query(request, by=name)) for name in get_args(CostBy)],
         chart=stacked(columns, ["good", "bad"], "US cents"),
         most=round(max((sum(each.parts.values()) for each in columns), default=0) / 100, 1),
-        ticks=[each.name for each in (days[0], days[len(days) // 2], days[-1])] if days else [],
+        ticks=[each.label for each in (columns[0], columns[len(columns) // 2], columns[-1])] if columns else [],
         here=here(request),
     )
+
+
+def _every_day(days: Sequence[Cost]) -> Iterator[Drawn]:
+    """Draw all days from the first to the last, those too on which nothing was used."""
+    by_name = {each.name: each for each in days}
+    if not days:
+        return
+    day, last = (date.fromisoformat(each.name) for each in (days[0], days[-1]))
+    while day <= last:
+        held = by_name.get(day.isoformat())
+        yield Drawn(label=day.isoformat(), parts=cents(held) if held is not None else {})
+        day += timedelta(days=1)
 
 
 def cents(of: Cost) -> dict[str, int]:
