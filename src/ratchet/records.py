@@ -71,10 +71,6 @@ class Failure:
     template: str = ""
 
 
-PARENT = "parent"
-"""Key of an outcome's context: the outcome of the span around it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """One finished run of anything. Never edited once stored.

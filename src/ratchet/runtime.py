@@ -108,8 +108,7 @@ class Runtime(Foundation):
 
     def tick(self, *, auto_fix: bool | None = None, proposers: Sequence[Proposer] = ()) -> Ticked:
         """Go round the improve loop once: look at open trials, find what keeps failing, propose or start fixes, retire
-        lessons that do not help. Safe to repeat, to kill, and to run in several processes. Raises UsageError for an
-        unknown proposer in the configuration, StoreError when there is no store to look at."""
+        lessons that do not help. Safe to repeat, to kill, to run in parallel. Raises UsageError, StoreError."""
         from ratchet import registry
         from ratchet.improving.loop.improve import Improve
 
@@ -125,12 +124,10 @@ class Runtime(Foundation):
         ).tick()
 
     def alert(self) -> int:
-        """Tell the notifiers of patterns that are new, came back, rise, or failed as often as `alert_often` says;
-        return how many. Each is told once, whoever asks. Raises StoreError."""
+        """Tell the notifiers of patterns that people should hear of, each once; return how many. Raises StoreError."""
         from ratchet.improving.loop.alerts import alert
 
-        found = self.patterns(drained=False)
-        return alert(self.store, found, self.config.often, self.outbox.tell, now=time.time())
+        return alert(self.store, self.patterns(drained=False), self.config.often, self.outbox.tell, now=time.time())
 
     @property
     def episodes(self) -> EpisodeBook:
@@ -249,12 +246,8 @@ class Runtime(Foundation):
         from ratchet.lessons import delivery as deliver
 
         self.mirror.refresh(self.store)
-        return deliver.publish(
-            self.store,
-            self.home,
-            withheld_share=self.config.withheld_share,
-            proven_withheld_share=self.config.proven_withheld_share,
-        )
+        share, proven = self.config.withheld_share, self.config.proven_withheld_share
+        return deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
 
     def _read(self, *, drained: bool = True) -> Store:
         """The store, after what was recorded is in it."""

@@ -25,7 +25,7 @@ _LOOKS = 24  # that are kept: the pages in their ranges; the largest are 10,000 
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Glimpse:
     """One look: of when, how much processor time it took, and the store's mark then."""
 
     mark: tuple[Json, ...]
@@ -48,7 +48,7 @@ class Glance:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._one = threading.Lock()  # a look in the background at a time: the others are for who waits
-        self._seen: OrderedDict[Hashable, _Seen] = OrderedDict()
+        self._seen: OrderedDict[Hashable, _Glimpse] = OrderedDict()
         self._under_way: set[Hashable] = set()
         self.renewed: Callable[[], object] = lambda: None
 
@@ -72,7 +72,7 @@ class Glance:
         began, spent = time.monotonic(), time.thread_time()
         found = look()
         with self._lock:
-            self._seen[asked] = _Seen(mark, began, time.thread_time() - spent, found)
+            self._seen[asked] = _Glimpse(mark, began, time.thread_time() - spent, found)
             self._seen.move_to_end(asked)
             if len(self._seen) > _LOOKS:
                 self._seen.popitem(last=False)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import NotFound
 from ratchet.failures.patterns.ingest import DERIVED
+from ratchet.recording.sources.otlp_ids import PARENT
 from ratchet.recording.texts import RESULT_CHARS, results_of
-from ratchet.records import PARENT, Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
+from ratchet.records import Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
 from ratchet.sessions.listing import summaries
 from ratchet.sessions.prices import Prices, Tokens
 from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread

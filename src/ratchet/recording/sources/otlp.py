@@ -19,11 +19,11 @@ from ratchet.ports import Read
 from ratchet.recording.sources import calls, fields
 from ratchet.recording.sources.document import is_document, read_document
 from ratchet.recording.sources.lines import objects_in, peek
-from ratchet.recording.sources.otlp_ids import SPAN_BYTES, TRACE_BYTES, hex_id
+from ratchet.recording.sources.otlp_ids import PARENT, SPAN_BYTES, TRACE_BYTES, hex_id
 from ratchet.recording.sources.otlp_judged import EVALUATION, evaluated, finished, stopped
 from ratchet.recording.sources.otlp_wire import NESTED
 from ratchet.recording.sources.reading import Item, moment, read_records
-from ratchet.records import PARENT, Failure, Json, Outcome, Quarantined, Row, Step
+from ratchet.records import Failure, Json, Outcome, Quarantined, Row, Step
 
 NAME = "otlp"
 _RESOURCES, _SCOPES, _SPANS = NESTED["traces"]

@@ -8,6 +8,8 @@ import re
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
 TRACE_BYTES, SPAN_BYTES = 16, 8
+PARENT = "parent"
+"""Key of an outcome's context: the outcome of the span around it."""
 
 
 def hex_id(text: str, size_bytes: int) -> str:
