@@ -109,6 +109,7 @@ from ratchet.serving.shapes.used import (
     SearchFoundShape,
     ToolWaysShape,
 )
+from ratchet.serving.shapes.watch import WatchShape
 
 OUT = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code. -->\n"
@@ -186,6 +187,7 @@ COMMANDS: dict[str, object] = {
     "sandbox probe": list[IsolationShape],
     "bench check NAME": BenchCheckShape,
     "bench list": list[BenchmarkShape],
+    "bench watch NAME": WatchShape,
     "bench show NAME": BenchmarkDetailShape,
     "bench show NAME TASK": BenchTaskShape,
     "bench show RUN": MeasuredBenchRunShape,

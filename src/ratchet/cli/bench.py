@@ -11,6 +11,7 @@ import click
 
 from ratchet.cli import shapes, show, show_bench
 from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.bench_watch import watch
 from ratchet.cli.gathered import gathered
 from ratchet.cli.net import NET
 from ratchet.cli.numbers import Finite
@@ -28,6 +29,9 @@ CANCELLED = 130
 @click.group()
 def bench() -> None:
     """Benchmarks, and how well agents do on them."""
+
+
+bench.add_command(watch)
 
 
 @bench.command("list")

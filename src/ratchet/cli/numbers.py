@@ -20,6 +20,19 @@ class Finite(click.FloatRange):
         return number
 
 
+class Span(click.ParamType[float]):
+    """A span of time, as seconds: 90s, 30m, 6h, 1d."""
+
+    name = "span"
+    _SECONDS: ClassVar = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        said = str(value).strip()
+        if not (said[:-1].isdecimal() and said[-1:] in self._SECONDS and int(said[:-1]) > 0):
+            self.fail(f"{said!r} is no span of time: write it as 90s, 30m, 6h or 1d", param, ctx)
+        return int(said[:-1]) * self._SECONDS[said[-1]]
+
+
 class Moment(click.ParamType[float]):
     """A moment, as Unix seconds: a day (2026-03-01), a time (2026-03-01T10:00), or so long ago (7d, 24h, 30m)."""
 

@@ -15,6 +15,7 @@ from ratchet.evolving.bench.book import ComparedRuns
 from ratchet.evolving.bench.checking import BenchCheck
 from ratchet.evolving.bench.figures import MDE, POWER, Figures, Interval, Paired, TaskFigures
 from ratchet.evolving.bench.rows import BenchRun
+from ratchet.evolving.bench.watch import LOSS, BenchWatch, sentence
 
 RESULT_STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "unmeasured": "magenta"}
 _STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow"}
@@ -174,6 +175,41 @@ def compared(found: ComparedRuns) -> None:
         out.print(f"{said}the difference is {side} it", soft_wrap=True)
     else:
         out.print("noise floor: not measured here; `ratchet bench run --aa` measures it", style="dim")
+
+
+def watched(held: BenchWatch) -> None:
+    """A watch in a line or two: what it says, and how soon it will tell of a loss."""
+    out = console()
+    last = held.checks[-1] if held.checks else None
+    if last is None:
+        base = held.baseline
+        score = _percent(Interval(mean=base.mean, low=base.low, high=base.high))
+        out.print(Styled("baseline ", "bold").append(f"{score}  {base.id}", "default"), soft_wrap=True)
+        _plan(out, held)
+        return
+    score_said = "not measured" if last.score is None else f"{100 * last.score:.1f} %"
+    line = Styled(f"check {len(held.checks)}: {score_said}  ", "bold")
+    out.print(line.append(sentence(held), "red" if held.regressed else "default"), soft_wrap=True)
+    if held.regressed and held.since is not None:
+        out.print(f"  Next: ratchet bench compare {held.baseline.id} {held.since.id}", soft_wrap=True)
+
+
+def _plan(out: Console, held: BenchWatch) -> None:
+    made = held.plan()
+    if made is None:
+        out.print(f"  the score did not vary over {number(held.baseline.repeats, 'run')} of it")
+    elif made.most is None:
+        out.print(
+            f"  a loss of {100 * LOSS:.0f} points may stay unseen: one check varies by {100 * held.noise:.1f}."
+            " More tasks show smaller losses",
+            soft_wrap=True,
+        )
+    else:
+        out.print(
+            f"  a loss of {100 * LOSS:.0f} points is told after about {made.median} checks, in nine of ten cases within"
+            f" {made.most} (begun after {made.quiet} checks; one varies by {100 * held.noise:.1f} points)",
+            soft_wrap=True,
+        )
 
 
 def cannot_see(pairs: Paired) -> str:

@@ -69,6 +69,13 @@ class Running:
         self.mean += off / self.count
         self.squares += off * (value - self.mean)
 
+    def drop(self, value: float) -> None:
+        """Take out a value that was added."""
+        self.count -= 1
+        off = value - self.mean
+        self.mean = self.mean - off / self.count if self.count else 0.0
+        self.squares = max(0.0, self.squares - off * (value - self.mean)) if self.count else 0.0
+
     @classmethod
     def of(cls, values: Iterable[float]) -> Running:
         made = cls()

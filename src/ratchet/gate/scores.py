@@ -319,6 +319,7 @@ class ScoreGate:
     def _settle(self, name: str, decision: ScoreDecision, answer: ScoreAnswer) -> None:
         self._versions[name].decision = decision
         self._versions[name].answer = answer
+        self._recent.pop(name, None)
         if decision == "discard":
             self._rest(self._versions[name])
 

@@ -64,7 +64,15 @@ class BenchAsked:
     pass_env: tuple[str, ...] = ()
     readable: tuple[Path, ...] = ()
     unsafe: bool = False
+    watch: str = ""
+    """The baseline that it is a check of (`BenchRun.watch`)."""
     cwd: Path = Path()
+
+    def read_agent(self) -> Agent:
+        """The agent that is meant. Raises UsageError, NotFound."""
+        if isinstance(self.agent, Agent):
+            return self.agent
+        return agent_of(self.agent, cwd=self.cwd, net=self.net, pass_env=self.pass_env, readable=self.readable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,9 +245,7 @@ class BenchBook:
         self._sandboxes.chosen(unsafe=asked.unsafe)
         benchmark = self.benchmark(asked.bench)
         tasks = chosen(benchmark, asked.split, asked.tasks)
-        agent = asked.agent
-        if isinstance(agent, str):
-            agent = agent_of(agent, cwd=asked.cwd, net=asked.net, pass_env=asked.pass_env, readable=asked.readable)
+        agent = asked.read_agent()
         check_shown(self._home, agent.readable)
         missing = next((each for each in agent.pass_env if each not in os.environ), None)
         if missing is not None:
@@ -268,6 +274,7 @@ class BenchBook:
                 seconds=asked.seconds,
                 aa=asked.aa,
                 unsafe=asked.unsafe,
+                watch=asked.watch,
             ),
         )
         return self._go_on(held, tasks, means)

@@ -50,6 +50,8 @@ class BenchRun:
     unsafe: bool = False
     source: str = ""
     """The file that it was imported from."""
+    watch: str = ""
+    """Of a watch: the id of the baseline that it is a check of, or "baseline"."""
     reason: str = ""
     tampered: tuple[str, ...] = ()
     """What changed of the benchmark, the agent or the memory while it ran."""

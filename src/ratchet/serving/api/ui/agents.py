@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
+from ratchet.evolving.bench.watch import WatchBook, sentence
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
@@ -58,6 +59,15 @@ def compare(request: Request, runtime: Operations, first: str = "", second: str 
         paired=found.paired,
         noise=found.noise,
     )
+
+
+@router.get("/ui/bench/watch/{baseline}", dependencies=[READS])
+def watch(baseline: str, request: Request, runtime: Operations, start: Start = 0) -> Response:
+    """A benchmark on a schedule: what its checks say, the newest first."""
+    held = WatchBook(runtime.benchmarks, tell=runtime.outbox.tell).watch(baseline)
+    rows, following = part(request, [*reversed([*enumerate(held.checks, 1)])], start)
+    verdict, here_ = sentence(held), here(request)
+    return drawn(request, "bench_watch.html", held=held, rows=rows, next=following, verdict=verdict, here=here_)
 
 
 @router.get("/ui/bench/{run}", dependencies=[READS])
