@@ -14,6 +14,7 @@ declare -A newest=(
   [google_adk]="google-adk==2.13.0"
   [crewai]="crewai==1.15.30"
   [gepa]="gepa==0.1.4"
+  [openevolve]="openevolve==0.4.1"
 )
 declare -A oldest=(
   [openai_agents]="openai-agents==0.11.0 openai==2.26.0"
@@ -25,7 +26,7 @@ declare -A oldest=(
 )
 age=${1:-newest}
 declare -n versions=$age
-names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk gepa"}
+names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk gepa openevolve"}
 for name in $names; do
   place=.frameworks/$name-$age
   [ -x "$place/bin/python" ] || ${PYTHON:-python3} -m venv "$place"

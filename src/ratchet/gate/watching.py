@@ -28,7 +28,7 @@ _QUIET = 2.0  # log of the most evidence below which a moment counts as none: it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class RegressionState:
     """State of a watch after a check. `loss` is in units of the score, from `since` on (a check, from 0), the moment
     with the most evidence; None while there is none."""
 
@@ -48,15 +48,15 @@ class RegressionWatch:
         self._alpha = inside("alpha", alpha)
         self._horizon = whole("horizon", horizon, least=1)
         self._checks: list[float] = []
-        self._alarm: Watched | None = None
-        self._state = Watched(checks=0, e_value=0.0, alarm=None, since=None, loss=0.0)
+        self._alarm: RegressionState | None = None
+        self._state = RegressionState(checks=0, e_value=0.0, alarm=None, since=None, loss=0.0)
 
     @property
-    def state(self) -> Watched:
+    def state(self) -> RegressionState:
         """The state by now. Reading it changes nothing."""
         return self._state
 
-    def add(self, score: float) -> Watched:
+    def add(self, score: float) -> RegressionState:
         """Count one check."""
         self._checks.append(real("score", score))
         if len(self._checks) <= self._horizon and (self._state.alarm is None):
@@ -81,7 +81,7 @@ class RegressionWatch:
             best = max(best, (log_e, n, found.gain))
         e_value = wealth(log_mean(logs) + log(len(logs))) if logs else 0.0
         proven = e_value >= 1 / self._alpha
-        self._state = Watched(
+        self._state = RegressionState(
             checks=last + 1,
             e_value=e_value,
             alarm=last if proven else None,

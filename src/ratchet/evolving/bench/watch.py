@@ -17,7 +17,7 @@ from ratchet.evolving.bench.agents import shown
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchMeans
 from ratchet.evolving.bench.rows import BenchRun
-from ratchet.gate.watching import HORIZON, RegressionWatch, Watched, WatchPlan, watch_plan
+from ratchet.gate.watching import HORIZON, RegressionState, RegressionWatch, WatchPlan, watch_plan
 from ratchet.ports import Notice
 
 BASELINE = "baseline"
@@ -45,7 +45,7 @@ class BenchWatch:
 
     baseline: BenchRun
     checks: tuple[WatchCheck, ...]
-    state: Watched
+    state: RegressionState
     noise: float
 
     @property
@@ -176,7 +176,7 @@ def units(kind: UnitKind, name: str, argv: Sequence[str], every_s: float) -> dic
 
     Raises UsageError for a time that cron cannot say.
     """
-    command = shlex.join([sys.executable, "-m", "ratchet", *argv])
+    command = shlex.join([sys.executable, "-P", "-m", "ratchet", *argv])
     if kind == "cron":
         return {f"ratchet-watch-{name}.cron": f"{_cron(every_s)} {command.replace('%', chr(92) + '%')}\n"}
     systemd = command.replace("%", "%%").replace("$", "$$")
