@@ -76,7 +76,9 @@ class PlanStepShape(Shape):
     """One step of a task in words."""
 
     do: str = said("What it changes.", foreign="words")
-    check: list[str] = said("The command that says that it is done; empty for a step that a person takes.")
+    check: list[str] = said(
+        "The command that says that it is done; empty for a step that a person takes.", foreign="words"
+    )
     now: str = said("fails or passes: what its check did before anything was changed; empty where it has none.")
     said: str = said("What the check said then.", foreign="words")
 
@@ -100,7 +102,7 @@ class EpisodeShape(Shape):
     lessons_learnt: list[str] = said("Ids of the lessons that it left behind.", of="learnt")
     task: str = said("The task that it is for.", of="task.id")
     folder: str = said("The folder of the project.", of="task.folder", foreign="name")
-    check: list[str] = said("The command that is to pass.", of="task.check")
+    check: list[str] = said("The command that is to pass.", of="task.check", foreign="words")
     steps: Sequence[PlanStepShape] = said("Of a task in words: its plan.", of="task.steps")
     beyond: str = said("What of the words nobody looked at, and why.", of="task.beyond", foreign="words")
     solver: str = said("Who proposed the changes.")
