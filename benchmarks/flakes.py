@@ -112,7 +112,7 @@ def _lost(draw: random.Random) -> list[Figure]:
             tests = "".join([_HEAD, *(_test(n, "") for n in range(_TESTS)), _LAST])
             (project / "test_program.py").write_text(tests, encoding="utf-8")
             with Runtime.open(home=Path(place) / "home") as runtime:
-                means = HealMeans(solver=ScriptedSolver([{"program.py": content}]))
+                means = HealMeans(solver=ScriptedSolver([{"program.py": content}]), repeats=1)
                 budget = Budget(attempts=1, seconds=300.0)
                 ended = runtime.episodes.run(HealRequest(check=_CHECK, folder=project, budget=budget), means)
         refused += ended.status != "passed"
