@@ -105,8 +105,9 @@ def test_an_evaluation_is_ended_by_its_id_wherever_it_runs(executor: Executor, j
 
 
 def test_a_fault_of_a_measure_is_its_own(executor: Executor, job: Job) -> None:
-    with pytest.raises(ZeroDivisionError):
-        executor.submit(_faulty, replace(job, id="faulty")).result(timeout=120)
+    for fault in (ZeroDivisionError, FileNotFoundError):
+        with pytest.raises(fault):
+            executor.submit(_Faulty(fault), replace(job, id=fault.__name__)).result(timeout=120)
 
 
 def test_a_worker_gets_files_once_and_only_those_of_their_tree(job: Job, tmp_path: Path) -> None:
@@ -168,8 +169,14 @@ class _At:
         return self._measure(replace(job, version=self._version))
 
 
-def _faulty(job: Job) -> Evaluation:
-    raise ZeroDivisionError(job.id)
+class _Faulty:
+    """Raises what it was made with."""
+
+    def __init__(self, fault: type[Exception]) -> None:
+        self._fault = fault
+
+    def __call__(self, job: Job, /) -> Evaluation:
+        raise self._fault(job.id)
 
 
 def _kill_one(place: Path) -> int:

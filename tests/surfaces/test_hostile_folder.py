@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,26 @@ def test_the_workers_of_a_benchmark(folder: Path, environ: dict[str, str], tmp_p
         "    print(os.environ.get('PYTHONSAFEPATH'))"
     )
     assert run(script(tmp_path, asked), folder, environ).split("\n") == ["[None, None, None, None]", "None", ""]
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_the_workers_of_a_cluster(folder: Path, environ: dict[str, str], tmp_path: Path, name: str) -> None:
+    if find_spec({"dask": "distributed"}.get(name, name)) is None:
+        pytest.skip(f"{name} is not installed: pip install 'ratchet-ai[cluster,ray]'")
+    asked = (
+        "from pathlib import Path; from ratchet.evolving.bench.benchmark import Agent, BenchTask\n"
+        "    from ratchet.evolving.bench.ground import executing\n"
+        "    from ratchet.evolving.job import Job\n"
+        "    from ratchet.testing.evolving import SyntheticMeasure\n"
+        "    task = BenchTask(id='t', kind='code', split='gate', instruction='-', scorer='command')\n"
+        "    job = Job(id='e', run='r', candidate='c', agent=Agent(how='command', argv=('true',)), version='',\n"
+        "              settings={}, task=task, seed=0, scratch='', cancel='')\n"
+        f"    with executing({name!r}, 1, place=Path({str(tmp_path / 'workers')!r})) as found:\n"
+        "        print(type(found.submit(SyntheticMeasure(), job).exception(timeout=100)).__name__)"
+    )
+    assert "FileNotFoundError" in run(
+        script(tmp_path, asked), folder, environ
+    )  # there is no version: it was looked for
 
 
 @pytest.mark.parametrize("event", EVENTS)

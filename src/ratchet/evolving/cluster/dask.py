@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from concurrent.futures import BrokenExecutor, Future
 from typing import TYPE_CHECKING
 
 from ratchet.errors import BackendError, UsageError
@@ -64,10 +64,9 @@ class DaskCluster:
         def ended(done: distributed.Future) -> None:
             try:  # an answer whose worker has died in the meantime is waited for once more
                 outer.set_result(done.result())
-            except (CancelledError, OSError) as error:
-                outer.set_exception(BrokenExecutor(f"the scheduler is gone: {error}"))
             except BaseException as error:  # noqa: BLE001  (the caller's: whoever asks the future gets it)
-                outer.set_exception(error)
+                own = done.status == "error"  # else what failed is the way to it
+                outer.set_exception(error if own else BrokenExecutor(f"the scheduler is gone: {error}"))
 
         inner.add_done_callback(ended)
         return outer
