@@ -177,6 +177,8 @@ def test_a_plan_is_written_edited_and_carried_out_later(bench: Bench) -> None:
         ("[[step]]\ncheck = 'x'", "step 1 does not say what to do"),
         ("[[step]]\ndo = 'x'\nwhen = 'y'", "'when' is no part of a step"),
         ("[[step", "is no TOML"),
+        ("a = " + "[" * 5_000, "too deeply"),
+        ('[[step]]\ndo = "x"\ncheck = "a\\u0000b"', "no command can have"),
     ],
 )
 def test_a_plan_that_cannot_be_read_says_where(text: str, said: str) -> None:
@@ -189,6 +191,14 @@ def passed(bench: Bench, landing: Landing | None = None) -> Episode:
     asked = HealRequest(check=(), folder=bench.project, instruction="words")
     solver = ScriptedSolver([{"shop.py": SHOP.replace(*HALF)}])
     return bench.book.run(asked, HealMeans(solver=solver, plan=plan), landing=landing)
+
+
+@pytest.mark.parametrize("check", [("python", "done.py"), ("sh", "done.sh"), ("python", "-c", "import done")])
+def test_a_check_that_an_empty_file_would_pass_shows_nothing(bench: Bench, check: tuple[str, ...]) -> None:
+    plan = TaskPlan(steps=(PlanStep(do="discount", check=check),))
+    asked = HealRequest(check=(), folder=bench.project, instruction="take the discount off")
+    with pytest.raises(Refused, match=r"passes with an empty done\.(?:py|sh)"):
+        bench.book.run(asked, HealMeans(solver=ScriptedSolver([{"done.py": "", "done.sh": ""}]), plan=plan))
 
 
 def test_words_that_come_to_nothing_leave_the_episode_as_it_was(bench: Bench) -> None:

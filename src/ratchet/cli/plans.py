@@ -80,12 +80,13 @@ class Planned:
         return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
 
     def folder(self, instruction: str, given: Path) -> Path:
-        """The project: the one given, else a folder that the words name, said."""
+        """The project: the one given, else a folder below it that the words name, said. One elsewhere may be what the
+        task is about, or where its output goes: that is for the person to say."""
         if not self.by_default("folder"):
             return given
         for found in _FOLDER.finditer(instruction):
             named = Path(found[0].rstrip(".")).expanduser()
-            if named.is_dir():
+            if named.is_dir() and named.resolve().is_relative_to(given.resolve()):
                 click.echo(f"project: {named} (named by your words; --in FOLDER names another)", err=True)
                 return named
         return given

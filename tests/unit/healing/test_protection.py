@@ -7,6 +7,7 @@ import pytest
 from ratchet.healing.episode import Task
 from ratchet.healing.judges.protection import TEST_FOLDER, is_harness, is_test, matches, objection
 from ratchet.healing.judges.reaching import reaches
+from ratchet.healing.project_check import argv_of
 from ratchet.healing.solvers.repairing import inside
 from ratchet.sandbox.command import FileChange
 
@@ -183,3 +184,18 @@ def test_what_acts_outside_of_the_sandbox_is_changed_only_when_the_task_names_it
 @pytest.mark.parametrize("path", ["claude.py", "src/agents.py", "docs/agents/a.md", "src/cursor/a.py", "mise.py"])
 def test_a_program_may_be_named_after_an_agent(path: str) -> None:
     assert why(change(path, "x = 1\n", "x = 2\n")) == ""
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        *("sh ./verify.sh; exit $?", "sh ./verify.sh;true", "sh verify.sh&&true", "sh verify.sh>out", "(sh verify.sh)"),
+        *("sh $PWD/verify.sh", 'sh "$(pwd)/verify.sh"', "sh -c 'sh verify.sh; true' && true", "sh /work/p/verify.sh"),
+    ],
+)
+def test_what_a_shell_runs_is_protected_however_it_is_spelled(check: str) -> None:
+    assert why(change("verify.sh", "exit 1\n", "exit 0\n"), check=argv_of(check)), check
+    below = check.replace("sh ./verify", "cd tools; sh verify")
+    if below != check:
+        assert why(change("tools/verify.sh", "exit 1\n", "exit 0\n"), check=argv_of(below))
+    assert why(change("other/calc.py", "x = 1\n", "x = 2\n"), check=argv_of(check)) == ""

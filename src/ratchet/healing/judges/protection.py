@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import configparser
 import json
+import posixpath
 import re
 import shlex
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ratchet.healing.episode import Task
@@ -49,6 +50,8 @@ _OBEYED_NAMES = re.compile(
     r"|\.envrc|\.?mise(?:\..*)?\.toml|\.pre-commit-(?:config|hooks)\.ya?ml|\.?lefthook.*|\.gitmodules|\.gitattributes"
     r"|\.devcontainer\.json|.*\.code-workspace|\.autoenv|\.exrc|\.nvim\.lua|\.dir-locals(?:-2)?\.el"
 )
+_SHELL_SIGNS = re.compile(r"[\s;&|<>()$`]")
+_NESTED = 3  # `sh -c` within a check within the check of a whole plan
 _SHADOWED = frozenset(("pytest", "_pytest", "pluggy", "iniconfig", "unittest", "doctest", "hypothesis"))
 _MAKEFILES = frozenset(("makefile", "gnumakefile"))
 _JSON_PARTS = ("scripts", "jest", "mocha", "ava", "vitest", "nyc", "c8", "type", "workspaces")
@@ -102,16 +105,36 @@ def is_harness(path: str) -> bool:
 
 def graders(check: Sequence[str]) -> frozenset[str]:
     """Paths that the check's command names: its words, and those of a text handed to a shell."""
-    words: list[str] = []
-    for word in check:
-        words.append(word)
-        if " " in word or ";" in word:
-            try:
-                words += shlex.split(word)
-            except ValueError:
-                words += word.split()
+    words = [found for word in check for found in (word, *_shell_words(word))]
     parts = (part for word in words for part in (word, word.partition("=")[2], word.partition("::")[0]) if part)
-    return frozenset(str(PurePosixPath(part)) for part in parts if not part.startswith("-"))
+    return frozenset(posixpath.normpath(part) for part in parts if not part.startswith("-"))
+
+
+def is_named(path: str, named: frozenset[str]) -> bool:
+    """Tell whether a path of the project is among those that a command names, from wherever it names it:
+    `$PWD/check.sh` and an absolute path count, too."""
+    return path in named or any(each.endswith(f"/{path}") for each in named)
+
+
+def _shell_words(text: str, depth: int = 0) -> Iterator[str]:
+    """Words of a text as a shell reads it, and of the texts in it; behind `cd FOLDER` also as seen from above."""
+    if not _SHELL_SIGNS.search(text) or depth > _NESTED:
+        return
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        words = re.split(r"[\s;&|<>()'\"]+", text)
+    folder = ""
+    for before, word in zip(["", *words], words, strict=False):
+        if before == "cd":
+            folder = posixpath.join(folder, word)
+        yield word
+        if folder:
+            yield posixpath.join(folder, word)
+        yield from _shell_words(word, depth + 1)
 
 
 def matches(path: str, glob: str) -> bool:
@@ -156,7 +179,7 @@ def _obeyed(path: str, instruction: str) -> str:
 def _of_grader(change: FileChange, named: frozenset[str]) -> str:
     if PurePosixPath(change.path).name.lower() in _MAKEFILES:
         return "it says how the check is run"
-    if change.path not in named or change.before is None:
+    if not is_named(change.path, named) or change.before is None:
         return ""
     if not change.path.endswith(".py"):
         return "the check runs it; mend what it judges"

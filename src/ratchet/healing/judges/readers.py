@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ratchet.healing.episode import Reads, Task
-from ratchet.healing.judges.protection import graders, is_harness, is_test
+from ratchet.healing.judges.protection import graders, is_harness, is_named, is_test
 from ratchet.sandbox.command import FileChange, View
 
 MOST_BYTES = 1_048_576
@@ -98,7 +98,7 @@ def readers_of(files: Mapping[str, bytes], task: Task) -> Readers:
     code = {path for path in texts if _CODE.fullmatch(PurePosixPath(path).name)}
     words = graders(task.check) | graders(task.held_check)
     judging = {path for path in texts if (is_test(path) and path in code) or is_harness(path)}
-    judging |= {path for path in words & texts.keys() if _judges(path, texts, code)}
+    judging |= {path for path in texts if is_named(path, words) and _judges(path, texts, code)}
     judging |= {path for path in texts if _runs(PurePosixPath(path).name.lower(), (*task.check, *task.held_check))}
     while more := {each for path in judging for each in _scripts_of(texts[path], texts) if each not in judging}:
         judging |= more

@@ -52,7 +52,7 @@ def plan_text(plan: TaskPlan) -> str:
     if plan.beyond:
         lines.append(f"beyond = {_quoted(plan.beyond)}\n")
     for each in plan.steps:
-        said = f"  # {each.now} now{': ' + each.said if each.said else ''}" if each.now else ""
+        said = f"  # {each.now} now{': ' + _plain(each.said) if each.said else ''}" if each.now else ""
         lines += ["[[step]]", f"do = {_quoted(each.do)}"]
         lines += [f"check = {_quoted(check_text(each.check))}{said}", ""] if each.check else [""]
     return "\n".join(lines)
@@ -64,6 +64,8 @@ def plan_of(text: str, *, where: str = "the plan") -> TaskPlan:
         held = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{where} is no TOML: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{where} is no plan: its values lie in one another too deeply") from error
     steps = held.get("step")
     if not isinstance(steps, list) or not steps:
         raise UsageError(f"{where} holds no [[step]]: write one for each thing that is to be done")
@@ -88,6 +90,11 @@ def _step(held: object, where: str) -> PlanStep:
         raise UsageError(f"{where} does not say what to do: do = '...'")
     check = held.get("check", "")
     return PlanStep(do=held["do"], check=argv_of(check) if check.strip() else ())
+
+
+def _plain(text: str) -> str:
+    """The text on one line, without what moves a terminal's cursor."""
+    return "".join(each if each.isprintable() else " " for each in text)
 
 
 def _quoted(text: str) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ratchet.errors import ModelError, Refused, UsageError
+from ratchet.errors import ModelError, NotFound, Refused, UsageError
 from ratchet.failures.redaction.text import cap, clean
 from ratchet.healing.episode import Episode, PlanStep, Task, Verdict
 from ratchet.healing.job import Judge, Purse
-from ratchet.healing.judges.protection import is_test
+from ratchet.healing.judges.protection import graders, is_test
 from ratchet.healing.judges.verdicts import ran_nothing
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.quoting import output_excerpt, quoted
@@ -38,6 +38,8 @@ _OWN_FAULT = re.compile(
     re.MULTILINE,
 )
 """A check that fails by its own text: the shell cannot read it, or the innermost frame of its program is its own."""
+_NO_MODULE = re.compile(r"No module named '([A-Za-z_][\w.]{0,200})'")
+_FILE = re.compile(r"(?!/|\.\./)[\w@%+./-]{1,200}\.\w{1,8}")
 KEEP_PASSING = "What passed before still passes."
 
 
@@ -79,9 +81,11 @@ class Planning:
 
     def given(self, plan: TaskPlan) -> TaskPlan:
         """A person's own plan, with what each check does now. Raises Refused where nothing fails."""
-        found = self._with_own(replace(plan, steps=tuple(self._tried(each)[0] for each in plan.steps)))
+        tried = [self._tried(each) for each in plan.steps]
+        found = self._with_own(replace(plan, steps=tuple(step for step, _ in tried)))
         if not any(each.now == "fails" for each in found.steps):
-            named = ", ".join(f"`{check_text(each.check)}`" for each in plan.checked) or "none has a check"
+            said = [wrong or f"`{check_text(step.check)}`" for step, wrong in tried if step.check]
+            named = ", ".join(said) or "none has a check"
             raise Refused(f"nothing that the plan checks fails on the files as they are: {named}; name one that fails")
         return found
 
@@ -201,12 +205,32 @@ class Planning:
             return step, f"`{shown}` is itself wrong: {verdict.reason}"
         if ran_nothing(verdict.output) or verdict.killed:
             return step, f"`{shown}` shows nothing: {verdict.reason or 'no test was run'}"
+        missing = [] if verdict.passed else self._missing(step, verdict.output)
+        if missing and self._try(step, empty=missing).passed:
+            return step, f"`{shown}` passes with an empty {missing[0]}: let it say what that must do"
         return _after(step, verdict), ""
 
-    def _try(self, step: PlanStep) -> Verdict:
-        """The verdict of one check on a copy of the files as they are."""
+    def _missing(self, step: PlanStep, output: str) -> list[str]:
+        """Files that a check runs or imports, and that are not there."""
+        modules = [f"{each.replace('.', '/')}.py" for each in _NO_MODULE.findall(output)]
+        named = [each for each in sorted(graders(step.check)) if _FILE.fullmatch(each)]
+        return [each for each in (*named, *modules) if not self._is_there(each)]
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            self._ground.workspace.read(path)
+        except NotFound:
+            return False
+        except Refused:
+            return True
+        return True
+
+    def _try(self, step: PlanStep, *, empty: Sequence[str] = ()) -> Verdict:
+        """The verdict of one check on a copy of the files as they are, with these `empty` ones beside them."""
         ground = self._ground
         copy = ground.workspace.fork(self._token)
+        for path in empty:
+            copy.write(path, b"", mode=0o755)
         task = for_step(self._episode.task, step)
         limits = replace(ground.limits, wall_s=min(ground.limits.wall_s, max(1.0, ground.purse.seconds_left() / 4)))
         try:
@@ -225,7 +249,7 @@ class Planning:
         order = survey.ranked(paths, (said, words), {})
         may = frozenset(path for path in order if not is_test(path))
         files = survey.shown(self._ground.workspace, order, said, room, may_change=may)
-        parts = [] if plainly else ["# Files\n" + ", ".join(paths[:_PATHS_SHOWN])]
+        parts = [] if plainly else ["# Files\n" + quoted("\n".join(paths[:_PATHS_SHOWN]))]
         parts += [f"# File {each.path}\n{quoted(each.text)}" for each in files]
         if episode.task.steps:
             done = "\n".join(f"- {each.do} (`{check_text(each.check)}`)" for each in episode.task.steps)

@@ -53,7 +53,7 @@ def listing(workspace: Workspace, sandbox: Sandbox, limits: Limits) -> tuple[str
     quick = Limits(wall_s=min(_LISTING_S, limits.wall_s))
     ran = sandbox.run(Command(argv=argv, view=workspace.view(), limits=quick))
     names = (line.removeprefix("./") for line in ran.stdout.decode("utf-8", "replace").split("\n"))
-    kept = [name for name in names if name and _SOURCE.search(name) and "�" not in name]
+    kept = [name for name in names if name.isprintable() and _SOURCE.search(name) and "�" not in name]
     return tuple(sorted(kept, key=lambda name: (name.count("/"), len(name), name))[:_MOST_NAMES])
 
 
