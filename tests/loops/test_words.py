@@ -136,6 +136,18 @@ def test_words_become_steps_that_are_done_corrected_and_gone_on_with(home: Path,
     assert (shop / "shop.py").read_text() == guarded
 
 
+def test_a_model_that_writes_no_plan_is_asked_for_one_test(home: Path, shop: Path) -> None:
+    code = "import shop\n\n\ndef test_total():\n    assert shop.total([200], 10) == 180\n"
+    idle, plainly = steps(("Look at it.", "true")), Reply(text=f"```python\n{code}```")
+    with ModelServer(idle, idle, plainly, edit(*HALF)) as server:
+        words = ("run", "10 percent off 200 is 180", "--in", str(shop), "--solver", "model", "--json")
+        ran = ratchet(home, *words, server=server)
+        found = json.loads(ran.stdout)
+        assert (found["status"], ran.returncode) == ("passed", 0), ran.stdout + ran.stderr
+        assert "test_shop.py" not in server.asked[2].text  # it would write that down again
+    assert found["steps"][0]["now"] == "fails"  # what it wrote as a function is called
+
+
 def test_without_a_model_it_says_so_and_repairs_what_the_own_check_shows(bench: Bench) -> None:
     asked = HealRequest(check=(), folder=bench.project, instruction="ship it", solver="repair")
     with pytest.raises(Refused, match=r"without a model .* own check .* passes.*--check"):

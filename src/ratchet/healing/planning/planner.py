@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -107,7 +108,10 @@ class ModelPlanner:
             return PlannerAnswer(
                 problem=answer.problem or "it wrote no program", less=answer.kind == "context_overflow"
             )
-        step = ProposedStep(do="", check=shlex.join(("python", "-c", edits[0].new.strip())))
+        code = edits[0].new.strip()
+        if re.search(r"^def test_", code, re.MULTILINE):
+            code += _RUN_TESTS
+        step = ProposedStep(do="", check=shlex.join(("python", "-c", code)))
         return PlannerAnswer(plan=ProposedPlan(steps=(step,)))
 
 

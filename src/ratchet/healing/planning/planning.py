@@ -246,7 +246,9 @@ class Planning:
         paths = survey.listing(self._ground.workspace, self._ground.sandbox, self._ground.limits)
         said = seen.now.output if seen.now is not None and not seen.now.passed else ""
         words = f"{episode.wish}\n{episode.task.instruction}"
-        order = survey.ranked(paths, (said, words), {})
+        ranked = survey.ranked(paths, (said, words), {})
+        # Asked for one test, a small model writes down again the one that it is shown.
+        order = [path for path in ranked if not (plainly and is_test(path))]
         may = frozenset(path for path in order if not is_test(path))
         files = survey.shown(self._ground.workspace, order, said, room, may_change=may)
         parts = [] if plainly else ["# Files\n" + quoted("\n".join(paths[:_PATHS_SHOWN]))]
