@@ -108,7 +108,7 @@ OURS = frozenset(
     """
     id state scope signature kind trend check match verdict killed isolation mode lesson lines assumed status solver
     task episode lessons_used lessons_learnt replaces silent noun place who way channel outcome pattern started_by
-    fixed_by fixes next after note standing by model places rejected lessons stopped now
+    fixed_by fixes taught next after note standing by model places rejected lessons stopped now
     """.split()  # noqa: SIM905
 )
 """Names of text fields that hold words of ours, or ids that we make."""
