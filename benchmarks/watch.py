@@ -36,6 +36,10 @@ class Agent:
         left = 1 - LOSS / mean(self._before)
         self._after = [rate * left for rate in self._before]
 
+    def noise(self) -> float:
+        """The standard deviation of one check, as a baseline shows it."""
+        return stdev(self.score() for _ in range(REPEATS))
+
     def score(self, *, worse: bool = False) -> float:
         rates = self._after if worse else self._before
         return sum(self._chance.random() < rate for rate in rates) / TASKS
@@ -88,7 +92,7 @@ def main() -> int:
     loud = {name: 100 * mean(by_rule(rule, seed) for seed in worlds) for name, rule in RULES.items()}
     others = ", ".join(f"{name} {share:.0f} %" for name, share in loud.items())
     delays = [(told or HORIZON) - QUIET for told in (until(seed, QUIET, HORIZON) for seed in worlds)]
-    noise = mean(stdev(Agent(seed).score() for _ in range(REPEATS)) for seed in worlds)
+    noise = mean(Agent(seed).noise() for seed in worlds)
     plan = score_plan(ScoreGate, gain=LOSS, noise=noise, first=REPEATS)  # `ratchet gate plan --gain 0.05 --sd NOISE`
     own = watch_plan(noise, LOSS, baseline=REPEATS, quiet=QUIET)
     early = sum(delay <= 0 for delay in delays)
