@@ -32,11 +32,12 @@ async def adopt(attempting: Attempting, held: Iterable[HeldTask], workers: Mappi
         attempt = each.record.attempts[-1]
         spool = Path(attempting.spool(each.task.id, attempt.n))
         worker = workers.get(attempt.worker)
-        left = _left(spool)
+        outlives = worker is not None and worker.outlives
+        # A worker inside its driver leaves no file: one that lies there is somebody else's word.
+        left = _left(spool) if worker is None or outlives else None
         if left is not None:
             await attempting.adopt(each, reply_from(left), spool.stat().st_mtime)
         else:
-            outlives = worker is not None and worker.outlives
             await attempting.lost(each, began=not outlives or Path(f"{spool}.began").exists())
 
 
@@ -61,6 +62,6 @@ async def _alone(folder: Path, longest_s: float) -> None:
 def _left(spool: Path) -> Row | None:
     try:
         found = json.loads(spool.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -250,6 +250,11 @@ async def _within(member: Member, request: WorkRequest, clock: _Clock) -> Worker
             return work.result()
         except OSError as error:  # no process can be started, no file written
             return replace(failure_reply(error), sick=True)
+        except asyncio.CancelledError as error:  # nobody here cancelled it: it did so itself
+            return replace(failure_reply(error), sick=True, reported=False)
+        except Exception as error:  # the edge to what a worker of any kind may answer
+            log.exception("team.hands_failed", extra={"worker": member.worker.name})
+            return replace(failure_reply(error), sick=True, reported=False)
     await _let_go(work, member)
     return WorkerReply(error=f"timed out after {request.task.timeout_s:g} s", kind="timeout", sick=True, reported=False)
 

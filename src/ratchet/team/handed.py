@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from ratchet.records import Json
 
 
+MOST_USED = 1_000_000_000_000_000
+"""Of tokens, or of USD, by one attempt: below it every whole number is exact as a float."""
+
+
 class Handed:
     """Context of one attempt at a task.
 
@@ -38,12 +42,31 @@ class Handed:
         self._write, self._spend = write, spend
 
     def send(self, to: str, body: Json) -> None:
-        """Write to a worker or a task of the same run; it is delivered with the next attempt that starts there."""
+        """Write to a worker or a task of the same run; it is delivered with the next attempt that starts there. Raises
+        UsageError for what is no JSON."""
+        import json
+
+        try:
+            json.dumps(body, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            from ratchet.errors import UsageError
+
+            raise UsageError(f"a letter to {to!r:.80} is not JSON ({error}): send texts and numbers") from None
         self._write(to, body)
 
     def spend(self, *, cost_usd: float = 0.0, tokens: int = 0) -> None:
-        """Count what this attempt has used, as often as it uses something."""
+        """Count what this attempt has used, as often as it uses something. Raises UsageError for what is no amount."""
+        need_amount("cost_usd", cost_usd)
+        need_amount("tokens", tokens)
         self._spend(cost_usd, tokens)
+
+
+def need_amount(name: str, amount: object) -> None:
+    """Raise UsageError for what nobody can have used: NaN and everything below 0 would switch a budget off."""
+    if not isinstance(amount, int | float) or isinstance(amount, bool) or not 0 <= amount <= MOST_USED:
+        from ratchet.errors import UsageError
+
+        raise UsageError(f"{name} is {amount!r:.40}: give what was used, a number from 0 to {MOST_USED:,}")
 
 
 def takes_context(function: object) -> bool:

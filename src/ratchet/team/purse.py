@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 
@@ -55,7 +56,7 @@ class TeamPurse:
         self._held[task.id, n] = (task.cost_usd, task.tokens)
 
     def settle(self, task: TeamTask, n: int, usd: float, tokens: int) -> None:
-        """Count what it cost instead."""
-        self._held.pop((task.id, n), None)
-        self._usd += usd
-        self._tokens += tokens
+        """Count what it cost instead; all that was set aside where that is no amount, which no sum survives."""
+        held_usd, _ = self._held.pop((task.id, n), (task.cost_usd, task.tokens))
+        self._usd += usd if 0 <= usd < math.inf else held_usd
+        self._tokens += max(0, tokens)

@@ -66,7 +66,7 @@ class HttpHands:
             return WorkerReply(error=f"{type(cause).__name__}: {cause}", sick=True, reported=refused)
         try:
             return reply_of(json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             said = text[:200].decode("utf-8", "replace")
             return WorkerReply(error=f"{self._url} answered what is no JSON: {said}", kind="malformed_output")
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar, cast
 
 from ratchet.failures.classification import kind_raised, raised
+from ratchet.failures.redaction.text import text_of
 from ratchet.recording.recorder import type_name
 from ratchet.team.handed import takes_context
 from ratchet.team.hands.reply import Notes, WorkerReply, WorkRequest, reply_of
@@ -37,6 +38,11 @@ class InlineHands:
             value = self._function(*given) if self._is_async else await in_thread(self._function, given)
             if inspect.isawaitable(value):
                 value = await value
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # by whoever waits for this, not by the work itself
+                raise
+            return failure_reply(error, notes)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the edge to somebody's own code)
             return failure_reply(error, notes)
         return reply_of(value, notes)
@@ -49,7 +55,7 @@ def failure_reply(error: BaseException, notes: Notes | None = None) -> WorkerRep
     """The reply that an exception is. Its kind is found by its class, its status and its code, as everywhere."""
     facts, kept = raised(error), notes or Notes()
     return WorkerReply(
-        error=str(error) or type(error).__name__,
+        error=text_of(error) or type(error).__name__,
         type=type_name(type(error)),
         kind=kind_raised(error),
         status=facts.status,
@@ -75,7 +81,9 @@ def in_thread(function: Callable[..., T], given: tuple[object, ...]) -> Awaitabl
         try:
             value = function(*given)
         except BaseException as fault:  # noqa: BLE001  (handed to whoever waits)
-            error = RuntimeError(f"StopIteration: {fault}") if isinstance(fault, StopIteration) else fault
+            told = isinstance(fault, (Exception, SystemExit)) and not isinstance(fault, StopIteration)
+            # Any other would end or cancel the loop that it is raised in, and not only whoever waits for it.
+            error = fault if told else RuntimeError(f"{type(fault).__name__}: {text_of(fault)}")
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, value, error)
 

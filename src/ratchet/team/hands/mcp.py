@@ -51,7 +51,7 @@ class McpHands:
             return reply_of(said.structured_content)
         try:
             return reply_of(json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             return reply_of(text)
 
     async def close(self) -> None:

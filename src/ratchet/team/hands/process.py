@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ratchet.errors import UsageError
-from ratchet.records import Json, Row, number_in, text_in
+from ratchet.records import Json, Row, text_in, whole_in
 from ratchet.team import inside
-from ratchet.team.hands.reply import WorkerReply, WorkRequest, flooded
+from ratchet.team.hands.reply import WorkerReply, WorkRequest, flooded, unclear, used
 from ratchet.team.values import MOST_BYTES
 
 CHILD = str(Path(inside.__file__).with_name("child.py"))
@@ -134,7 +134,7 @@ class _WorkerProcess:
         try:
             await self._send(asked)
             return await self._line()
-        except (OSError, ValueError, asyncio.LimitOverrunError):
+        except (OSError, ValueError, RecursionError, asyncio.LimitOverrunError):
             return None
 
     async def _ended(self) -> WorkerReply:
@@ -199,22 +199,24 @@ def reply_from(answer: Row) -> WorkerReply:
     """The reply that a worker's process wrote down."""
     letters = answer.get("letters")
     told = (
-        tuple((str(each[0]), each[1]) for each in letters if isinstance(each, list))
+        tuple((str(each[0]), each[1]) for each in letters if isinstance(each, list) and len(each) == 2)
         if isinstance(letters, list)
         else ()
     )
-    usd, tokens = number_in(answer, "cost_usd"), int(number_in(answer, "tokens"))
+    try:
+        usd, tokens = used(answer)
+    except UsageError as error:
+        return unclear(error, told)
     if "flood" in answer:
-        return WorkerReply(
-            error=flooded(int(number_in(answer, "flood"))), sick=True, cost_usd=usd, tokens=tokens, letters=told
-        )
+        size = whole_in(answer, "flood")
+        return WorkerReply(error=flooded(size), sick=True, cost_usd=usd, tokens=tokens, letters=told)
     if "error" in answer:
         code = answer.get("exit_code")
         return WorkerReply(
             error=text_in(answer, "error"),
             type=text_in(answer, "type"),
             kind=text_in(answer, "kind"),
-            exit_code=code if isinstance(code, int) else None,
+            exit_code=code if isinstance(code, int) and abs(code) < 1 << 31 else None,
             cost_usd=usd,
             tokens=tokens,
             letters=told,

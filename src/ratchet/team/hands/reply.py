@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast
 
+from ratchet.errors import UsageError
 from ratchet.records import Json
-from ratchet.team.handed import Handed
+from ratchet.team.handed import Handed, need_amount
 from ratchet.team.values import MOST_BYTES, TeamTask
 
 USAGE = ("cost_usd", "tokens")
@@ -84,12 +85,13 @@ class Notes:
 def reply_of(value: object, notes: Notes | None = None) -> WorkerReply:
     """The reply that a returned value is: the value itself, or {"answer": ..., "cost_usd": ..., "tokens": ...}."""
     kept = notes or Notes()
-    usd, tokens = kept.cost_usd, kept.tokens
+    usd, tokens, letters = kept.cost_usd, kept.tokens, tuple(kept.letters)
     if isinstance(value, Mapping) and _ANSWER in value and set(value) <= {_ANSWER, *USAGE}:
-        usd += _number(value.get("cost_usd"))
-        tokens += int(_number(value.get("tokens")))
-        value = value[_ANSWER]
-    letters = tuple(kept.letters)
+        try:
+            more_usd, more_tokens = used(value)
+        except UsageError as error:
+            return unclear(error, letters)
+        usd, tokens, value = usd + more_usd, tokens + more_tokens, value[_ANSWER]
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -104,5 +106,14 @@ def flooded(size: int) -> str:
     return f"it flooded: {size:,} bytes, and {MOST_BYTES:,} are taken"
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else 0.0
+def used(answer: Mapping[str, object]) -> tuple[float, int]:
+    """USD and tokens that an answer says were used, 0 where it says nothing. Raises UsageError where it says NaN."""
+    found = {name: amount for name in USAGE if (amount := answer.get(name)) is not None}
+    for name, amount in found.items():
+        need_amount(name, amount)
+    return float(cast("float", found.get("cost_usd", 0.0))), int(cast("float", found.get("tokens", 0)))
+
+
+def unclear(error: UsageError, letters: tuple[tuple[str, Json], ...] = ()) -> WorkerReply:
+    """The reply where nobody can say what was used: the most that the attempt may use counts."""
+    return WorkerReply(error=f"its answer: {error}", kind="malformed_output", reported=False, letters=letters)

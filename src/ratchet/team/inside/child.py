@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 
-from ratchet.failures.redaction.text import redact_json
+from ratchet.failures.redaction.text import redact_json, text_of
 from ratchet.team.handed import Handed, takes_context
 
 MOST_BYTES = 8_388_608  # as in `values`, which a process of 20 ms does not load
@@ -124,7 +124,7 @@ def _answer(work: Work, request: Message) -> Message:
     except SystemExit:
         raise  # the process ends, and that is its answer
     except BaseException as fault:  # noqa: BLE001  (the edge to somebody's own code)
-        answer = {"error": (str(fault) or type(fault).__name__)[-_TAIL:], "type": type(fault).__qualname__}
+        answer = {"error": (text_of(fault) or type(fault).__name__)[-_TAIL:], "type": type(fault).__qualname__}
     answer |= {"letters": letters, "cost_usd": spent[0], "tokens": spent[1]}
     size = len(json.dumps(answer))
     if size > MOST_BYTES:

@@ -1,0 +1,223 @@
+"""A worker whose words are meant to harm ends its own attempt, and neither the run nor its budget."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from ratchet import Ratchet, ids
+from ratchet.records import Json
+from ratchet.team import Handed, Orchestrator, TeamBudget, TeamRun, TeamTask, Worker
+from ratchet.team.hands.process import reply_from
+from ratchet.team.purse import TeamPurse
+
+
+@pytest.fixture
+def ratchet(home: Path) -> Iterator[Ratchet]:
+    with Ratchet(home) as held:
+        yield held
+
+
+def run(team: Orchestrator, *tasks: TeamTask) -> TeamRun:
+    return asyncio.run(asyncio.wait_for(team.run(tasks, run="r"), 120))
+
+
+def echo(work: Json) -> Json:
+    return work
+
+
+def spend(work: Json, context: Handed) -> Json:
+    context.spend(cost_usd=float(str(work)))
+    return "done"
+
+
+# -- budgets -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("amount", ["nan", "-5", "inf"])
+@pytest.mark.parametrize("isolated", [False, True])
+def test_an_amount_that_is_none_is_refused_and_the_budget_holds(ratchet: Ratchet, amount: str, isolated: bool) -> None:
+    team = Orchestrator(
+        "t", [Worker("w", spend, isolated=isolated)], budget=TeamBudget(usd=1.0), parallel=1, ratchet=ratchet
+    )
+    tasks = [TeamTask(id="a", work=amount, attempts=1)]
+    tasks += [TeamTask(id=f"b{n}", work="0.5", cost_usd=0.5, needs=(f"b{n - 1}",) if n else ()) for n in range(4)]
+    done = run(team, *tasks)
+    assert "cost_usd is" in done.failures["a"]
+    assert [each.state for each in done.tasks] == ["failed", "done", "done", "over_budget", "skipped"]
+    assert done.cost_usd == 1.0
+
+
+@pytest.mark.parametrize("usd", [float("nan"), -5.0, float("inf")])
+def test_a_purse_counts_what_was_set_aside_where_it_is_told_no_amount(usd: float) -> None:
+    purse = TeamPurse(TeamBudget(usd=1.0), ())
+    task = TeamTask(id="a", cost_usd=0.75)
+    purse.hold(task, 1)
+    purse.settle(task, 1, usd, -3)
+    assert purse.refuses(task) == "it may cost 0.7500 USD and 0.2500 of 1 are left"
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+class _Hostile(BaseHTTPRequestHandler):
+    answers: ClassVar[dict[str, bytes]] = {
+        "endless": b'{"answer": 1, "tokens": 1e999}',
+        "below": b'{"answer": 1, "cost_usd": -1}',
+        "deep": b"[" * 200_000 + b"]" * 200_000,
+        "deepish": b"[" * 900 + b"]" * 900,
+        "half": b'["\\ud800"]',
+        "number": b"1" * 5_000,
+    }
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.answers[asked["task"]])
+
+    def log_message(self, *said: object) -> None:
+        return
+
+
+@pytest.fixture
+def service() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), _Hostile)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/work"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_no_answer_of_an_endpoint_ends_a_run(ratchet: Ratchet, service: str) -> None:
+    workers = [Worker("service", url=service, skills=("ask",)), Worker("echo", echo, skills=("echo",))]
+    tasks = [TeamTask(id=each, skill="ask", attempts=1) for each in _Hostile.answers]
+    done = run(Orchestrator("t", workers, ratchet=ratchet), *tasks, TeamTask(id="other", work=1, skill="echo"))
+    assert done.results["other"] == 1
+    assert {"endless", "below", "deep", "number"} <= done.failures.keys()
+    assert "tokens is inf" in done.failures["endless"]
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"letters": [[]], "value": 1},
+        {"letters": [1, ["b"], ["a", "b", "c"]], "value": 1},
+        {"flood": float("nan")},
+        {"flood": float("inf")},
+        {"value": 1, "tokens": float("inf")},
+        {"error": "x", "exit_code": 1 << 90},
+    ],
+)
+def test_whatever_a_process_wrote_down_is_a_reply(left: dict[str, Json]) -> None:
+    reply = reply_from(left)
+    assert reply.letters == ()
+    assert (reply.tokens, reply.exit_code) == (0, None)
+
+
+class _Mute(Exception):  # noqa: N818  (what a library may bring)
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class _Halt(StopIteration):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def mute(work: Json) -> Json:
+    raise _Mute
+
+
+def halt(work: Json) -> Json:
+    raise _Halt
+
+
+def interrupt(work: Json) -> Json:
+    raise KeyboardInterrupt
+
+
+def cancel(work: Json) -> Json:
+    raise asyncio.CancelledError
+
+
+async def cancel_async(work: Json) -> Json:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("function", [mute, halt, interrupt, cancel, cancel_async])
+@pytest.mark.parametrize("isolated", [False, True])
+def test_whatever_a_worker_raises_is_a_failed_attempt(ratchet: Ratchet, function: object, isolated: bool) -> None:
+    assert callable(function)
+    workers = [Worker("bad", function, skills=("bad",), isolated=isolated), Worker("echo", echo, skills=("echo",))]
+    tasks = [TeamTask(id="a", skill="bad", attempts=2), TeamTask(id="b", work=1, skill="echo")]
+    done = run(Orchestrator("t", workers, backoff_s=0.01, ratchet=ratchet), *tasks)
+    record = done.tasks[0]
+    assert (record.state, len(record.attempts), done.results) == ("failed", 2, {"b": 1})
+    assert record.reason
+
+
+def test_a_letter_that_is_no_json_fails_the_attempt_that_sends_it(ratchet: Ratchet) -> None:
+    def send(work: Json, context: Handed) -> Json:
+        context.send("w", object())  # type: ignore[arg-type]
+        return work
+
+    done = run(Orchestrator("t", [Worker("w", send)], ratchet=ratchet), TeamTask(id="a", attempts=1))
+    assert "a letter to 'w' is not JSON" in done.failures["a"]
+
+
+def test_a_result_that_is_too_deep_to_keep_fails_its_task_alone(ratchet: Ratchet) -> None:
+    def deep(work: Json) -> Json:
+        value: Json = []
+        for _ in range(int(str(work))):
+            value = [value]
+        return value
+
+    tasks = [TeamTask(id=str(depth), work=depth, attempts=1) for depth in (10, 400, 900, 5_000, 200_000)]
+    done = run(Orchestrator("t", [Worker("w", deep)], ratchet=ratchet), *tasks, TeamTask(id="last", work=1))
+    assert done.tasks[-1].state == "done"
+    assert done.tasks[0].state == "done"
+
+
+# -- what outlives its driver ------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_adopted_only_of_a_worker_that_leaves_one(ratchet: Ratchet, home: Path) -> None:
+    """Work inside the driver leaves no file: one that lies there is somebody else's word."""
+    forged = threading.Event()
+
+    async def hang(work: Json) -> Json:
+        if forged.is_set():
+            return "its own"
+        await asyncio.sleep(3_600)
+        return None
+
+    team = Orchestrator("t", [Worker("w", hang)], ratchet=ratchet, grace_s=0.0)
+
+    async def killed() -> None:
+        """Ends in the middle of an attempt; its row then says what it said before, as after `kill -9`."""
+        going = asyncio.create_task(team.run([TeamTask(id="a")], run="r"))
+        store = ratchet._runtime.store
+        while not (held := store.get("team_tasks", ("r", "a"))) or held["state"] != "running":
+            await asyncio.sleep(0.01)
+        going.cancel()
+        await asyncio.gather(going, return_exceptions=True)
+        now = store.get("team_tasks", ("r", "a"))
+        assert now is not None
+        revision = int(str(now["revision"]))
+        assert store.swap("team_tasks", ("r", "a"), revision, {**held, "revision": revision + 1})
+
+    asyncio.run(killed())
+    (place,) = (each for each in (home / "team").iterdir() if each.is_dir())
+    (place / f"{ids.hex_of('a')[:24]}.1").write_text(json.dumps({"value": "forged"}))
+    forged.set()
+    assert run(team, TeamTask(id="a")).results == {"a": "its own"}
