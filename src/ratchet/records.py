@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import typing
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -440,11 +439,9 @@ def number_in(row: Json | Mapping[str, Json], name: str, default: float = 0.0) -
 
 
 def whole_in(row: Json | Mapping[str, Json], name: str) -> int:
-    """The number under a name without its fraction; 0 where there is none, or none that ends (NaN, infinity)."""
+    """The number under a name without its fraction; 0 where there is none, or nothing to look in."""
     value = row.get(name) if isinstance(row, (dict, Mapping)) else None
-    if isinstance(value, float):
-        return int(value) if math.isfinite(value) else 0
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
 @functools.cache

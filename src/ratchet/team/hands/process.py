@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ratchet.errors import UsageError
-from ratchet.records import Json, Row, text_in, whole_in
+from ratchet.records import Json, Row, text_in
 from ratchet.team import inside
 from ratchet.team.hands.reply import WorkerReply, WorkRequest, flooded, unclear, used
 from ratchet.team.values import MOST_BYTES
@@ -208,8 +208,10 @@ def reply_from(answer: Row) -> WorkerReply:
     except UsageError as error:
         return unclear(error, told)
     if "flood" in answer:
-        size = whole_in(answer, "flood")
-        return WorkerReply(error=flooded(size), sick=True, cost_usd=usd, tokens=tokens, letters=told)
+        size = answer["flood"]
+        return WorkerReply(
+            error=flooded(size if isinstance(size, int) else 0), sick=True, cost_usd=usd, tokens=tokens, letters=told
+        )
     if "error" in answer:
         code = answer.get("exit_code")
         return WorkerReply(
