@@ -6,6 +6,8 @@ _HANDSHAKE, _CLIENT_HELLO = 22, 1
 _SERVER_NAME, _ENCRYPTED_HELLO = 0, 0xFE0D
 _HOST_NAME = 0
 MOST_BYTES = 65_536
+MOST_RECORDS = 64
+"""Of one hello. Clients send one; those that cut it on purpose, against filters on the way, a few."""
 
 
 class HelloError(ValueError):
@@ -34,26 +36,34 @@ class _Bytes:
         return _Bytes(self.take(self.number(size_of_length)))
 
 
-def whole(received: bytes) -> bytes | None:
+def whole(received: bytes | bytearray) -> bytes | None:
     """The client's first handshake message once all of it has come; None as long as more is due. Raises HelloError for
-    what cannot be the start of one."""
-    message = b""
-    left = received
-    while len(left) >= 5:
-        if left[0] != _HANDSHAKE or left[1] != 3:
+    what cannot be the start of one. Nothing is copied before all is there: this is asked again with every part."""
+    places: list[tuple[int, int]] = []
+    start = b""  # what the message is, and its length
+    length = offset = 0
+    while len(received) - offset >= 5:
+        size = int.from_bytes(received[offset + 3 : offset + 5])
+        if received[offset] != _HANDSHAKE or received[offset + 1] != 3 or not 0 < size <= 16_384:
             raise HelloError("no TLS")
-        size = int.from_bytes(left[3:5])
-        if not 0 < size <= 16_384:
-            raise HelloError("no TLS")
-        message += left[5 : 5 + size]
-        if message and message[0] != _CLIENT_HELLO:
+        begin, end = offset + 5, offset + 5 + size
+        if len(places) == MOST_RECORDS:
+            raise HelloError(f"a hello in more than {MOST_RECORDS} pieces")
+        places.append((begin, end))
+        length += min(end, len(received)) - begin
+        start += received[begin : min(end, begin + 4 - len(start))]
+        if start and start[0] != _CLIENT_HELLO:
             raise HelloError("TLS that does not begin with a client's hello")
-        if len(message) >= 4 and len(message) - 4 >= (due := int.from_bytes(message[1:4])):
-            return message[4 : 4 + due]
-        if len(left) < 5 + size:
+        if len(start) == 4:
+            due = int.from_bytes(start[1:])
+            if due > MOST_BYTES:
+                raise HelloError(f"a hello of more than {MOST_BYTES:,} bytes")
+            if length - 4 >= due:
+                return b"".join(received[begin:end] for begin, end in places)[4 : 4 + due]
+        if len(received) < end:
             break
-        left = left[5 + size :]
-    if len(received) > MOST_BYTES or (received and received[0] != _HANDSHAKE):
+        offset = end
+    if len(received) > MOST_BYTES + 5 * MOST_RECORDS or (received and received[0] != _HANDSHAKE):
         raise HelloError("no TLS")
     return None
 

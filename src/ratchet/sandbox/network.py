@@ -68,12 +68,12 @@ def public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(found, ipaddress.IPv6Address):
-        carried = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
-        if found in _TRANSLATED or found in _COMPATIBLE:
-            carried.append(ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF))
-        if not all(public(str(each)) for each in carried if each is not None):
+        if found in _TRANSLATED:
+            return public(str(ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)))
+        carried = [found.sixtofour, *(found.teredo or ())]
+        if found not in _UNICAST or not all(public(str(each)) for each in carried if each is not None):
             return False
-    return found.is_global and not found.is_multicast
+    return found.is_global and not found.is_multicast and found not in _PLATFORM
 
 
 def environ(net: str) -> dict[str, str]:
@@ -89,7 +89,11 @@ def environ(net: str) -> dict[str, str]:
 
 
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # NAT64, RFC 6052
-_COMPATIBLE = ipaddress.IPv6Network("::/96")  # RFC 4291, deprecated
+# All that was ever given out (RFC 4291, section 2.4; IANA's registry of global unicast addresses). Outside of it lie
+# this machine, links and sites (RFC 3879), and every form that carries an address of the other kind (RFC 2765, 8215).
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+# Public by its number, and answered by the host of each virtual machine of Azure (WireServer, which hands out keys).
+_PLATFORM = ipaddress.IPv4Network("168.63.129.16/32")
 
 
 def _rule(word: str) -> DomainRule:

@@ -88,7 +88,7 @@ class Proxy:
 
     async def _hello(self, asked: ProxyRequest, client: asyncio.StreamReader) -> bytes:
         """The client's first message as it came, if it is TLS for the host that was asked for. Raises OSError."""
-        received = b""
+        received = bytearray()
         try:
             async with asyncio.timeout(_HEAD_S):
                 while (message := hello.whole(received)) is None:
@@ -102,7 +102,7 @@ class Proxy:
         except hello.HelloError as problem:
             self._refused(f"{asked.host}:{asked.port}: {problem}")
             raise OSError("closed") from problem
-        return received
+        return bytes(received)
 
     @contextlib.asynccontextmanager
     async def _connected(self, asked: ProxyRequest) -> AsyncIterator[_Streams]:

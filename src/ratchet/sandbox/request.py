@@ -18,6 +18,8 @@ _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)")
 _AUTHORITY = re.compile(rb"([A-Za-z0-9._-]{1,254})(?::([0-9]{1,5}))?")
 # Between two neighbours only (RFC 9110, section 7.6.1), and the name that is written anew.
 _OURS = {b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"te", b"upgrade", b"host"}
+# What says where the body ends is for everybody: without it, the body is the next request (RFC 9112, section 11.2).
+_FRAMING = {b"content-length", b"transfer-encoding"}
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[\t\x20-\x7e]*)?\r\n")
 
 
@@ -109,7 +111,10 @@ def _place(authority: bytes, port: int | None) -> tuple[str, int]:
 
 def _sent_on(method: bytes, path: bytes, host: str, port: int, fields: list[tuple[bytes, bytes]]) -> bytes:
     named = b",".join(value for name, value in fields if name.lower() == b"connection").lower()
-    dropped = _OURS | {word.strip() for word in named.split(b",")}
+    between = {word.strip() for word in named.split(b",")}
+    if between & _FRAMING:
+        raise BadRequestError("a body whose length would be dropped on the way")
+    dropped = _OURS | between
     authority = host if port == 80 else f"{host}:{port}"
     kept = b"".join(b"%b: %b\r\n" % each for each in fields if each[0].lower() not in dropped)
     return b"%b %b HTTP/1.1\r\nHost: %b\r\n%bConnection: close\r\n\r\n" % (method, path, authority.encode(), kept)

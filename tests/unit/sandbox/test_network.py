@@ -66,6 +66,7 @@ def test_an_address_in_any_spelling_is_no_name(text: str, name: str | None) -> N
     [
         *("127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "::1", "fe80::1%eth0"),
         *("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "::7f00:1", "fd00::1", "no address"),
+        *("168.63.129.16", "fec0::1", "64:ff9b:1::7f00:1", "::ffff:0:7f00:1", "64:ff9b::a83f:8110", "2002:a83f:8110::"),
     ],
 )
 def test_an_address_of_this_machine_or_its_neighbours_is_not_public(address: str) -> None:
@@ -130,3 +131,36 @@ def test_a_name_that_leads_to_a_private_address_is_refused_and_no_connection_mad
         with pytest.raises(TimeoutError):
             listening.accept()
     assert told == [f"rebound.test:{port}: its address is not public"]
+
+
+@pytest.mark.parametrize(
+    "named", [b"content-length", b"close, Content-Length", b"Transfer-Encoding", b"x,transfer-encoding"]
+)
+def test_a_length_that_would_be_dropped_on_the_way_is_refused(named: bytes) -> None:
+    """Without it, the body would be read as the next request by whoever is behind the proxy."""
+    framing = b"Transfer-Encoding: chunked" if b"ncoding" in named else b"Content-Length: 5"
+    head = b"POST http://example.org/ HTTP/1.1\r\n%b\r\nConnection: %b\r\n\r\n"
+    with pytest.raises(request.BadRequestError, match="would be dropped"):
+        request.parsed(head % (framing, named))
+    assert framing in request.parsed(head % (framing, b"close, x-mine")).head
+
+
+def test_a_hello_in_many_pieces_is_read_whole_and_one_in_endless_pieces_is_refused() -> None:
+    def pieces(message: bytes, size: int) -> bytes:
+        parts = (message[at : at + size] for at in range(0, len(message), size))
+        return b"".join(b"\x16\x03\x01" + len(part).to_bytes(2) + part for part in parts)
+
+    body = bytes(range(256)) * 2
+    message = b"\x01" + len(body).to_bytes(3) + body
+    for size in (10, 100, 1_000):
+        said = pieces(message, size)
+        assert all(hello.whole(said[:cut]) is None for cut in range(len(said)))
+        assert hello.whole(bytearray(said) + b"more") == body
+    assert hello.whole(pieces(message, 1)[: 6 * hello.MOST_RECORDS]) is None
+    with pytest.raises(hello.HelloError, match="more than 64 pieces"):
+        hello.whole(pieces(message, 1))
+
+
+def test_a_hello_that_says_it_is_too_long_is_refused_at_once() -> None:
+    with pytest.raises(hello.HelloError, match="more than 65,536 bytes"):
+        hello.whole(b"\x16\x03\x01\x00\x04\x01\xff\xff\xff")
