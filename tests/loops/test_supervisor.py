@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ratchet import Ratchet
+from ratchet.errors import UsageError
 from ratchet.records import Json
 from ratchet.team import Brief, Handed, Supervised, Supervisor, TeamPlan, TeamTask, Worker
 
@@ -63,6 +64,36 @@ def test_the_next_round_knows_what_came_of_the_last_one_and_a_run_that_is_resume
     again = supervised(Supervisor("lead", WORKERS, plan=plan, ratchet=ratchet), "A report on owls")
     assert (again.answer, len(briefs)) == (done.answer, 3)
     assert len([*ratchet.outcomes(session="r")]) == 3
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        TeamTask(id="x", skill="research", needs=("nobody",)),
+        TeamTask(id="x", skill="cooking"),
+        TeamTask(id="x", skill="research", timeout_s=-1),
+    ],
+)
+def test_a_plan_that_cannot_be_run_is_told_back_and_spoils_no_run(ratchet: Ratchet, bad: TeamTask) -> None:
+    problems: list[str] = []
+    stubborn = True
+
+    def plan(brief: Brief) -> list[TeamTask]:
+        problems.append(brief.problem)
+        if brief.round > 1:
+            return []
+        good = TeamTask(id="owls", work="owls", skill="research")
+        return [bad] if stubborn or not brief.problem else [good]
+
+    lead = Supervisor("lead", WORKERS, plan=plan, ratchet=ratchet)
+    with pytest.raises(UsageError, match="task 'x'"):
+        supervised(lead, "owls")
+    assert len(problems) == 3
+    problems.clear()
+    stubborn = False
+    done = supervised(lead, "owls")
+    assert done.answer == {"owls": "facts about owls"}
+    assert [bool(each) for each in problems] == [False, True, False]
 
 
 def test_a_function_collects_what_the_rounds_brought(ratchet: Ratchet) -> None:

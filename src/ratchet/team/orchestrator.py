@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ratchet import files, ids
 from ratchet.client import Ratchet, default
 from ratchet.errors import UsageError
+from ratchet.recording.journal import make_private
 from ratchet.team import rows
 from ratchet.team.adopting import adopt
 from ratchet.team.attempting import Attempting, TeamJudge
@@ -99,7 +100,7 @@ class Orchestrator:
     async def _driven(self, run_id: str, tasks: Sequence[TeamTask], place: Path, *, take_over: bool) -> TeamRun:
         store = await asyncio.to_thread(lambda: self._ratchet._runtime.store)
         known = {each.id: each for each in await asyncio.to_thread(rows.records, store, run_id)}
-        self._need(tasks, known)
+        self.need(tasks, known)
         # A driver of this home is dead, since this one holds its lock; of another home's nothing is known.
         driver = f"{socket.gethostname()}:{ids.hex_of(str(place.parent.resolve()))[:12]}"
         begun = await asyncio.to_thread(rows.begin, store, run_id, self.name, driver, take_over=take_over)
@@ -143,11 +144,14 @@ class Orchestrator:
     def _place(self, run_id: str) -> Path:
         if not run_id.isprintable() or len(run_id) > 200:
             raise UsageError(f"run is {run_id!r:.80}: name it in 1 to 200 printable characters")
-        place = self._ratchet._home() / "team" / ids.hex_of(run_id)[:24]
+        home = self._ratchet._home()
+        make_private(str(home))
+        place = home / "team" / ids.hex_of(run_id)[:24]
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return place
 
-    def _need(self, tasks: Sequence[TeamTask], known: dict[str, TeamRecord]) -> None:
+    def need(self, tasks: Sequence[TeamTask], known: Mapping[str, TeamRecord]) -> None:
+        """Raise UsageError for tasks that this team cannot run, beside those of the run that are `known`."""
         need_tasks(tasks, [*known])
         for task in tasks:
             if not any(worker.can(task.skill) for worker in self.workers):

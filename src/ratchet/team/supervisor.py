@@ -35,6 +35,8 @@ class Brief:
     round: int = 1
     results: Mapping[str, Json] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    """Why the plan that was given for this round before cannot be taken; "" at first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,8 @@ class Supervised:
 Planner: TypeAlias = "Callable[[Brief], TeamPlan | Sequence[TeamTask] | Awaitable[TeamPlan | Sequence[TeamTask]]]"
 Collect: TypeAlias = "Callable[[Brief], Json | Awaitable[Json]]"
 
+_PLANS = 3
+"""Asked for one round, at most: a planner that was told twice what is wrong does not mend it."""
 _RULES = (
     "You lead a team. Split the goal into tasks for the skills listed, each small enough for one specialist, and told "
     "so that somebody who knows nothing else can do it. A task may need results of others: name them in `needs`. "
@@ -87,7 +91,8 @@ class Supervisor:
     """A team with somebody who plans. `plan` is a function from a Brief to a TeamPlan (or to tasks), or a model's name
     (`anthropic:...`, `local`; "model": the one of the settings).
 
-    A round's results and failures stand in the next round's brief, until a plan has no tasks or `rounds` are over. What
+    A round's results and failures stand in the next round's brief, until a plan has no tasks or `rounds` are over. A
+    plan that the team cannot run is told back (`Brief.problem`) and asked for again, three times in all. What
     was planned is a row: a run that is resumed does not ask again. `collect` makes the answer from the last brief; the
     default is the plan's own, else all results. The other arguments are the Orchestrator's.
     """
@@ -127,7 +132,7 @@ class Supervisor:
             if number <= len(plans):
                 plan = plans[number - 1]
             else:
-                plan = await self._ask(brief, run_id, store)
+                plan = await self._sound(brief, run_id, store, tasks)
                 await asyncio.to_thread(_keep, store, run_id, self.team.name, plan)
             answer = plan.answer
             if not plan.tasks:
@@ -151,6 +156,22 @@ class Supervisor:
             for skill in sorted(worker.skills):
                 found.setdefault(skill, []).append(worker.about or worker.name)
         return {skill: tuple(said) for skill, said in found.items()}
+
+    async def _sound(self, brief: Brief, run_id: str, store: Store, before: Sequence[TeamTask]) -> TeamPlan:
+        """A plan that the team can run: whoever plans is told why one cannot be taken, and asked again. A plan that was
+        kept unchecked would end every later call of this run. Raises UsageError for the last one."""
+        known = {each.id: each for each in await asyncio.to_thread(rows.records, store, run_id)}
+        for _ in range(_PLANS - 1):
+            plan = await self._ask(brief, run_id, store)
+            try:
+                self.team.need([*before, *plan.tasks], known)
+            except UsageError as error:
+                brief = replace(brief, problem=str(error))
+            else:
+                return plan
+        plan = await self._ask(brief, run_id, store)
+        self.team.need([*before, *plan.tasks], known)
+        return plan
 
     async def _ask(self, brief: Brief, run_id: str, store: Store) -> TeamPlan:
         if isinstance(self._plan, str):
@@ -196,6 +217,10 @@ def _worded(brief: Brief) -> str:
         if held:
             said = enclosed(json.dumps(dict(held), ensure_ascii=False), verbatim=True)
             parts.append(f"{name} so far, as JSON:\n{said}")
+    if brief.problem:
+        parts.append(
+            f"Your last plan cannot be taken:\n{enclosed(brief.problem, verbatim=True)}\nPlan this round again."
+        )
     return "\n\n".join(parts)
 
 

@@ -16,6 +16,7 @@ from ratchet.errors import Conflict, NotFound, StoreError
 from ratchet.evolving.bench import shipped
 from ratchet.evolving.bench.benchmark import Benchmark
 from ratchet.evolving.bench.importing import checked_name
+from ratchet.recording.journal import make_private
 from ratchet.records import Json, record_of
 
 FORMAT = 1
@@ -25,7 +26,7 @@ class BenchShelf:
     """Benchmarks by name."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / "benchmarks"
+        self._home, self._folder = home, home / "benchmarks"
 
     def names(self) -> list[str]:
         """The shipped ones first, then the imported."""
@@ -68,6 +69,7 @@ class BenchShelf:
                 f"there is another benchmark {made.name!r}, and a benchmark never changes; choose another with --name, "
                 f"or remove {self._path(made.name)}"
             )
+        make_private(str(self._home))
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         text = json.dumps({"format": FORMAT, "hash": made.hash, **asdict(made)}, ensure_ascii=True)
         files.replace(self._path(made.name), text.encode("ascii"), mode=0o400)
