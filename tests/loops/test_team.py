@@ -38,6 +38,13 @@ def echo(work: Json) -> Json:
     return work
 
 
+def deep(times: int) -> Json:
+    value: Json = []
+    for _ in range(times):
+        value = [value]
+    return value
+
+
 # -- order -------------------------------------------------------------------------------------------------------------
 
 
@@ -81,6 +88,7 @@ def test_what_needs_a_task_that_failed_is_skipped_and_says_why(ratchet: Ratchet)
         ((TeamTask(id="a"), TeamTask(id="a")), "two tasks are named"),
         ((TeamTask(id="a", skill="cook"),), "the workers declare: none"),
         ((TeamTask(id="a", attempts=0),), "attempts must be 1 or more"),
+        ((TeamTask(id="a", work=deep(200_000)),), "task 'a': its work is not JSON"),
     ],
 )
 def test_tasks_that_make_no_sense_are_refused_before_anything_starts(
@@ -96,6 +104,13 @@ def test_a_worker_needs_one_way_to_work() -> None:
             Worker("w", **given)
     with pytest.raises(UsageError, match="at the top of a module"):
         Worker("w", lambda work: work, isolated=True)
+
+
+def test_a_new_home_is_its_owner_s_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "home"
+    with Ratchet(folder) as held:
+        run(Orchestrator("t", [Worker("w", echo)], ratchet=held), TeamTask(id="a", work=1))
+    assert folder.stat().st_mode & 0o777 == 0o700
 
 
 # -- what fails --------------------------------------------------------------------------------------------------------
@@ -461,19 +476,25 @@ def test_what_cannot_be_handed_on_is_said_so_in_every_kind_of_worker(ratchet: Ra
     workers = [
         Worker("here", a_set, skills=("here",)),
         Worker("own", a_set, skills=("own",), isolated=True),
-        Worker("long", lambda work: "x" * 200_000, skills=("long",)),
-        Worker("cat", command=["cat"], skills=("cat",)),
     ]
-    tasks = [TeamTask(id=each, skill=each, attempts=1) for each in ("here", "own", "long")]
-    done = run(
-        Orchestrator("t", workers, ratchet=ratchet),
-        *tasks,
-        TeamTask(id="cat", skill="cat", needs=("long",), attempts=1),
-    )
+    tasks = [TeamTask(id=each, skill=each, attempts=1) for each in ("here", "own")]
+    done = run(Orchestrator("t", workers, ratchet=ratchet), *tasks)
     failed = {each.id: each.attempts[-1].kind for each in done.tasks if each.state == "failed"}
-    assert failed == {"here": "malformed_output", "own": "malformed_output", "cat": "code_error"}
+    assert failed == {"here": "malformed_output", "own": "malformed_output"}
     assert done.failures["own"] == done.failures["here"]
-    assert "let those tasks hand over the path of a file" in done.failures["cat"]
+
+
+@pytest.mark.parametrize("words", [["sh", "-c", "wc -c < $RATCHET_CONTEXT_FILE"], ["true"]])
+def test_a_command_reads_a_large_context_as_a_file_or_leaves_it(ratchet: Ratchet, words: list[str]) -> None:
+    workers = [
+        Worker("long", lambda work: "x" * 300_000, skills=("long",)),
+        Worker("command", command=words, skills=("command",)),
+    ]
+    tasks = [TeamTask(id="long", skill="long"), TeamTask(id="c", skill="command", needs=("long",), attempts=1)]
+    done = run(Orchestrator("t", workers, ratchet=ratchet), *tasks)
+    assert done.state == "done", done.failures
+    told = {"results": {"long": "x" * 300_000}, "mail": [], "last": ""}
+    assert done.results["c"] == ("" if words == ["true"] else len(json.dumps(told)))
 
 
 class _Service(BaseHTTPRequestHandler):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 import pytest
 
 import ratchet
-from ratchet.errors import UsageError
+from ratchet.errors import Refused, UsageError
 from ratchet.evolving.bench.metric import MetricCall, texts_benchmark
+from ratchet.evolving.bench.shelf import BenchShelf
 from ratchet.evolving.job import ProposalJob
 from support.healing import needs_sandbox
 
@@ -97,3 +99,33 @@ def test_tasks_are_split_by_their_ids_and_frozen_by_their_hash() -> None:
         1,
     ]
     assert made.name != texts_benchmark({**TASKS, "q0": "What else?"}).name
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ({"a\0b": "x"}, "is no name of a file"),
+        ({5: "x"}, "5 is no name of a file"),
+        ({"\ud800": "x"}, "is no name of a file"),
+        ({"a": 5}, "the text of 'a' is no text in UTF-8 but 5"),
+        ({"a": "\ud800"}, "the text of 'a' is no text in UTF-8"),
+        ({"a" * 300: "x"}, "more than 255 bytes"),
+        ({"a": "x", "a/b": "y"}, "'a' is a text, and the folder of 'a/b'"),
+        ("\ud800", "names no agent"),
+        ("a\0b", "names no agent"),
+        (b"agent", "names no agent"),
+    ],
+)
+def test_an_agent_that_is_none_is_refused_in_words(tmp_path: Path, agent: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        ratchet.bench(agent, TASKS, metric=metric, home=tmp_path / "home")  # type: ignore[arg-type]
+
+
+def test_a_new_home_is_its_owner_s_alone(tmp_path: Path) -> None:
+    held = tmp_path / "shelf"
+    BenchShelf(held).keep(texts_benchmark(TASKS))
+    assert held.stat().st_mode & 0o777 == 0o700
+    texts = tmp_path / "texts"
+    with suppress(Refused):  # where no sandbox holds; the home is made before
+        ratchet.bench(TEXTS, TASKS, metric=metric, home=texts)
+    assert texts.stat().st_mode & 0o777 == 0o700

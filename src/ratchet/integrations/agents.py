@@ -22,6 +22,7 @@ from ratchet.evolving.loop.evolve import EvolveMoment
 from ratchet.evolving.request import EvolveAsked, EvolveMeans
 from ratchet.files import replace as write_file
 from ratchet.improving.settings.knob import Knob
+from ratchet.recording.journal import make_private
 from ratchet.runtime import Runtime
 
 Agentlike = str | PathLike[str] | Mapping[str, str]
@@ -29,6 +30,7 @@ Agentlike = str | PathLike[str] | Mapping[str, str]
 Asked = Callable[[ProposalJob], Mapping[str, str] | None]
 """Proposes other texts by the name of their file; None: no idea this time."""
 _METRIC = "a metric"
+_LONGEST_NAME = 255  # bytes of a file's name, on every file system in use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,13 +207,15 @@ def _agent(agent: Agentlike, home: Path, metric: Metric | None, knobs: Mapping[s
     if not isinstance(agent, Mapping):
         if knobs:
             raise UsageError("knobs are for an agent that is texts; a folder declares its own in ratchet-agent.toml")
-        return agent_of(fspath(agent), cwd=Path.cwd())
+        named = fspath(agent)
+        if not _is_unicode(named) or "\0" in named:
+            raise UsageError(f"{named!r:.80} names no agent: give a folder, a command, module:function or an address")
+        return agent_of(named, cwd=Path.cwd())
     if metric is None:
         raise UsageError("an agent that is texts is run by a metric: give one, or a folder that says how it runs")
-    for name in agent:
-        if not Path(name).parts or Path(name).is_absolute() or ".." in Path(name).parts:
-            raise UsageError(f"{name!r} is no name of a file below the agent's folder")
+    _need_files(agent)
     identity = hashlib.sha256(json.dumps(dict(agent), sort_keys=True).encode()).hexdigest()[:16]
+    make_private(str(home))
     folder = home / "texts" / identity
     for name, text in agent.items():
         path = folder / name
@@ -225,3 +229,30 @@ def _agent(agent: Agentlike, home: Path, metric: Metric | None, knobs: Mapping[s
         settings={name: knob.described()["default"] for name, knob in knobs.items()},
         knobs={name: knob.described() for name, knob in knobs.items()},
     )
+
+
+def _need_files(texts: Mapping[str, str]) -> None:
+    """Raise UsageError where these are not texts by names that files below one folder can have."""
+    for name, text in texts.items():
+        if not _is_unicode(name) or "\0" in name:
+            raise UsageError(f"{name!r:.80} is no name of a file: name each text as its file, such as 'prompt.md'")
+        path = Path(name)
+        if not path.parts or path.is_absolute() or ".." in path.parts:
+            raise UsageError(f"{name!r:.80} is no name of a file below the agent's folder")
+        if any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
+            raise UsageError(f"{name!r:.80} has a part of more than {_LONGEST_NAME} bytes: give a shorter name")
+        if above := next((each for each in map(str, path.parents) if each in texts), ""):
+            raise UsageError(f"{above!r:.80} is a text, and the folder of {name!r:.80}: rename one of them")
+        if not _is_unicode(text):
+            raise UsageError(f"the text of {name!r:.80} is no text in UTF-8 but {text!r:.40}")
+
+
+def _is_unicode(text: object) -> bool:
+    """Tell whether this is a text that can be written: half of a surrogate pair cannot."""
+    if not isinstance(text, str):
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

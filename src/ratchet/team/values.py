@@ -175,7 +175,7 @@ def need_tasks(tasks: Sequence[TeamTask], known: Sequence[str] = ()) -> None:
             raise UsageError(f"task {task.id!r}: cost_usd and tokens are the most that an attempt may use, 0 or more")
         try:
             json.dumps(task.work, allow_nan=False)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"task {task.id!r}: its work is not JSON ({error}): hand over texts and numbers") from None
     _need_no_circle(tasks)
 

@@ -169,7 +169,7 @@ class _WorkerProcess:
         return self._printed.decode("utf-8", "replace").strip()
 
     async def end(self) -> None:
-        """End it, and all that it started."""
+        """End it, and all that it started, but for what made itself a session of its own (`setsid`)."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         if self._process.stdin is not None:

@@ -174,22 +174,25 @@ class _Command:
             "RATCHET_TASK": context.task,
             "RATCHET_KEY": context.key,
             "RATCHET_ATTEMPT": str(context.attempt),
-            "RATCHET_CONTEXT": json.dumps({name: getattr(context, name) for name in ("results", "mail", "last")}),
         }
-        if len(given["RATCHET_CONTEXT"]) > _MOST_ENVIRON:
-            raise ValueError(
-                f"the results that it needs have {len(given['RATCHET_CONTEXT']):,} bytes, and the environment of a "
-                f"command takes {_MOST_ENVIRON:,}: let those tasks hand over the path of a file"
-            )
+        told = json.dumps({name: getattr(context, name) for name in ("results", "mail", "last")})
         asked = (work if isinstance(work, str) else json.dumps(work)).encode()
-        running = subprocess.Popen(  # noqa: S603  (the person's own command)
-            self._words,
-            cwd=self._folder,
-            env=given,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        with contextlib.ExitStack() as handed:
+            files: tuple[int, ...] = ()
+            if len(told) <= _MOST_ENVIRON:
+                given["RATCHET_CONTEXT"] = told
+            else:
+                files = (_handed(told.encode(), handed),)
+                given["RATCHET_CONTEXT_FILE"] = f"/dev/fd/{files[0]}"
+            running = subprocess.Popen(  # noqa: S603  (the person's own command)
+                self._words,
+                cwd=self._folder,
+                env=given,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=files,
+            )
         assert running.stdin is not None
         assert running.stdout is not None
         assert running.stderr is not None
@@ -218,6 +221,14 @@ class _Command:
             return json.loads(text)
         except ValueError:
             return text.rstrip("\n")
+
+
+def _handed(content: bytes, until: contextlib.ExitStack) -> int:
+    """A pipe's end that a command reads like a file: what others brought may hold secrets, and is never on disk."""
+    read, write = os.pipe()
+    until.callback(os.close, read)
+    threading.Thread(target=_feed, args=(os.fdopen(write, "wb"), content), daemon=True).start()
+    return read
 
 
 def _feed(pipe: object, asked: bytes) -> None:
