@@ -107,11 +107,8 @@ def test_the_own_check_is_named_and_the_timeline_is_red_red_green(shell: Shell) 
     assert code == 0, out
     lines = [line.strip() for line in out.splitlines()]
     assert lines[0] == "check: python -m pytest -q (told by tests/test_calc.py)"
-    colours = [
-        line.split()[1] if line[0].isdigit() else line.split()[0]
-        for line in lines
-        if "red " in line or "green " in line
-    ]
+    words = [line.split()[1:] if line[:1].isdigit() else line.split() for line in lines]
+    colours = [each[0] for each in words if each[:1] in (["red"], ["green"])]
     assert colours == ["red", "red", "green"]
     assert "+    return a + b" in lines
     assert "Nothing in your project changed" in out

@@ -13,7 +13,7 @@ from .search import Patch
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
 _SIZE = 24.0  # characters changed that halve a patch's weight
 _DOUBT = 0.25  # weight of an edit of a doubtful family
-_KEEPING = 30.0  # how much heavier a patch is that leaves every other answer as it was than one that changes them all
+_KEEPING = 8.0  # how much heavier a patch is that leaves every other answer as it was than one that changes them all
 _CONTRADICTED = 0.1  # weight for each input on which all donors say something else, up to so many
 _MOST_CONTRADICTIONS = 6
 _STRANGE = 0.3  # weight of a patch that answers with a type of value that its function never returned
