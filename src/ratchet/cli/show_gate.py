@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ratchet.cli.show import console, plain
+from ratchet.cli.show import console, number, plain
 from ratchet.cli.terminal import Styled
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _figures(found: ScoreAnswer) -> str:
         return ""
     noise = f", noise of one run {found.noise:.3g}" if found.noise is not None else ""
     return (
-        f"; it gains {found.gain:+.3g} over {plain(found.incumbent, 80)} ({found.runs} runs beside "
+        f"; it gains {found.gain:+.3g} over {plain(found.incumbent, 80)} ({number(found.runs, 'run')} beside "
         f"{found.incumbent_runs}{noise}), evidence {_large(found.e_value)} of {_large(1 / found.level)} needed"
     )
 
@@ -42,7 +42,7 @@ def _large(value: float) -> str:
 def status(gate: ScoreGate, fdr: float) -> None:
     out = console()
     found = gate.answers()
-    width = max((plain(each.version, 40).cell_len for each in found), default=7)
+    width = max(7, *(plain(each.version, 40).cell_len for each in found), 0)
     out.print(Styled(f"{'version':<{width}}  decision     gain  runs  evidence of needed", "bold"))
     for each in found:
         gain = f"{each.gain:+8.3g}" if each.gain is not None else f"{'-':>8}"

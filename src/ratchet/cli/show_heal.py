@@ -53,8 +53,8 @@ def plan(made: TaskPlan) -> None:
             out.print("      for you: nothing in a sandbox can do it, or see that it is done", style="yellow")
             continue
         line = Styled("      ").append(plain(f"`{check_text(each.check)}`", 240), "dim")
-        said = f" {each.now} now{': ' + each.said if each.said else ''}"
-        out.print(line.append(plain(said, 200), "red" if each.now == "fails" else "green"), soft_wrap=True)
+        said = f"{each.now} now{': ' + each.said if each.said else ''}"
+        out.print(line.append(" ").append(plain(said, 200), "red" if each.now == "fails" else "green"), soft_wrap=True)
     if made.beyond:
         out.print(Styled("  beyond   ", "yellow").append(plain(made.beyond, 400), "default"), soft_wrap=True)
 

@@ -122,7 +122,7 @@ def _of_failure(episode: Episode, vain: Sequence[Attempt]) -> Row | None:
 def _is_in_vain(attempt: Attempt) -> bool:
     """Tell whether a change is known not to help: what it was to mend fails still, and the check did not pass with it.
     Where another failure came instead (a limit, a missing package), it may be right."""
-    changed = bool(attempt.fix or attempt.diff) and attempt.status in ("failed", "refused")
+    changed = bool(attempt.diff) and attempt.status in ("failed", "refused")
     return changed and attempt.score < 1 and attempt.signature == attempt.faced
 
 

@@ -45,6 +45,11 @@ def compare_projects(own: Path, others: Sequence[str]) -> FeatureTable:
     twice = next((each for each in names if names.count(each) > 1), "")
     if twice:
         raise UsageError(f"two of these projects are called {twice}; name one: OTHER={twice}")
+    within = next(
+        (each for each in others if (place := Path(each)).is_dir() and own.resolve() in place.resolve().parents), ""
+    )
+    if within:
+        raise UsageError(f"{within} lies in your own project, {own.resolve()}; say which is yours: --own FOLDER")
     places = [str(own), *(each[2] if each else text for each, text in zip(named, others, strict=True))]
     found = {name: features(_texts(place)) for name, place in zip(names, places, strict=True)}
     return table_of(names[0], found)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from ratchet.serving.api import inputs
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.answers import MEDIA_TYPE, answer, tagged
-from ratchet.serving.api.problems import invalid_of
+from ratchet.serving.api.problems import invalid_of, said
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.shapes.lessons import ImportedShape, MemoryStatsShape, RecalledShape
 from ratchet.serving.shapes.prediction import PredictionShape
@@ -48,7 +48,7 @@ def search(asked: inputs.Search, runtime: Operations) -> Response:
     return answer(RecalledShape.built(found))
 
 
-@router.post("/predict", response_model=PredictionShape, dependencies=[READS])
+@router.post("/predict", response_model=PredictionShape, dependencies=[READS], responses=said(404))
 def predict(asked: inputs.Predicting, runtime: Operations) -> Response:
     """Tell how likely a step fails in a project, why, and what to do; no probability where there is no basis. The
     project's folder is not looked at: it may be on another machine."""

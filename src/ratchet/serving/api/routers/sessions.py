@@ -23,7 +23,7 @@ router = APIRouter(tags=["sessions"], dependencies=[Depends(Needs("read"))])
 Moment = Annotated[float | None, Query(ge=0, lt=2**53, allow_inf_nan=False, description="Unix seconds.")]
 
 
-@router.get("/v1/sessions", response_model=SessionsShape)
+@router.get("/v1/sessions", response_model=SessionsShape, responses=said(404))
 def sessions(
     request: Request,
     runtime: Operations,

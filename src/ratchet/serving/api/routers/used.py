@@ -26,7 +26,7 @@ Folder = Annotated[str | None, Query(max_length=1_000, description="A folder; it
 MOST_TEXT = 100_000
 
 
-@router.get("/v1/search", response_model=SearchFoundShape)
+@router.get("/v1/search", response_model=SearchFoundShape, responses=said(404))
 def search(
     request: Request,
     runtime: Operations,
@@ -57,7 +57,7 @@ def search(
     return tagged(request, SearchFoundShape.built(found))
 
 
-@router.get("/v1/costs", response_model=CostsShape)
+@router.get("/v1/costs", response_model=CostsShape, responses=said(404))
 def costs(
     request: Request,
     runtime: Operations,
