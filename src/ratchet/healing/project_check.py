@@ -50,7 +50,7 @@ def argv_of(text: str) -> tuple[str, ...]:
     """The command that a person wrote, as a program and its arguments; one that needs a shell is handed to `sh -c`.
     Raises UsageError for an empty one."""
     if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in text):
-        raise UsageError(f"the check {text!r} holds characters that no command can have")
+        raise UsageError(f"the check {text!r} holds a NUL or half a surrogate pair, which no command can have")
     if not text.strip():
         raise UsageError("the check is empty: give a command that fails now, such as --check 'pytest -q'")
     if _SHELL.search(text):

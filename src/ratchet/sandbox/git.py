@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,9 +114,12 @@ def opened(folder: Path) -> Iterator[Git]:
         yield Git(repository, Path(scratch))
 
 
-def remote_texts(address: str, *, wanted: re.Pattern[str], most_bytes: int, most_files: int) -> dict[str, bytes]:
+def remote_texts(
+    address: str, *, wanted: re.Pattern[str], most_bytes: int, most_files: int, beside: Sequence[Path]
+) -> dict[str, bytes]:
     """The files of a repository's newest commit whose paths are wanted, by path: fetched into a folder that is gone
-    afterwards. Nothing is checked out, no hook, filter or setting of theirs is read. Raises BackendError."""
+    afterwards. Nothing is checked out, no hook, filter or setting of theirs is read; programs in the folders `beside`
+    are not found. Raises BackendError."""
     with tempfile.TemporaryDirectory(prefix="ratchet-git-") as scratch:
         own = Path(scratch)
         _prepare(own, "ref: refs/heads/none\n", bare=True)
@@ -124,7 +127,9 @@ def remote_texts(address: str, *, wanted: re.Pattern[str], most_bytes: int, most
 
         def run(verb: Verb, *words: str, content: bytes = b"") -> bytes:
             reach = {"GIT_ALLOW_PROTOCOL": "https:ssh:file"}
-            done = _started(own, own, verb, *words, environ=reach, content=content, timeout_s=_FETCH_TIMEOUT_S)
+            done = _started(
+                own, (own, *beside), verb, *words, environ=reach, content=content, timeout_s=_FETCH_TIMEOUT_S
+            )
             if done.returncode:
                 raise BackendError(f"{address} cannot be read: {_said(done)[:300]}; clone it and name the folder")
             return done.stdout
@@ -166,7 +171,7 @@ def ignored(top: Path, paths: Iterable[str], *, exclude: bytes) -> frozenset[str
         environ = {"GIT_WORK_TREE": str(top)}
         done = _started(
             own,
-            top,
+            (top,),
             "check-ignore",
             "-z",
             "--stdin",
@@ -243,7 +248,7 @@ class Git:
         self, verb: Verb, *words: str, environ: dict[str, str], content: bytes = b""
     ) -> subprocess.CompletedProcess[bytes]:
         objects = {"GIT_OBJECT_DIRECTORY": str(self.repository.common / "objects")}
-        return _started(self._own, self.repository.top, verb, *words, environ=objects | environ, content=content)
+        return _started(self._own, (self.repository.top,), verb, *words, environ=objects | environ, content=content)
 
 
 def _prepare(own: Path, head: str, *, bare: bool) -> None:
@@ -256,15 +261,15 @@ def _prepare(own: Path, head: str, *, bare: bool) -> None:
 
 def _started(
     own: Path,
-    top: Path,
+    tops: Sequence[Path],
     verb: Verb,
     *words: str,
     environ: dict[str, str],
     content: bytes = b"",
     timeout_s: float = _TIMEOUT_S,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a git folder of our own; `top` is the work tree, whose programs are not found."""
-    path = _path(top)
+    """Run git in a git folder of our own. Programs below `tops`, the work tree first of all, are not found."""
+    path = _path(tops)
     program = shutil.which("git", path=path)
     if program is None:
         raise BackendError("there is no git on this machine: install it, or ask for a patch")
@@ -282,12 +287,14 @@ def _started(
         raise BackendError(f"git cannot be run: {error}") from error
 
 
-def _path(top: Path) -> str:
-    """Return where programs are found: the caller's PATH without what lies in the work tree or depends on where one
+def _path(tops: Sequence[Path]) -> str:
+    """Return where programs are found: the caller's PATH without what lies in these folders or depends on where one
     stands."""
     places = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(
-        each for each in places if os.path.isabs(each) and not Path(each).resolve().is_relative_to(top)
+        each
+        for each in places
+        if os.path.isabs(each) and not any(Path(each).resolve().is_relative_to(top) for top in tops)
     )
 
 

@@ -51,7 +51,7 @@ def compare_projects(own: Path, others: Sequence[str]) -> FeatureTable:
     if within:
         raise UsageError(f"{within} lies in your own project, {own.resolve()}; say which is yours: --own FOLDER")
     places = [str(own), *(each[2] if each else text for each, text in zip(named, others, strict=True))]
-    found = {name: features(_texts(place)) for name, place in zip(names, places, strict=True)}
+    found = {name: features(_texts(place, own.resolve())) for name, place in zip(names, places, strict=True)}
     return table_of(names[0], found)
 
 
@@ -85,15 +85,19 @@ def _name(place: str) -> str:
     return (parts[-1] if parts else place).removesuffix(".git") or place
 
 
-def _texts(place: str) -> Mapping[str, str]:
+def _texts(place: str, own: Path) -> Mapping[str, str]:
     if _ADDRESS.fullmatch(place):
-        return _decoded(remote_texts(place, wanted=_READ, most_bytes=MOST_BYTES, most_files=MOST_FILES))
+        return _decoded(remote_texts(place, wanted=_READ, most_bytes=MOST_BYTES, most_files=MOST_FILES, beside=(own,)))
     folder = Path(place)
     if not folder.is_dir():
         raise NotFound(f"{place} is neither a folder nor the https:// or ssh:// address of a repository")
     if (folder / "HEAD").is_file() and (folder / "objects").is_dir():  # a git folder without a work tree
         address = f"file://{folder.resolve()}"
-        return _decoded(remote_texts(address, wanted=_READ, most_bytes=MOST_BYTES, most_files=MOST_FILES))
+        return _decoded(
+            remote_texts(
+                address, wanted=_READ, most_bytes=MOST_BYTES, most_files=MOST_FILES, beside=(own, folder.resolve())
+            )
+        )
     return _decoded(_on_disk(folder))
 
 
