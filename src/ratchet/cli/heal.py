@@ -106,12 +106,18 @@ def run(
         with draining("ending; again to end at once") as cancelled:
             plans = planning()
             given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)
-            given = replace(given, plan=plans.given(instruction, check if resume else None), shown=plans.shown(as_json))
+            given = replace(
+                given,
+                plan=plans.given(instruction, check if resume and instruction else None),
+                shown=plans.shown(as_json),
+            )
             budget = Budget(attempts=attempts, usd=budget_usd, seconds=budget_s, candidates=candidates)
             if resume and instruction:
                 other = "" if plans.by_default("solver") else solver
                 ended = book.follow(resume, instruction, given, solver=other, budget=budget, landing=landing)
             elif resume:
+                if check is not None and argv_of(check) != book.show(resume).task.check:
+                    raise UsageError("another --check with --resume goes with words that say what is still wrong")
                 ended = book.resume(resume, given, landing=landing)
             else:
                 words, folder = plans.wanted(instruction, check, junit), plans.folder(instruction, folder)

@@ -53,8 +53,6 @@ class Planned:
                 raise UsageError(f"{self.file} is no text: {error}") from error
         if check is None:
             return None
-        if not instruction:
-            raise UsageError("--check with --resume goes with words that say what is still wrong")
         return TaskPlan(steps=(PlanStep(do=instruction, check=argv_of(check)),))
 
     def shown(self, as_json: bool) -> Callable[[TaskPlan], TaskPlan | None]:
