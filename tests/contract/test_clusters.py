@@ -86,8 +86,8 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost_or_ended_twice(
     measure = _Noting(str(tmp_path / "ended"), SyntheticMeasure(seconds=0.05, log=str(log)))
     futures = [executor.submit(measure, each) for each in many(replace(job, run="ev2"), 80)]
     killed = 0
-    for ended in (1, 15, 30, 45):
-        wait(futures[:ended], timeout=60)
+    for many_ended in (1, 15, 30, 45):
+        wait(futures[:many_ended], timeout=60)
         killed += _kill_one(tmp_path / "ended")
     made = [future.result(timeout=240) for future in futures]
     assert killed >= 2

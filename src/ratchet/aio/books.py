@@ -348,11 +348,11 @@ class AsyncLessonBook:
         session: str | None = None,
         here: bool = True,
     ) -> Prediction:
-        """Tell how likely a step fails in a project's folder (the working directory unless given), why, and what to do,
-        from what ran there. The step is a command, an edit of a file, the checks after a diff, or those that a plan
-        names; of a `text` it is worked out which. `session` names the one that is about to take it (otherwise the one
-        that ran there in the last hour): what it did so far counts. The folder is looked at only where it is
-        `here`, on this machine. Raises UsageError, StoreError.
+        """Tell how likely a step fails in a project (a folder or a name; the working directory unless given), why, and
+        what to do, from what ran there. The step is a command, an edit of a file, the checks after a diff, or those
+        that a plan names; of a `text` it is worked out which. `session` names the one that is about to take it
+        (otherwise the one that ran there in the last hour): what it did so far counts. The folder is looked at only
+        where it is `here`, on this machine. Raises UsageError, NotFound for a name that is none, StoreError.
         """
         return await asyncio.to_thread(
             lambda: self._held().predict(
