@@ -20,8 +20,8 @@ PUBLIC = {
     "FileTarget", "Fix", "FunctionTarget", "Knob", "Lesson", "MappingTarget", "ModelError", "NotFound", "Outcome",
     "Pattern", "Problem", "Proposal", "ProposalJob", "Proposed", "ProposerOptions", "Range", "Ratchet",
     "RatchetError", "Refused", "SandboxError", "SolveJob", "Solved", "SolverOptions", "SpanProcessor", "Step",
-    "StoreError", "Trial", "UsageError", "__version__", "bench", "classify", "evolve", "failed", "group", "heal", "record", "redact",
-    "retry", "settings", "succeeded", "watch",
+    "StoreError", "Trial", "UsageError", "__version__", "bench", "classify", "evolve", "failed",
+    "group", "heal", "record", "redact", "retry", "settings", "succeeded", "watch",
 }  # fmt: skip
 RATCHET = {
     "add_target", "close", "cures", "distillery", "failed", "heal", "health", "learn", "lessons", "outcomes",
