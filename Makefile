@@ -11,13 +11,22 @@ READY  := .venv/.ready
 BENCH  := .venv/.bench
 SITE   := .venv/.site
 
-.PHONY: demo test test-postgres check units static bench soak docs site wheel changelog pictures clean
+.PHONY: demo test around others test-postgres check units static bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
 
+# Two at a time here, too.
 test: $(READY)
-	$(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target around others
+
+AROUND := tests/contract tests/crash tests/surfaces
+
+around: $(READY)
+	$(BIN)/python -m pytest $(AROUND)
+
+others: $(READY)
+	$(BIN)/python -m pytest $(AROUND:%=--ignore=%)
 
 # The same tests on a Postgres: that of RATCHET_TEST_POSTGRES, else one that is started for them.
 test-postgres: $(READY)

@@ -106,19 +106,13 @@ def run(
         with draining("ending; again to end at once") as cancelled:
             plans = planning()
             given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)
-            given = replace(
-                given,
-                plan=plans.given(instruction, check if resume and instruction else None),
-                shown=plans.shown(as_json),
-            )
+            given = replace(given, plan=plans.given(instruction, check if resume else None), shown=plans.shown(as_json))
             budget = Budget(attempts=attempts, usd=budget_usd, seconds=budget_s, candidates=candidates)
             if resume and instruction:
                 other = "" if plans.by_default("solver") else solver
                 ended = book.follow(resume, instruction, given, solver=other, budget=budget, landing=landing)
             elif resume:
-                if check is not None and argv_of(check) != book.show(resume).task.check:
-                    raise UsageError("another --check with --resume goes with words that say what is still wrong")
-                ended = book.resume(resume, given, landing=landing)
+                ended = book.resume(_same_check(book, resume, check), given, landing=landing)
             else:
                 words, folder = plans.wanted(instruction, check, junit), plans.folder(instruction, folder)
                 _warn(folder)
@@ -144,6 +138,13 @@ def run(
         whole = shapes.tasks.RunShape.built(ended, siblings=alike)
         show.as_json(whole) if as_json else show_heal.ended(ended, plans.only, alike if siblings else None)
     click.get_current_context().exit(0 if plans.only else EXITS.get(ended.status, NOT_HEALED))
+
+
+def _same_check(book: EpisodeBook, episode: str, check: str | None) -> str:
+    """The episode. Raises UsageError where a check is given that is not its own."""
+    if check is not None and argv_of(check) != book.show(episode).task.check:
+        raise UsageError("another --check with --resume goes with words that say what is still wrong")
+    return episode
 
 
 def _left_here(patch: str | None, *, apart: bool) -> str | None:

@@ -51,7 +51,7 @@ class Planned:
                 return plan_of(self.file.read_text(encoding="utf-8"), where=str(self.file))
             except UnicodeDecodeError as error:
                 raise UsageError(f"{self.file} is no text: {error}") from error
-        if check is None:
+        if check is None or not instruction:
             return None
         return TaskPlan(steps=(PlanStep(do=instruction, check=argv_of(check)),))
 
