@@ -10,12 +10,13 @@ from typing import Protocol
 
 from ratchet.errors import Refused
 from ratchet.healing.job import ProviderOptions, Purse
-from ratchet.healing.models.answers import Malformed, value_of
 from ratchet.healing.models.prompts import Prompts
+from ratchet.healing.models.prose import objects_within
 from ratchet.healing.models.question import Model, Question
 from ratchet.healing.solvers.coding_agent import CodingAgent, Errand
 from ratchet.healing.solvers.edits import in_fences
 from ratchet.ports import Sandbox, Workspace
+from ratchet.records import Json
 from ratchet.sandbox.command import Limits
 
 _OUTPUT_TOKENS = 2_048  # of a plan: a dozen steps take a few hundred
@@ -139,13 +140,26 @@ class AgentPlanner:
                 purse=ground.purse,
             )
         )
-        try:
-            return PlannerAnswer(plan=value_of(account.said, ProposedPlan))
-        except Malformed as fault:
-            return PlannerAnswer(problem=account.problem or f"its answer holds no plan: {fault}")
+        plan = next(filter(None, map(_plan_in, objects_within(account.said))), None)
+        problem = "" if plan else account.problem or f"its answer holds no JSON object {_SHAPE}"
+        return PlannerAnswer(plan=plan, problem=problem)
 
 
 _SHAPE = '{"steps": [{"do": "...", "check": "a command"}], "beyond": "..."}'
+
+
+def _plan_in(found: Json) -> ProposedPlan | None:
+    """The plan that an object of JSON is; None for any other. Read by hand: agents plan where no extra is installed."""
+    if not isinstance(found, dict) or not isinstance(steps := found.get("steps"), list):
+        return None
+    made = []
+    for each in steps:
+        do, check = (each.get("do"), each.get("check") or "") if isinstance(each, dict) else (None, "")
+        if not isinstance(do, str) or not isinstance(check, str):
+            return None
+        made.append(ProposedStep(do=do, check=check))
+    beyond = found.get("beyond")
+    return ProposedPlan(steps=tuple(made), beyond=beyond if isinstance(beyond, str) else "")
 
 
 def planner_of(
