@@ -117,3 +117,10 @@ def test_the_hook_of_the_wheel_answers_a_failing_step(installed: Installed) -> N
         "error": "Exit code 4\nE   ModuleNotFoundError: No module named 'flask'",
     }
     assert "uv run pytest" in installed.run("sh", "-c", hook["command"], stdin=json.dumps(failure))
+
+
+@pytest.mark.parametrize(
+    "words", ["models list", "services status", "sessions list", "bench list", "report", "loop --once"]
+)
+def test_what_needs_no_extra_runs_without_one(installed: Installed, words: str) -> None:
+    installed.run("ratchet", *words.split())

@@ -6,15 +6,17 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ratchet.config import Config
 from ratchet.errors import ModelError, RatchetError, Refused
-from ratchet.healing.distilling.speakers import SpendingPurse
 from ratchet.healing.models import local
 from ratchet.healing.models.choice import EXTRA, ModelChoice, installed
 from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.question import Question
+
+if TYPE_CHECKING:
+    from ratchet.healing.distilling.speakers import SpendingPurse
 
 _PLACES = ("session", "loop", "fast")
 _MILLION = 1_000_000
@@ -83,6 +85,8 @@ class ModelBook:
         together. Raises Refused where none is named, or the extra is not installed."""
         if not installed():
             raise Refused(f"models are asked through the extra `model`, which is not installed: {EXTRA}")
+        from ratchet.healing.distilling.speakers import SpendingPurse
+
         asked = [*names] or [*dict.fromkeys(self._spelled())]
         if not asked:
             raise Refused("no model is named: set RATCHET_MODEL, or say `ratchet models test provider:name`")
