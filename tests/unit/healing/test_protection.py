@@ -190,7 +190,7 @@ def test_a_program_may_be_named_after_an_agent(path: str) -> None:
     "check",
     [
         *("sh ./verify.sh; exit $?", "sh ./verify.sh;true", "sh verify.sh&&true", "sh verify.sh>out", "(sh verify.sh)"),
-        *("sh $PWD/verify.sh", 'sh "$(pwd)/verify.sh"', "sh -c 'sh verify.sh; true' && true", "sh /work/p/verify.sh"),
+        *("sh $PWD/verify.sh", 'sh "$(pwd)/verify.sh"', "sh -c 'sh verify.sh; true' && true", "sh /srv/p/verify.sh"),
     ],
 )
 def test_what_a_shell_runs_is_protected_however_it_is_spelled(check: str) -> None:
