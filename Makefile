@@ -18,7 +18,7 @@ demo: $(READY)
 
 # Two at a time here, too.
 test: $(READY)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target around others
+	@$(MAKE) --no-print-directory --jobs 2 around others
 
 AROUND := tests/contract tests/crash tests/surfaces
 
