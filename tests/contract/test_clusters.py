@@ -82,7 +82,8 @@ def test_answers_are_those_of_threads(executor: Executor, job: Job) -> None:
 def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(executor: Executor, job: Job, tmp_path: Path) -> None:
     log = tmp_path / "log"
     measure = _Noting(str(tmp_path / "ended"), SyntheticMeasure(seconds=0.05, log=str(log)))
-    futures = [executor.submit(measure, each) for each in many(replace(job, run="ev2"), 80)]
+    jobs = [replace(each, run="ev2", id=f"k{each.seed}") for each in many(job, 80)]  # no answer of these is kept yet
+    futures = [executor.submit(measure, each) for each in jobs]
     killed = 0
     for many_ended in (1, 15, 30, 45):
         wait(futures[:many_ended], timeout=60)
