@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -221,3 +225,47 @@ def test_a_file_is_adopted_only_of_a_worker_that_leaves_one(ratchet: Ratchet, ho
     (place / f"{ids.hex_of('a')[:24]}.1").write_text(json.dumps({"value": "forged"}))
     forged.set()
     assert run(team, TeamTask(id="a")).results == {"a": "its own"}
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+def leave_a_daemon(work: Json) -> Json:
+    """Start a program in a session of its own whose parent ends at once; return its process, or hang, or die."""
+    start = "import subprocess as s; print(s.Popen(['sleep', '600'], start_new_session=True, stdout=-3, stderr=-3).pid)"
+    left = subprocess.run([sys.executable, "-c", start], capture_output=True, check=True).stdout.decode().strip()
+    assert isinstance(work, dict)
+    Path(str(work["note"])).write_text(left)
+    if work["then"] == "die":
+        os._exit(3)
+    if work["then"] == "hang":
+        time.sleep(600)
+    return left
+
+
+def crew_of_its_own(work: Json) -> Json:
+    """A team inside of a worker, whose own worker leaves a program behind."""
+    assert isinstance(work, dict)
+    with Ratchet(Path(str(work["home"]))) as held:
+        team = Orchestrator("inner", [Worker("w", leave_a_daemon, isolated=True)], ratchet=held)
+        asyncio.run(team.run([TeamTask(id="t", work=work, attempts=1)], run="inner"))
+    return None
+
+
+def runs(pid: str) -> bool:
+    """A dead one that nobody has asked after still has a place, and no command line."""
+    try:
+        return Path("/proc", pid, "cmdline").read_bytes() != b""
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux tells the environment of a process")
+@pytest.mark.parametrize("then", ["return", "die", "hang", "inner"])
+def test_what_left_its_session_and_its_parent_ends_with_the_worker(ratchet: Ratchet, tmp_path: Path, then: str) -> None:
+    note = tmp_path / "note"
+    work: Json = {"note": str(note), "then": "hang" if then == "inner" else then, "home": str(tmp_path / "inner")}
+    function = crew_of_its_own if then == "inner" else leave_a_daemon
+    team = Orchestrator("t", [Worker("w", function, isolated=True)], ratchet=ratchet)
+    run(team, TeamTask(id="a", work=work, attempts=1, timeout_s=8 if then == "inner" else 3))
+    assert not runs(note.read_text())

@@ -20,6 +20,7 @@ from ratchet.errors import UsageError
 from ratchet.records import Json, Row, text_in
 from ratchet.team import inside
 from ratchet.team.hands.reply import WorkerReply, WorkRequest, flooded, unclear, used
+from ratchet.team.inside.marked import end_marked, marked
 from ratchet.team.values import MOST_BYTES
 
 CHILD = str(Path(inside.__file__).with_name("child.py"))
@@ -59,8 +60,8 @@ class ProcessHands:
         return reply
 
     async def _started(self) -> _WorkerProcess:
-        lock = self._folder / f"{os.urandom(8).hex()}.lock"
-        process = _WorkerProcess(await _begun(str(lock)), self._name)
+        mark = os.urandom(8).hex()
+        process = _WorkerProcess(await _begun(self._folder, mark), self._name, mark)
         self._every.add(process)
         try:
             await process.ready(self._target)
@@ -86,8 +87,8 @@ class _Unready(Exception):  # noqa: N818  (told as a reply)
 class _WorkerProcess:
     """One process, and what it printed since its work began."""
 
-    def __init__(self, process: Process, name: str) -> None:
-        self._process, self._name = process, name
+    def __init__(self, process: Process, name: str, mark: str) -> None:
+        self._process, self._name, self._mark = process, name, mark
         self._printed = bytearray()
         self._size = 0
         self._flooded = asyncio.Event()
@@ -169,9 +170,10 @@ class _WorkerProcess:
         return self._printed.decode("utf-8", "replace").strip()
 
     async def end(self) -> None:
-        """End it, and all that it started, but for what made itself a session of its own (`setsid`)."""
+        """End it, and all that it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        end_marked(self._mark)
         if self._process.stdin is not None:
             self._process.stdin.close()
         with contextlib.suppress(TimeoutError):
@@ -181,12 +183,13 @@ class _WorkerProcess:
             await self._reading
 
 
-async def _begun(lock: str) -> Process:
+async def _begun(folder: Path, mark: str) -> Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         CHILD,
-        lock,
+        str(folder / f"{mark}.lock"),
+        env=marked(os.environ, mark),
         stdin=PIPE,
         stdout=PIPE,
         stderr=PIPE,

@@ -23,6 +23,7 @@ from collections.abc import Awaitable, Callable
 
 from ratchet.failures.redaction.text import redact_json, text_of
 from ratchet.team.handed import Handed, takes_context
+from ratchet.team.inside.marked import end_marked
 
 MOST_BYTES = 8_388_608  # as in `values`, which a process of 20 ms does not load
 _TAIL = 4_000
@@ -34,6 +35,7 @@ Work = Callable[[object, Handed], object]
 
 
 def main() -> None:
+    mark = os.path.basename(sys.argv[1]).removesuffix(".lock")
     lock = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     said = os.dup(1)
@@ -43,7 +45,7 @@ def main() -> None:
     alone = threading.Event()
     deadline = [0.0]
     threading.Thread(target=_read, args=(lines, alone), daemon=True).start()
-    threading.Thread(target=_end_when_due, args=(alone, deadline), daemon=True).start()
+    threading.Thread(target=_end_when_due, args=(alone, deadline, mark), daemon=True).start()
     target = json.loads(lines.get() or b"{}")
     if not target:
         return
@@ -55,13 +57,14 @@ def main() -> None:
     _say(said, {"ready": True})
     while line := lines.get():
         if alone.is_set() or os.getppid() != driver:
-            return
+            break
         request = json.loads(line)
         deadline[0] = time.monotonic() + float(request["timeout_s"])
         answer = _answer(work, request)
         deadline[0] = 0.0
         if not alone.is_set():
             _say(said, answer)
+    end_marked(mark)
 
 
 def work_of(target: Message) -> Work:
@@ -256,11 +259,12 @@ def _read(lines: queue.SimpleQueue[bytes], alone: threading.Event) -> None:
     lines.put(b"")
 
 
-def _end_when_due(alone: threading.Event, deadline: list[float]) -> None:
+def _end_when_due(alone: threading.Event, deadline: list[float], mark: str) -> None:
     """Without a driver nobody else ends work that never ends: take it, and what it started, along."""
     alone.wait()
     while True:
         if deadline[0] and time.monotonic() > deadline[0]:
+            end_marked(mark)
             os.killpg(0, signal.SIGKILL)
         time.sleep(_LOOK_S)
 
