@@ -18,8 +18,8 @@ def marked(environ: Mapping[str, str], mark: str) -> dict[str, str]:
 def end_marked(mark: str) -> None:
     """Kill every process that carries this mark, this one left out.
 
-    A program that left its session and its parent still has its environment. Only Linux tells that of others; elsewhere,
-    and for a program that emptied its environment, this ends nothing.
+    A program that left its session and its parent still has its environment. Only Linux tells that of others;
+    elsewhere, and for a program that emptied its environment, this ends nothing.
     """
     for _ in range(_ROUNDS):
         found = [pid for pid in _processes() if pid != os.getpid() and mark.encode() in _marks(pid)]
