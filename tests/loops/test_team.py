@@ -140,7 +140,7 @@ def test_whatever_a_worker_does_in_a_process_of_its_own_ends_there(ratchet: Ratc
     workers = [Worker(name, do_one, isolated=True) for name in "ab"]
     team = Orchestrator("t", workers, judge=lambda _, value: value == RIGHT, backoff_s=0.01, ratchet=ratchet)
     work: Json = {"log": str(home / "log"), "way": way, "times": 1}
-    done = run(team, TeamTask(id="x", work=work, timeout_s=2.0))
+    done = run(team, TeamTask(id="x", work=work, timeout_s=2.0 if way == "hang" else 60.0))
     (record,) = done.tasks
     assert (done.state, record.result) == ("done", RIGHT)
     assert [each.worker for each in record.attempts] == ["a", "b"]
@@ -184,7 +184,7 @@ def test_what_may_have_had_effects_is_not_repeated_where_the_task_says_so(ratche
             await asyncio.sleep(3_600)
         raise ValueError("rejected")
 
-    tasks = [TeamTask(id=work, work=work, timeout_s=0.1, repeat=False) for work in ("hang", "say")]
+    tasks = [TeamTask(id=work, work=work, timeout_s=1.0, repeat=False) for work in ("hang", "say")]
     done = run(Orchestrator("t", [Worker("w", fail)], backoff_s=0.01, ratchet=ratchet), *tasks)
     assert (met.count("hang"), met.count("say")) == (1, 3)
     assert "not repeated" in done.failures["hang"]

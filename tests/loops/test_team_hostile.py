@@ -267,5 +267,14 @@ def test_what_left_its_session_and_its_parent_ends_with_the_worker(ratchet: Ratc
     work: Json = {"note": str(note), "then": "hang" if then == "inner" else then, "home": str(tmp_path / "inner")}
     function = crew_of_its_own if then == "inner" else leave_a_daemon
     team = Orchestrator("t", [Worker("w", function, isolated=True)], ratchet=ratchet)
-    run(team, TeamTask(id="a", work=work, attempts=1, timeout_s=8 if then == "inner" else 3))
+
+    async def until_it_is_left() -> None:
+        running = asyncio.create_task(team.run([TeamTask(id="a", work=work, attempts=1)]))
+        while not running.done() and not (note.exists() and note.read_text()):
+            await asyncio.sleep(0.05)
+        if then in ("hang", "inner"):
+            running.cancel()
+        await asyncio.wait((running,))
+
+    asyncio.run(asyncio.wait_for(until_it_is_left(), 120))
     assert not runs(note.read_text())
