@@ -70,6 +70,41 @@ def test_a_service_goes_up_and_down_twice_and_leaves_nothing(ratchet: Ratchet, n
             assert tried.connect_ex(("127.0.0.1", port)) != 0
 
 
+@pytest.mark.parametrize("name", ["redis", "database"])
+def test_nobody_comes_in_without_the_password_that_only_this_user_reads(
+    ratchet: Ratchet, name: str, home: Path, tmp_path: Path
+) -> None:
+    launch = SERVICES[name].launch(tmp_path, tmp_path, 1, "")
+    if not isinstance(launch, Launch):
+        pytest.skip(launch)
+    port = free_port()
+    (found,) = json.loads(ratchet("up", name, "--port", f"{name}={port}", "--json").stdout)
+    place = home / "services" / name
+    password = (place / "password").read_text()
+    assert password not in json.dumps(found)
+    assert all(each.stat().st_mode & 0o077 == 0 for each in place.iterdir() if each.name in ("password", "pgpass"))
+    if name == "redis":
+        assert answer(port, "PING").startswith("-NOAUTH")
+        assert answer(port, f"AUTH {password}\r\nPING").endswith("+PONG")
+        return
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(found["url"]) as opened:
+        assert opened.execute("SELECT current_user").fetchone() == ("ratchet",)
+    for wrong in (found["url"].partition("?")[0], found["url"].replace("ratchet@", "ratchet:guess@").partition("?")[0]):
+        with pytest.raises(psycopg.OperationalError, match="password"):
+            psycopg.connect(wrong)
+
+
+def answer(port: int, words: str) -> str:
+    """All that a Redis says to these lines."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as asked:
+        asked.sendall(f"{words}\r\nQUIT\r\n".encode())
+        said = b""
+        while piece := asked.recv(4096):
+            said += piece
+    return said.decode().removesuffix("+OK\r\n").strip()
+
+
 def test_a_port_that_is_taken_is_said_with_the_way_out(ratchet: Ratchet) -> None:
     if shutil.which("redis-server") is None:
         pytest.skip("no redis-server here")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 HOST = "127.0.0.1"
 TIMEOUT_S = 1.0
@@ -28,9 +29,13 @@ while True:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """The command of a service. `before` runs once, to its end, while `made` is not there."""
+    """The command of a service. `before` runs once, to its end, while `made` is not there.
+
+    `keys` are files that hold the service's password before it starts: path -> text with `{}` for the password.
+    """
 
     argv: tuple[str, ...]
+    keys: Mapping[Path, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()
     made: Path | None = None
@@ -41,15 +46,24 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One kind of server. `launch` gives its command for (folder, home, port, model), or says what is missing."""
+    """One kind of server.
+
+    `launch` gives its command for (folder, home, port, model), or says what is missing; `url` its address for
+    (home, port), which never holds a password.
+    """
 
     name: str
     port: int
     launch: Callable[[Path, Path, int, str], Launch | str]
     answers: Callable[[int], bool]
-    url: Callable[[int], str]
+    url: Callable[[Path, int], str]
     compose: str
     """Its entry in a compose file; {port} is filled in."""
+
+
+def place_of(home: Path, name: str) -> Path:
+    """The folder of a service: its state, its log, its password and, but for one, its data."""
+    return home / "services" / name
 
 
 def _http(path: str, statuses: tuple[int, ...] = (200,)) -> Callable[[int], bool]:
@@ -84,15 +98,24 @@ def _page(_place: Path, home: Path, port: int, _model: str) -> Launch | str:
     return Launch(argv=(sys.executable, "-P", "-m", "ratchet", "--home", str(home), "serve", "--port", str(port)))
 
 
-def _database(place: Path, _home: Path, port: int, _model: str) -> Launch | str:
+def _database(place: Path, home: Path, port: int, _model: str) -> Launch | str:
     programs = _postgres()
     if programs is None:
         return "no Postgres is installed: apt-get install postgresql, or pip install pgserver"
     data = place / "data"
-    make = (str(programs / "initdb"), "-D", str(data), "-U", "ratchet", "-E", "UTF8", "--locale=C", "--auth=trust")
+    first = place / "first"
+    safe = ("-A", "scram-sha-256", "--pwfile", str(first))
+    words = ("-D", str(data), "-U", "ratchet", "-E", "UTF8", "--locale=C", *safe)
+    make = (str(programs / "initdb"), *words)
+    keys = {first: "{}\n", _pgpass(home): f"{HOST}:*:*:ratchet:{{}}\n"}
     serve = (str(programs / "postgres"), "-D", str(data), "-p", str(port), "-k", "", "-c", f"listen_addresses={HOST}")
     # SIGINT: sessions are cut off and everything is written; SIGTERM would wait for clients that never leave.
-    return Launch(argv=serve, before=make, made=data / "PG_VERSION", unprivileged=True, signal="SIGINT")
+    return Launch(argv=serve, keys=keys, before=make, made=data / "PG_VERSION", unprivileged=True, signal="SIGINT")
+
+
+def _pgpass(home: Path) -> Path:
+    """The file in which every Postgres client finds the password that belongs to the address."""
+    return place_of(home, "database") / "pgpass"
 
 
 def _postgres() -> Path | None:
@@ -115,7 +138,11 @@ def _redis(place: Path, _home: Path, port: int, _model: str) -> Launch | str:
     if program is None:
         return "no Redis is installed: apt-get install redis-server (or valkey)"
     settings = {"--port": str(port), "--bind": HOST, "--dir": str(place), "--daemonize": "no", "--appendonly": "yes"}
-    return Launch(argv=(program, *(word for pair in settings.items() for word in pair)))
+    told = place / "redis.conf"
+    return Launch(
+        argv=(program, str(told), *(word for pair in settings.items() for word in pair)),
+        keys={told: "requirepass {}\n"},
+    )
 
 
 def _model_server(_place: Path, _home: Path, port: int, model: str) -> Launch | str:
@@ -153,7 +180,7 @@ SERVICES: Mapping[str, Service] = {
             launch=_page,
             # Whoever asks without a token gets 401: it is the page all the same.
             answers=_http("/health", (200, 401, 403)),
-            url=lambda port: f"http://{HOST}:{port}",
+            url=lambda _home, port: f"http://{HOST}:{port}",
             compose="""\
     image: python:3.13-slim
     command: sh -c "pip install 'ratchet-ai[serve]' && ratchet serve --host 0.0.0.0 --port 8484"
@@ -168,10 +195,10 @@ SERVICES: Mapping[str, Service] = {
             port=5484,
             launch=_database,
             answers=_said(_SSL_REQUEST, (b"S", b"N")),
-            url=lambda port: f"postgresql://ratchet@{HOST}:{port}/postgres",
+            url=lambda home, port: f"postgresql://ratchet@{HOST}:{port}/postgres?passfile={quote(str(_pgpass(home)))}",
             compose="""\
     image: postgres:16
-    environment: {{POSTGRES_USER: ratchet, POSTGRES_DB: postgres, POSTGRES_HOST_AUTH_METHOD: trust}}
+    environment: {{POSTGRES_USER: ratchet, POSTGRES_PASSWORD: "${{POSTGRES_PASSWORD:?choose one}}"}}
     volumes: [database:/var/lib/postgresql/data]
     ports: ["127.0.0.1:{port}:5432"]""",
         ),
@@ -179,11 +206,11 @@ SERVICES: Mapping[str, Service] = {
             name="redis",
             port=6484,
             launch=_redis,
-            answers=_said(b"PING\r\n", (b"+PONG",)),
-            url=lambda port: f"redis://{HOST}:{port}",
+            answers=_said(b"PING\r\n", (b"+PONG", b"-NOAUTH")),
+            url=lambda _home, port: f"redis://{HOST}:{port}",
             compose="""\
     image: redis:8
-    command: redis-server --appendonly yes
+    command: redis-server --appendonly yes --requirepass ${{REDIS_PASSWORD:?choose one}}
     volumes: [redis:/data]
     ports: ["127.0.0.1:{port}:6379"]""",
         ),
@@ -192,7 +219,7 @@ SERVICES: Mapping[str, Service] = {
             port=11484,
             launch=_model_server,
             answers=_http("/v1/models"),
-            url=lambda port: f"http://{HOST}:{port}/v1",
+            url=lambda _home, port: f"http://{HOST}:{port}/v1",
             compose="""\
     image: ollama/ollama
     volumes: [model:/root/.ollama]
@@ -203,7 +230,7 @@ SERVICES: Mapping[str, Service] = {
             port=8485,
             launch=_search,
             answers=_http("/healthz"),
-            url=lambda port: f"http://{HOST}:{port}",
+            url=lambda _home, port: f"http://{HOST}:{port}",
             compose="""\
     image: searxng/searxng
     volumes: [search:/etc/searxng]

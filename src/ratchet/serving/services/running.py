@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -22,7 +23,7 @@ from typing import Literal
 from ratchet import files
 from ratchet.errors import BackendError, Conflict, Refused
 from ratchet.records import Json, number_in, whole_in
-from ratchet.serving.services.known import HOST, SERVICES, Launch, Service
+from ratchet.serving.services.known import HOST, SERVICES, Launch, Service, place_of
 
 START_S = 60.0
 STOP_S = 20.0
@@ -64,7 +65,7 @@ class Services:
             name=name,
             state="died",
             port=port,
-            url=service.url(port),
+            url=service.url(self._home, port),
             pid=whole_in(held, "pid"),
             since=number_in(held, "since"),
             log=str(place / "log"),
@@ -109,7 +110,7 @@ class Services:
     # -- its folder ----------------------------------------------------------------------------------------------------
 
     def _place(self, name: str) -> Path:
-        return self._home / "services" / name
+        return place_of(self._home, name)
 
     def _data(self, name: str) -> Path:
         """The folder of a service's data: its own, or where root's home is closed to nobody, one that is not."""
@@ -145,12 +146,30 @@ class Services:
             data.parent.chmod(0o711)
             data.parent.parent.chmod(0o711)
             os.chown(data, _NOBODY, _NOBODY)
+        self._keep_keys(name, launch)
         if launch.before and launch.made is not None and not launch.made.exists():
             with (self._place(name) / "log").open("ab") as log:
                 made = _spawned(launch, launch.before, data, log.fileno(), ())
                 code = made.wait(_MAKE_S)
             if code:
                 raise BackendError(f"{name} could not be set up: {_last(self._place(name) / 'log')}")
+
+    def _keep_keys(self, name: str, launch: Launch) -> None:
+        """Write the password of a service where the service and its clients read it: one for good, for this user."""
+        if not launch.keys:
+            return
+        kept = self._place(name) / "password"
+        if not kept.exists():
+            files.replace(kept, secrets.token_urlsafe(24).encode(), mode=0o600)
+        password = kept.read_text(encoding="ascii")
+        for path, text in launch.keys.items():
+            # The folder may be nobody's: no link of theirs is followed.
+            path.unlink(missing_ok=True)
+            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(opened, "w", encoding="ascii") as file:
+                file.write(text.format(password))
+                if launch.unprivileged and os.geteuid() == 0 and path.parent == self._data(name):
+                    os.fchown(file.fileno(), _NOBODY, _NOBODY)
 
     # -- start and end -------------------------------------------------------------------------------------------------
 
