@@ -1,8 +1,9 @@
 """Takes the findings out of a failing output: one `Diagnostic` for each thing that a tool complains of.
 
-A step that fails with twelve lint findings is twelve facts, each with a key of its own: the rule that it breaks
-(`wrapcheck`, `gosec:G104`, `rustc:E0382`), else its message masked (`c:` of a compiler, `t:` of a test, `py:` of an
-exception, `e:` of any other error line). Lean: hook processes import this. Linear in the text.
+A step that fails with twelve lint findings is twelve facts, each with a key of its own: the name that is not known
+(`tsc:undefined: cart`), else the rule that it breaks (`wrapcheck`, `gosec:G104`, `rustc:E0382`), else its message
+masked (`c:` of a compiler, `t:` of a test, `py:` of an exception, `e:` of any other error line). Lean: hook processes
+import this. Linear in the text.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from ratchet.failures.diagnostic_forms import FORMS
 from ratchet.failures.excerpt import error_lines as excerpt
 from ratchet.failures.excerpt import plain
 from ratchet.failures.expressions import compiled
+from ratchet.failures.missing_names import MARK, missing_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +59,6 @@ _AFTER_NOUN = (
     r"|must)\b)[\w.@-]+"
 )
 _NUMBERS = r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])"
-_UNDEFINED = r"^undefined: ([a-z]\w*)$"
 # Two types say how to mend a wrong one. Go: `cannot use id (variable of string type shop.ID) as string value`.
 _WANTED = r"^cannot use .{1,200}[( ](?!constant\))([\w.*\[\]]+)(?: constant)?\) as ([\w.*\[\]]+) value\b"
 
@@ -221,7 +222,7 @@ def _found(
     if (not message and not code) or message == "too many errors":
         return None
     source = source or _quoted(lines, at)
-    key = _key(form, groups, message, path)
+    key = _key(form, groups, message, path, lines[at + 1 : at + 8])
     return Diagnostic(key, message[:_MESSAGE_CHARS], path, line, source[:_MESSAGE_CHARS], form.tool)
 
 
@@ -237,8 +238,12 @@ def _placed(form: _Form, lines: Sequence[str], at: int) -> re.Match[str] | None:
     return None
 
 
-def _key(form: _Form, groups: dict[str, str | None], message: str, path: str) -> str:
+def _key(form: _Form, groups: dict[str, str | None], message: str, path: str, below: Sequence[str]) -> str:
     template, code, linter = form.key, groups.get("code") or "", groups.get("linter") or ""
+    missing = missing_name(message, below) if not linter else ""
+    if missing:
+        kind = template.partition(":")[0]
+        return f"{'c' if kind == 't' else kind}:{MARK}{missing}"  # no test's own words
     if "{said}" not in template:
         return template.replace("{linter}", linter).replace("{code}", code).rstrip(":")
     kind = template.partition(":")[0]
@@ -319,9 +324,9 @@ def _unnamed(match: re.Match[str]) -> str:
 def masked(message: str) -> str:
     """Mask a message down to what it shares with others of its cause: quoted parts, identifiers and numbers are left
     out."""
-    undefined = compiled(_UNDEFINED).match(message)
-    if undefined is not None:
-        return f"undefined: {undefined[1]}"
+    missing = missing_name(message) if message.startswith(MARK) else ""
+    if missing:
+        return MARK + missing
     wanted = compiled(_WANTED).match(message) if message.startswith("cannot use ") else None
     if wanted is not None:
         return f"cannot use {wanted[1]} as {wanted[2]}"[:_KEY_CHARS]

@@ -105,15 +105,15 @@ def restates(lesson: Row, message: str) -> bool:
         return False
     if lesson.get("rule") == "edit":  # a rule's message is always the same: it was asked of all sightings
         return bool(lesson.get("says_itself"))
-    value = str(lesson.get("example") or "")
-    if lesson.get("rule") == "fields" and value in compiled(_VALUE).findall(message):
-        return True  # the message lists the value that works
-    return says(str(lesson.get("text") or ""), message)
+    value = str(lesson.get("example") or "") if lesson.get("rule") == "fields" else ""
+    return says(str(lesson.get("text") or ""), message, value)
 
 
-def says(advice: str, message: str) -> bool:
-    """Tell whether a message holds every word that an advice quotes; its usage text, which lists all there is,
-    aside."""
+def says(advice: str, message: str, value: str = "") -> bool:
+    """Tell whether a message holds every word that an advice quotes (its usage text, which lists all there is, aside),
+    or lists the `value` that it says works."""
+    if value and value in compiled(_VALUE).findall(message):
+        return True
     quoted = _spoken(" ".join(advice.split("`")[1::2]))
     usage = compiled(_USAGE).search(message)
     return bool(quoted) and quoted <= _spoken(message[: usage.start()] if usage is not None else message)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ratchet.lessons.mining.drafts import draft, group_of
+from ratchet.lessons.mining.habits import ProjectRuns
 from ratchet.lessons.mining.mining import Resolution, resolutions
 from ratchet.lessons.mining.remedy import PLACE
 from ratchet.records import Row
@@ -550,3 +552,15 @@ def test_a_resolution_has_the_same_id_whenever_it_is_mined() -> None:
 )
 def test_rows_of_any_shape_are_survived(row: Row) -> None:
     assert resolutions([row, row, *session([shell("ls")])]) == []
+
+
+@pytest.mark.parametrize(("listed", "says"), [("Available: shop:reviewer, shop:tester", True), ("", False)])
+def test_a_value_that_the_tool_lists_itself_is_no_news(listed: str, *, says: bool) -> None:
+    said = f"Agent type 'reviewer' not found. {listed}"
+    (found,) = found_in(
+        call("Task", {"subagent_type": "reviewer", "prompt": "look"}, error=said),
+        call("Task", {"subagent_type": "shop:reviewer", "prompt": "look"}),
+    )
+    drafted = draft(group_of(found), [found], [], ProjectRuns())
+    assert drafted is not None
+    assert drafted.verdict.says_itself is says

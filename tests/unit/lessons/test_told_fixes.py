@@ -145,3 +145,96 @@ def test_a_flag_is_left_out_only_if_its_purpose_was_kept(later: str, advice: str
     assert [each.text.startswith(f"`lintctl run` has no `--none`: {advice}") for each in found] == [True], [
         each.text for each in found
     ]
+
+
+UNKNOWN = [
+    (
+        "npx tsc",
+        "src/cart.ts(9,3): error TS2304: Cannot find name 'formatPrice'.",
+        ("src/cart.ts", "import { Cart } from './types';", "import { formatPrice } from '@/lib/price';"),
+        "Import it: `import { formatPrice } from '@/lib/price';` (1 of 1 fix, 1 session).",
+    ),
+    (
+        "npx tsc",
+        "src/cart.ts(1,10): error TS2305: Module '\"./types\"' has no exported member 'Price'.",
+        ("src/cart.ts", "import { Price } from './types';", "import { Price } from './price';"),
+        "Import it: `import { Price } from './price';` (1 of 1 fix, 1 session).",
+    ),
+    (
+        "python -m pytest",
+        "  File \"shop/cart.py\", line 9, in total\nNameError: name 'Price' is not defined",
+        ("shop/cart.py", "import json", "import json\nfrom shop.price import Price"),
+        "Import it: `from shop.price import Price` (1 of 1 fix, 1 session).",
+    ),
+    (
+        "go build ./...",
+        "cart.go:9:9: undefined: shop.Total",
+        ("cart.go", "\treturn shop.Total(cart)", "\treturn shop.Sum(cart)"),
+        "Use `Sum` in its place (1 of 1 fix, 1 session), for example:",
+    ),
+    (
+        "go build ./...",
+        "cart.go:9:9: undefined: shop.Total",
+        ("cart.go", "\treturn shop.Total(cart)", "\treturn prices.Sum(cart)"),
+        "Use `prices.Sum` in its place (1 of 1 fix, 1 session), for example:",
+    ),
+    (
+        "cargo check",
+        "error[E0599]: no method named `total` found for struct `Cart` in the current scope\n --> src/cart.rs:9:4",
+        ("src/cart.rs", "    cart.total()", "    cart.sum()"),
+        "Use `sum` in its place (1 of 1 fix, 1 session), for example:",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "finding", "change", "said"), UNKNOWN)
+def test_of_a_name_that_is_not_known_it_is_told_at_once_whence_it_comes_or_what_it_is_called(
+    check: str, finding: str, change: tuple[str, str, str], said: str
+) -> None:
+    found = fixed(check, finding, edit(*change))
+    seen = Seen(session="s", at=1, fixed=True, forms=frozenset(found.forms), removed=found.removed, added=found.added)
+    verdict = judged(found.keys[0], [seen])
+    assert verdict is not None
+    assert (verdict.state, verdict.text.split("\n")[0]) == ("active", said)
+
+
+@pytest.mark.parametrize(
+    ("missing", "other"), [("cpID", "checkpoint"), ("shop.Total", "prices.Total")], ids=["a variable", "moved"]
+)
+def test_another_name_for_one_places_own_or_one_that_was_moved_waits_for_a_second_session(
+    missing: str, other: str
+) -> None:
+    change = edit("cart.go", f"\tadd({missing})", f"\tadd({other})")
+    found = fixed("go build ./...", f"cart.go:9:9: undefined: {missing}", change)
+    seen = Seen(session="s", at=1, fixed=True, forms=frozenset(found.forms))
+    verdict = judged(found.keys[0], [seen])
+    assert verdict is not None
+    assert verdict.state == "candidate"
+
+
+def test_what_a_session_renamed_itself_is_no_news() -> None:
+    (found,) = [
+        each
+        for each in resolutions(
+            session(
+                [
+                    edit("shop.go", "func Total() int {", "func Sum() int {"),
+                    shell("go build ./...", "cart.go:9:9: undefined: shop.Total"),
+                    edit("cart.go", "\treturn shop.Total()", "\treturn shop.Sum()"),
+                    shell("go build ./..."),
+                ]
+            )
+        )
+        if each.way == "edit"
+    ]
+    assert not any(form.startswith("instead ") for form in found.forms)
+
+
+@pytest.mark.parametrize(("hint", "says"), [("", False), (" Did you mean 'Carts'?", True)])
+def test_another_name_is_news_unless_the_tool_asks_for_it(hint: str, *, says: bool) -> None:
+    finding = f"src/cart.ts(9,3): error TS2304: Cannot find name 'Cart'.{hint}"
+    found = fixed("npx tsc", finding, edit("src/cart.ts", "  add(new Cart)", "  add(new Carts)"))
+    seen = Seen(session="s", at=1, fixed=True, forms=frozenset(found.forms), message=found.message, added=found.added)
+    verdict = judged(found.keys[0], [seen])
+    assert verdict is not None
+    assert verdict.says_itself is says

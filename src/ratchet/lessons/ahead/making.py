@@ -12,7 +12,7 @@ from ratchet.lessons import exposure
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.ahead.trigger import Trigger, marked, read
 from ratchet.lessons.lessons import PROVEN_SESSIONS
-from ratchet.lessons.mining.evidence import named
+from ratchet.lessons.mining.fix_texts import named
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.records import Json, Row, text_in, whole_in
 

@@ -9,7 +9,7 @@ import re
 
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.mining.advice import forbidden
-from ratchet.lessons.mining.evidence import PHRASES
+from ratchet.lessons.mining.fix_texts import PHRASES
 
 TEXT_CHARS = 240
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}", re.ASCII)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ratchet.failures.diagnostics import Diagnostic
+from ratchet.failures.missing_names import name_in
 from ratchet.lessons.mining.calls import ToolCall
 from ratchet.lessons.mining.hunks import SHORTER, Hunk, defined, features, hunks_of, imports, points, words_of
 
@@ -111,6 +112,15 @@ def _extracted(hunk: Hunk, edits: Sequence[ToolCall]) -> bool:
     return any(f"{name}(" in line for name in made for line in hunk.added)
 
 
+def _took_away(missing: str, edits: Sequence[ToolCall]) -> bool:
+    """Tell whether a session's own edits took away the name that is missing since: it moved or renamed it itself."""
+    if not missing:
+        return False
+    name = re.compile(rf"\b{re.escape(re.split(r'[.:/]', missing)[-1])}\b")
+    hunks = (hunk for edit in edits for hunk in hunks_of(edit))
+    return any(any(map(name.search, hunk.removed)) and not any(map(name.search, hunk.added)) for hunk in hunks)
+
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -132,7 +142,7 @@ def _tells(call: ToolCall, kinds: frozenset[str], one: _OpenFinding, *, compiled
     key = one.found.key
     if key[:2] == "c:" or one.found.tool in ("tsc", "rustc", "gcc"):
         able = bool(kinds)
-    elif key[:2] in ("t:", "e:"):
+    elif key[:2] in ("t:", "e:") or key[:3] == "py:":
         able = bool(kinds & classes(one.failed))
     else:
         able = "lint" in kinds or bool(kinds & classes(one.failed) - {"test"})
@@ -167,6 +177,8 @@ def _end(one: _OpenFinding, call: ToolCall, edits: Sequence[tuple[int, ToolCall]
     since = [edit for when, edit in edits if one.last < when < at]
     hunk = _cause(one, since)
     forms = _features(hunk, one) if hunk is not None else frozenset()
+    if _took_away(name_in(one.found.key), [edit for when, edit in edits if when < one.first]):
+        forms = frozenset(form for form in forms if not form.startswith("instead "))  # its new name is no news
     if hunk is not None and _extracted(hunk, since):
         forms |= {"extract a function"}
     if hunk is not None and SHORTER in forms:
@@ -185,7 +197,7 @@ def _made_short(hunk: Hunk, edits: Sequence[ToolCall]) -> list[str]:
 
 
 def _features(hunk: Hunk, one: _OpenFinding) -> frozenset[str]:
-    return features(hunk, f"{one.found.message}\n{one.found.source}")
+    return features(hunk, f"{one.found.message}\n{one.found.source}", name_in(one.found.key))
 
 
 def _cause(one: _OpenFinding, edits: Sequence[ToolCall]) -> Hunk | None:

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from ratchet.failures.diagnostics import Diagnostic
+from ratchet.failures.missing_names import name_in
 from ratchet.lessons.mining.calls import ToolCall
 
 NEAR_LINES = 3  # a finding's line and the hunk that mends it: edits above it move it by a few
@@ -148,7 +149,8 @@ def points(hunk: Hunk, found: Diagnostic, words: frozenset[str]) -> int:
         score += _INSIDE_POINTS
     if found.line and hunk.line and -NEAR_LINES <= found.line - hunk.line <= len(hunk.removed) + NEAR_LINES:
         score += _LINE_POINTS
-    if found.key.startswith("c:undefined") and _imports_name(hunk, found.message.rpartition(" ")[2]):
+    missing = name_in(found.key)
+    if missing and (_importing(hunk, missing) or _in_its_place(hunk, missing)):
         score += _IMPORT_POINTS
     return score
 
@@ -158,11 +160,32 @@ def words_of(found: Diagnostic) -> frozenset[str]:
     return frozenset(_WORD.findall(f"{found.message} {found.source}")) - _COMMON
 
 
-def _imports_name(hunk: Hunk, name: str) -> bool:
-    return any(
-        name in each.rpartition("import ")[2].replace("/", " ").replace(".", " ").split()
-        for each in imports(hunk.added)
+def _importing(hunk: Hunk, missing: str) -> str:
+    """The module that a hunk imports a missing name from, "" for none."""
+    name = re.compile(rf"(?<![A-Za-z\d_]){re.escape(_PARTS.split(missing)[-1])}(?![A-Za-z\d_])")
+    was, now = (
+        [module for line in lines if name.search(line) for module in imports([line])]
+        for lines in (hunk.removed, hunk.added)
     )
+    return next((module for module in now if module not in was), "")
+
+
+def _in_its_place(hunk: Hunk, missing: str) -> str:
+    """The name that a hunk puts where a missing one stood, with what it is asked of where that changed; "" for none."""
+    last = _PARTS.split(missing)[-1]
+    for old, new in zip(hunk.removed, hunk.added, strict=False):
+        before, after = _NAMES_AND_SIGNS.findall(old.strip()), _NAMES_AND_SIGNS.findall(new.strip())
+        at = next((at for at, (was, now) in enumerate(zip(before, after, strict=False)) if was != now), len(before))
+        if at >= min(len(before), len(after)) or not after[at][:1].isalpha():
+            continue
+        was, now = (_PARTS.split(each[at]) for each in (before, after))
+        if last in was and now != was and _KEYWORDS.fullmatch(after[at]) is None:
+            return f".{now[-1]}" if was[:-1] and was[:-1] == now[:-1] else after[at]
+    return ""
+
+
+_PARTS = re.compile(r"::|->|[./:]")
+_NAMES_AND_SIGNS = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)*[!?]?|[^\sA-Za-z_$]")
 
 
 def imports(lines: Sequence[str]) -> list[str]:
@@ -181,9 +204,12 @@ def imports(lines: Sequence[str]) -> list[str]:
 SHORTER = "shorten a name"
 
 
-def features(hunk: Hunk, said: str) -> frozenset[str]:
+def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
     """List what a hunk added, each as `kind name`: `add fmt.Errorf`, `suppress nolint:nilerr`, `import strconv`, ...
-    `said` is the finding's sentence with the code that it quotes."""
+    `said` is the finding's sentence with the code that it quotes, `missing` the name that it says is not known."""
+    source = _importing(hunk, missing) if missing else ""
+    if source:
+        return frozenset((f"import {source}",))
     old, new = "\n".join(hunk.removed), "\n".join(hunk.added)
     found: set[str] = set()
     before = Counter(name for match in _SUPPRESSES.finditer(old) for name in _suppressed(match, old))
@@ -200,7 +226,8 @@ def features(hunk: Hunk, said: str) -> frozenset[str]:
     if len(_CHECKS_ERROR.findall(code)) > len(_CHECKS_ERROR.findall(old)):
         found.add("check the error")
     found |= _reshaped(hunk, old, code, said)
-    return frozenset(found)
+    other = _in_its_place(hunk, missing) if missing else ""
+    return frozenset(found | {f"instead {other}"} if other else found)
 
 
 def _called(name: str, old: str) -> str:
@@ -308,6 +335,6 @@ def _renamed(old: str, new: str, said: str) -> bool:
 
 
 def strong(feature: str) -> bool:
-    """Tell whether a feature by itself says what to do: a rule's own mark, a name of an interface, an import, a
-    mode."""
-    return feature == SHORTER or feature.startswith(("suppress ", "silence ", "import ", "add ", "mode "))
+    """Tell whether a feature by itself says what to do: a rule's own mark, a name of an interface, an import, another
+    name in a missing one's place, a mode."""
+    return feature == SHORTER or feature.startswith(("suppress ", "silence ", "import ", "instead ", "add ", "mode "))

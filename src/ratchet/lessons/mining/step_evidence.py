@@ -167,4 +167,5 @@ def _shown(each: StepSeen) -> bool:
 
 def _says_itself(worked: Sequence[StepSeen]) -> bool:
     """Tell whether the tools' own messages say the remedy, most times that it was met."""
-    return 2 * sum(says(each.text, each.message) for each in worked) > len(worked)
+    said = (says(each.text, each.message, each.do if each.rule == "fields" else "") for each in worked)
+    return 2 * sum(said) > len(worked)

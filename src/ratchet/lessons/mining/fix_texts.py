@@ -1,0 +1,216 @@
+"""Puts the fix that most sightings share into words: an instruction, its counts and the shortest real hunk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ratchet.lessons.mining.hunks import SHORTER, imports, strong
+
+if TYPE_CHECKING:
+    from ratchet.lessons.mining.evidence import Seen
+
+_REMOVED_LINES, _ADDED_LINES, _LINE_CHARS, _LEAD_CHARS = 3, 4, 120, 40
+
+
+def suppresses(forms: frozenset[str]) -> bool:
+    return any(form.startswith("suppress ") for form in forms)
+
+
+def silences(forms: frozenset[str]) -> bool:
+    return any(form.startswith("silence ") for form in forms)
+
+
+PHRASES: Mapping[str, str] = {
+    "rename": "renaming it",
+    "change the signature": "changing the function's signature",
+    "change a literal": "another text in the literal's place",
+    "extract a function": "splitting it: a part becomes a function (a helper) of its own",
+    "put a name for the literal": "a named constant in the literal's place",
+    "define a const": "a named constant",
+    "check the error": "checking the error",
+    SHORTER: "the short name in the long one's place, with an alias or import at the top",
+}
+_TOLD = {
+    SHORTER: ["shorten"],
+    "extract a function": ["extract", "split"],
+    "put a name for the literal": ["literal"],
+    "change the signature": ["signature"],
+    "change a literal": ["literal"],
+    "check the error": ["check"],
+}
+_WORD = re.compile(r"[a-z0-9%]{2,}")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
+
+
+def named(forms: frozenset[str]) -> str:
+    """Put a fix into words: `fmt.Errorf`, `%w`."""
+    marks = []
+    for form in sorted(forms, key=lambda form: (form.partition(" ")[0] != "add", "%" in form, form)):
+        verb, _, name = form.partition(" ")
+        if form in PHRASES:
+            marks.append(PHRASES[form])
+        elif verb in ("suppress", "silence"):
+            marks.append(f"`{_mark(name)}`")
+        elif verb == "import":
+            marks.append(f'importing `"{name}"`')
+        elif verb == "mode":
+            marks.append(f"mode `{name}`")
+        else:
+            marks.append(f"`{name.lstrip('.') if verb == 'instead' else name}`")
+    reason = " with the reason behind it (this project's way)" if suppresses(forms) else ""
+    return ", ".join(marks[:4]) + reason
+
+
+def _mark(name: str) -> str:
+    tool, _, rule = name.rpartition(":")
+    return {"nolint": f"//nolint:{rule}", "noqa": f"# noqa: {rule}"}.get(tool, f"{tool} {rule}".strip())
+
+
+def text_of(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
+    said = []
+    best = _shortest(told[0], ended)
+    for at, forms in enumerate(told):
+        having = [each for each in ended if forms & each.forms]
+        sessions = _number(len({each.session for each in having}), "session")
+        counts = f"({len(having)} of {_number(len(ended), 'fix')}, {sessions})"
+        do = _instruction(forms, best if not at else _shortest(forms, ended))
+        said.append(f"Else {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
+    return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])
+
+
+_INSTRUCTIONS: Mapping[str, str] = {
+    "rename": "Rename it",
+    "change the signature": "Change the function's signature, and its callers",
+    "change a literal": "Put another text in the literal's place",
+    "extract a function": "Split it: make a part a function (a helper) of its own",
+    "put a name for the literal": "Put a named constant in the literal's place",
+    "define a const": "Define a named constant",
+    "check the error": "Check the error",
+    SHORTER: "Use the short name in the long one's place, with an alias or import at the top",
+}
+
+
+def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
+    """A fix as what to do: the call that it adds as its example writes it, else its marks."""
+    for form, said in _INSTRUCTIONS.items():
+        if form in forms:
+            return said
+    if suppresses(forms) or silences(forms):
+        return f"Add {named(forms)}"
+    if all(form.startswith("import ") for form in forms):
+        line = next((line.strip() for line in shown.added if imports([line])), "") if shown is not None else ""
+        if len(forms) == 1 and line[:1].isalpha() and len(line) <= _LINE_CHARS and "`" not in line:
+            return f"Import it: `{line}`"
+        return "Import " + named(forms).replace("importing ", "")
+    if any(form.startswith("instead ") for form in forms):
+        return f"Use {named(frozenset(form for form in forms if form.startswith('instead ')))} in its place"
+    if all(form.startswith("use ") for form in forms):
+        return ("Write it with " if shown is None or shown.removed else "Add ") + named(forms)
+    written = _call(forms, shown.added) if shown is not None else ""
+    return f"Use `{written}`" if written else f"Use {named(forms)}"
+
+
+def _call(forms: frozenset[str], added: Sequence[str]) -> str:
+    """The call of what a fix adds, its texts shortened to the verbs that are part of the fix; "" for none."""
+    verbs = [form.partition(" ")[2] for form in sorted(forms) if form.startswith("add %")]
+    for name in sorted(form.partition(" ")[2] for form in forms if form.startswith("add ") and "%" not in form):
+        begins = "" if name[0] == "." else r"(?<![\w.])"
+        for line in added:
+            found = re.search(rf"{begins}{re.escape(name)}\(((?:\"(?:[^\"\\]|\\.)*\"|[^()\"`]){{0,120}})\)", line)
+            if found is not None:
+                given = re.sub(r'"(?:[^"\\]|\\.)*"', f'"...{": " if verbs else ""}{" ".join(verbs)}"', found[1])
+                return f"{name}({given})"
+    return ""
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "es" if noun.endswith("x") else "s")
+
+
+def _shortest(forms: frozenset[str], ended: Sequence[Seen]) -> Seen | None:
+    """The sighting with the shortest hunk that has all of a fix; None where no line was added."""
+    having = [each for each in ended if forms <= each.forms and each.added] or [
+        each for each in ended if forms & each.forms and each.added
+    ]
+    weak = not any(map(strong, forms))  # a keyword is in many a hunk
+    short = [each for each in having if len(each.removed) <= _REMOVED_LINES and len(each.added) <= _ADDED_LINES]
+    return min(
+        short or having,
+        default=None,
+        key=lambda each: (
+            weak and not _named_in(each),
+            not each.removed,
+            len(each.forms - forms),
+            sum(map(len, (*each.removed, *each.added))),
+            (each.at, each.message, each.added, each.removed),
+        ),
+    )
+
+
+def _example(forms: frozenset[str], best: Seen | None) -> str:
+    """A hunk as lines of a diff; what is left out of a long one is marked."""
+    if best is None or all(form.startswith("import ") for form in forms):  # its sentence says the line
+        return "."
+    gone, new = best.removed[:_REMOVED_LINES], _told_lines(forms, best.added)
+    lines = [f"- {_cut(line, new[at] if at < len(new) else '')}" for at, line in enumerate(gone)]
+    lines += ["- ..."] if len(best.removed) > _REMOVED_LINES else []
+    lines += [f"+ {_cut(line, gone[at] if at < len(gone) else '')}" for at, line in enumerate(new)]
+    lines += ["+ ..."] if len(best.added) > _ADDED_LINES else []
+    return ", for example:\n" + "\n".join(line for line in lines if len(line) > 2)
+
+
+def _cut(line: str, other: str) -> str:
+    """A line of at most `_LINE_CHARS`; of a longer one its start, and where it differs from the line beside it."""
+    line, other = line.strip(), other.strip()
+    if len(line) <= _LINE_CHARS:
+        return line
+    same = next((at for at, (one, two) in enumerate(zip(line, other, strict=False)) if one != two), 0)
+    room = _LINE_CHARS - _LEAD_CHARS
+    start = max(_LEAD_CHARS, min(same - _LEAD_CHARS, len(line) - room))
+    left_out = "…" if start > _LEAD_CHARS else ""
+    return line[:_LEAD_CHARS] + left_out + line[start : start + room] + ("…" if start + room < len(line) else "")
+
+
+def _named_in(each: Seen) -> bool:
+    """Tell whether a hunk puts in a name that its message has: then it is this finding that it answers."""
+    names = [name for name in _IDENTIFIER.findall(each.message) if not name.islower()]
+    return any(name in line for name in names for line in each.added)
+
+
+def _told_lines(forms: frozenset[str], added: Sequence[str]) -> list[str]:
+    """The added lines that show the fix, four at most: from the first one that has a mark of it."""
+    marks = [form.partition(" ")[2].rpartition(":")[2] for form in forms if form not in PHRASES]
+    first = next((at for at, line in enumerate(added) if any(mark in line for mark in marks)), 0)
+    start = 0 if len(added) <= _ADDED_LINES else first
+    return list(added[start : start + _ADDED_LINES])
+
+
+def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
+    """Tell whether the tool's own message tells the fix: then telling it again at the failure is noise."""
+    messages = [each.message for each in ended if each.message]
+    others = [form.partition(" ")[2].lstrip(".") for form in forms if form.startswith("instead ")]
+    if others:  # "did you mean `Carts`?"
+        asked = re.compile("|".join(rf"(?<![\w.]){re.escape(other)}\b" for other in others))
+        return bool(messages) and all(map(asked.search, messages))
+    messages = [message.lower() for message in messages]
+    marks = [
+        word for form in forms for word in _TOLD.get(form) or _WORD.findall(form.partition(" ")[2].lower() or form)
+    ]
+    if not messages or not marks or any(form.startswith(("suppress ", "import ")) for form in forms):
+        return False  # that a name is undefined does not say whence it comes
+    test = all if any(strong(form) for form in forms) else any
+    said = sum(test(_says(mark, message) for mark in marks) for message in messages)
+    return 2 * said > len(messages)
+
+
+def _says(mark: str, message: str) -> bool:
+    """Tell whether a message holds a word, be it a verb in another form (rename, renaming)."""
+    return (
+        re.search(
+            rf"\b{re.escape(mark[:-1] if mark == 'rename' else mark)}" + (r"\w*" if mark == "rename" else r"\b"),
+            message,
+        )
+        is not None
+    )
