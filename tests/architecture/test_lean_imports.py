@@ -33,6 +33,7 @@ LEAN = {
     "failures.kinds.kind",
     "failures.kinds.phrases",
     "failures.kinds.structure",
+    "failures.missing_names",
     "failures.programs",
     "failures.redaction",
     "failures.redaction.commands",
