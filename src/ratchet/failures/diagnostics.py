@@ -12,7 +12,6 @@ from ratchet.failures.diagnostic_forms import FORMS
 from ratchet.failures.excerpt import error_lines as excerpt
 from ratchet.failures.excerpt import plain
 from ratchet.failures.expressions import compiled
-from ratchet.failures.missing_names import MARK, missing_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -240,10 +239,13 @@ def _placed(form: _Form, lines: Sequence[str], at: int) -> re.Match[str] | None:
 
 def _key(form: _Form, groups: dict[str, str | None], message: str, path: str, below: Sequence[str]) -> str:
     template, code, linter = form.key, groups.get("code") or "", groups.get("linter") or ""
-    missing = missing_name(message, below) if not linter else ""
-    if missing:
-        kind = template.partition(":")[0]
-        return f"{'c' if kind == 't' else kind}:{MARK}{missing}"  # no test's own words
+    if not linter:
+        from ratchet.failures.missing_names import MARK, missing_name  # most of who loads this asks for no findings
+
+        missing = missing_name(message, below)
+        if missing:
+            kind = template.partition(":")[0]
+            return f"{'c' if kind == 't' else kind}:{MARK}{missing}"  # no test's own words
     if "{said}" not in template:
         return template.replace("{linter}", linter).replace("{code}", code).rstrip(":")
     kind = template.partition(":")[0]
@@ -324,9 +326,12 @@ def _unnamed(match: re.Match[str]) -> str:
 def masked(message: str) -> str:
     """Mask a message down to what it shares with others of its cause: quoted parts, identifiers and numbers are left
     out."""
-    missing = missing_name(message) if message.startswith(MARK) else ""
-    if missing:
-        return MARK + missing
+    if message.startswith("undefined: "):
+        from ratchet.failures.missing_names import MARK, missing_name
+
+        missing = missing_name(message)
+        if missing:
+            return MARK + missing
     wanted = compiled(_WANTED).match(message) if message.startswith("cannot use ") else None
     if wanted is not None:
         return f"cannot use {wanted[1]} as {wanted[2]}"[:_KEY_CHARS]
