@@ -28,6 +28,7 @@ from ratchet.recording.keeping import keep_tokens
 from ratchet.recording.rows import said_row
 from ratchet.records import MessageTokens, Row, Saying
 from ratchet.store.sqlite import SqliteStore
+from ratchet.store.sums import replace_facts
 
 DAYS = 90
 LONG = "session-long"
@@ -166,7 +167,9 @@ def _session(
         store.insert_new("sayings", [said_row(_saying(session, agent, start - 1, said))])
         keep_index(store, session, rows, name, keep_steps=False)
         counted = facts(calls_of(rows), project)
-        store.add("facts", [{**fact_row(each), "session": session, "project": name} for each in counted])
+        replace_facts(
+            store, session, [{**fact_row(each), "session": session, "project": name} for each in counted], since_hour=0
+        )
 
 
 def _saying(session: str, agent: str, at: float, text: str) -> Saying:

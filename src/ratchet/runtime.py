@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.detail import PatternDetail
     from ratchet.failures.patterns.health import Health
     from ratchet.failures.patterns.ingest import Ingested
+    from ratchet.failures.patterns.patterns import PatternList
     from ratchet.healing.book import EpisodeBook
     from ratchet.healing.distilling.book import Distillery
     from ratchet.healing.models.book import ModelBook
@@ -370,24 +371,26 @@ class Runtime(Foundation):
         drained: bool = True,
     ) -> list[Pattern]:
         """List what keeps failing, what something can be done about first, each with the lessons about it."""
-        from dataclasses import replace
+        found = self.pattern_list(agent=agent, kind=kind, include_excused=include_excused, drained=drained)
+        return found.built(found.rows[:limit])
 
-        from ratchet.failures.patterns import patterns as patterned
+    def pattern_list(
+        self,
+        *,
+        agent: str | None = None,
+        kind: str | None = None,
+        include_excused: bool = False,
+        drained: bool = True,
+    ) -> PatternList:
+        """List what keeps failing as rows to count, filter and sort, of which some are read whole."""
+        from ratchet.failures.patterns.patterns import PatternList
         from ratchet.lessons import lessons
 
-        store = self._read(drained=drained)
-        about = lessons.by_pattern(store)
-        found = patterned.patterns(
-            store,
-            now=time.time(),
-            window_s=self.config.window_days * DAY_S,
-            agent=agent,
-            kind=kind,
-            limit=limit,
-            include_excused=include_excused,
-            answered={name for name, known in about.items() if any(each.state == "active" for each in known)},
+        store, window_s = self._read(drained=drained), self.config.window_days * DAY_S
+        about, asked = lessons.by_pattern(store), {"agent": agent, "kind": kind}
+        return PatternList(
+            store, now=time.time(), window_s=window_s, include_excused=include_excused, about=about, **asked
         )
-        return [replace(each, lessons=about.get(each.id, ())) for each in found]
 
     def pattern(self, pattern_id: str, *, known: Sequence[Correlation] | None = None) -> PatternDetail:
         """One pattern whole; `known` are all `correlations`, where somebody has them. Raises NotFound."""
@@ -431,7 +434,7 @@ class Runtime(Foundation):
         from ratchet.lessons.failing import window
 
         report = self.report()
-        within, found = window(self.store, span, now=time.time()), self.patterns(drained=False)
+        within, found = window(self.store, span, now=time.time()), self.pattern_list(drained=False)
         return look(self.store, within, patterns=found, effect=report.pooled, lines=report.lines)
 
     def report(self) -> Report:

@@ -291,13 +291,13 @@ def test_patterns_are_looked_at_again_only_once_something_happened(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str | None] = []
-    computed = Runtime.patterns
+    computed = Runtime.pattern_list
 
     def counted(self: Runtime, **asked: Any) -> Any:
         looked.append(asked.get("agent"))
         return computed(self, **asked)
 
-    monkeypatch.setattr(Runtime, "patterns", counted)
+    monkeypatch.setattr(Runtime, "pattern_list", counted)
     client = browser(runtime)
 
     def seen() -> list[int]:

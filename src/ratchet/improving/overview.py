@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ratchet.failures.patterns.health import AgentStanding, health, standings
+from ratchet.failures.patterns.patterns import PatternList
 from ratchet.gate.effects import Effect
 from ratchet.lessons.backtest.backtest import Backtest, kept
-from ratchet.lessons.failing import Failing, FailsBy, Window, failing, fails_by
+from ratchet.lessons.failing import Failing, FailsBy, Window, failing, fails_by, over_time
 from ratchet.lessons.lessons import listed
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Pattern, Row, number_in, whole_in
 
 _TOP, _WAITING = 8, 3  # rows of a list on one page
+_DEAREST = 200  # patterns among which rising ones are looked for: one that costs less than all of them can wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,26 +84,26 @@ def saved(store: Store, effect: Effect) -> Saved | None:
 
 
 def look(
-    store: Store, within: Window, *, patterns: Sequence[Pattern], effect: Effect, lines: tuple[str, ...] = ()
+    store: Store, within: Window, *, patterns: PatternList, effect: Effect, lines: tuple[str, ...] = ()
 ) -> Overview:
-    """Everything on one page. `patterns` are all, those that recur first."""
+    """Everything on one page. `patterns` are all."""
     totals = store.sum_by("activity", (), ("calls", "failures"))
     row: Row = totals[0] if totals else {}
     found = failing(store, within)
     lessons = store.sum_by("lessons", ("state",), ("count:*",))
     states = {str(each["state"]): whole_in(each, "count:*") for each in lessons}
-    rising = sorted((each for each in patterns if each.trend == "rising"), key=lambda each: -each.impact)
-    shown = [each for each in patterns if each.triage.state in ("open", "regressed")]
+    dearest = patterns.built(sorted(patterns.rows, key=lambda each: each.minus_impact)[:_DEAREST])
+    decided = {each.id: each for each in patterns.decided()}
     return Overview(
         failing=found,
         health=health(store).score,
         agents=tuple(standings(store)),
         outcomes=whole_in(row, "calls"),
         failures=whole_in(row, "failures"),
-        top=_top(store, shown, found),
-        regressed=tuple(each for each in patterns if each.triage.state == "regressed")[:_TOP],
-        rising=tuple(rising[:_TOP]),
-        patterns=len(patterns),
+        top=_top(store, patterns, decided, found),
+        regressed=tuple(each for each in decided.values() if each.triage.state == "regressed")[:_TOP],
+        rising=tuple(each for each in dearest if each.trend == "rising")[:_TOP],
+        patterns=len(patterns.rows),
         lessons=states.get("active", 0),
         candidates=states.get("candidate", 0),
         waiting=tuple(listed(store, states=["candidate"], limit=_WAITING)),
@@ -114,15 +116,22 @@ def look(
     )
 
 
-def _top(store: Store, patterns: Sequence[Pattern], found: Failing) -> tuple[TopPattern, ...]:
+def _top(store: Store, patterns: PatternList, decided: Mapping[str, Pattern], found: Failing) -> tuple[TopPattern, ...]:
     """The first of the patterns that failed within the window, by what they cost there."""
-    seen = [(each, points) for each in patterns if (points := found.patterns.get(each.id)) is not None]
-    cost = {each.id: each.impact * sum(points) / max(1, each.count) for each, points in seen}
-    seen.sort(key=lambda pair: (not pair[0].recurring, -cost[pair[0].id], pair[0].id))
-    sessions = _sessions(store, [each.id for each, _ in seen[:_TOP]], found.window)
+    hidden = {each.id for each in decided.values() if each.triage.state not in ("open", "regressed")}
+    seen = [each for each in patterns.rows if each.id in found.patterns and each.id not in hidden]
+    seen.sort(key=lambda each: (each.once, each.minus_impact * found.patterns[each.id] / max(1, each.times), each.id))
+    top = patterns.built(seen[:_TOP])
+    ids = [each.id for each in top]
+    sessions, points = _sessions(store, ids, found.window), over_time(store, ids, found.window)
     return tuple(
-        TopPattern(pattern=each, count=sum(points), sessions=sessions.get(each.id, 0), over_time=tuple(points))
-        for each, points in seen[:_TOP]
+        TopPattern(
+            pattern=each,
+            count=found.patterns[each.id],
+            sessions=sessions.get(each.id, 0),
+            over_time=tuple(points.get(each.id, ())),
+        )
+        for each in top
     )
 
 

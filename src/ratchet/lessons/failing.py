@@ -9,16 +9,18 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal, get_args
 
 from ratchet.errors import UsageError
 from ratchet.failures.health import EXCUSED
-from ratchet.failures.intent import call_name
 from ratchet.failures.kinds.groups import Group, group_of
 from ratchet.failures.patterns import patterns as patterned
+from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.patterns.triage import decide
 from ratchet.ports import Store, Where
 from ratchet.records import Decided, Json, Pattern, Row, number_in, text_in, whole_in
+from ratchet.store.sums import HOURS, add_fact, fact_days
 
 _HOUR_S = 3_600
 _DAY_S = 86_400.0
@@ -62,8 +64,9 @@ class Window:
 
 def window(store: Store, asked: str = "", *, now: float) -> Window:
     """The range of this name. Each ends with the newest call, so that a history that is months old is seen like one of
-    today; "" chooses the shortest of two weeks or more that holds a tenth of all calls, else all there are. Raises
-    UsageError for a name that is none."""
+    today, and those of several days begin with a day (UTC), as what is summed up by day does; "" chooses the shortest
+    of two weeks or more that holds a tenth of all calls, else all there are. Raises UsageError for a name that is
+    none."""
     if asked and asked not in RANGES:
         raise UsageError(f"no range {asked!r}; the ranges are {', '.join(RANGES)}")
     row = store.sum_by("activity", (), ("min:min_at", "max:max_at", "calls"))[0]
@@ -72,10 +75,14 @@ def window(store: Store, asked: str = "", *, now: float) -> Window:
     length_s, step = RANGES[name]
     end = int(last // _HOUR_S) + 1
     if math.isinf(length_s):
-        step = math.ceil(max(1, end - first // _HOUR_S) / _COLUMNS)
-        length_s = (end - first // _HOUR_S) * _HOUR_S
-    columns = max(1, math.ceil(length_s / _HOUR_S / step))
-    since = float((end - columns * step) * _HOUR_S)
+        start = int(first // _DAY_S) * HOURS
+        step = math.ceil((end - start) / _COLUMNS)
+    else:
+        start = end - int(length_s // _HOUR_S)
+        if length_s > _DAY_S:
+            start = math.ceil(start / HOURS) * HOURS
+    columns = max(1, math.ceil((end - start) / step))
+    since = float(start * _HOUR_S)
     return Window(name=name, since=since, step_s=float(step * _HOUR_S), columns=columns)
 
 
@@ -100,12 +107,12 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failing:
-    """Everything that failed within a window. `patterns` counts each pattern's failures by column; `before` are calls
-    and failures of the stretch of equal length before, None where the window holds everything."""
+    """Everything that failed within a window. `patterns` counts each pattern's failures; `before` are calls and
+    failures of the stretch of equal length before, None where the window holds everything."""
 
     window: Window
     columns: tuple[Stretch, ...]
-    patterns: Mapping[str, Sequence[int]]
+    patterns: Mapping[str, int]
     calls: int
     failures: int
     before: tuple[int, int] | None
@@ -127,27 +134,18 @@ def failing(store: Store, within: Window) -> Failing:
     """Count what ran and what failed within a window."""
     columns = tuple(Stretch(at=at) for at in within.moments)
     sums = _activity(store, within, columns)
-    of = {
-        str(row["signature"]): (str(row["pattern"]), group_of(str(row["kind"])))
-        for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ())
-        if row["kind"] not in EXCUSED
-    }
-    patterns: dict[str, list[int]] = {}
     lost_s = 0.0
-    start = int(within.since // _HOUR_S)
-    for row in store.sum_by("tallies", ("signature", "hour"), ("n", "duration_s"), {"hour": (">=", start)}):
-        known, place = of.get(str(row["signature"])), within.place(whole_in(row, "hour"))
-        if known is None or place is None:
-            continue
-        pattern, group = known
-        n = whole_in(row, "n")
-        patterns.setdefault(pattern, [0] * within.columns)[place] += n
-        columns[place].groups[group] = columns[place].groups.get(group, 0) + n
-        lost_s += number_in(row, "duration_s")
+    start: Where = {"hour": (">=", int(within.since // _HOUR_S))}
+    for row in store.sum_by("kind_tallies", ("hour", "kind"), ("n", "duration_s"), start):
+        place, kind = within.place(whole_in(row, "hour")), text_in(row, "kind")
+        if place is not None and kind not in EXCUSED and row["n"]:
+            groups, group = columns[place].groups, group_of(kind)
+            groups[group] = groups.get(group, 0) + whole_in(row, "n")
+            lost_s += number_in(row, "duration_s")
     return Failing(
         window=within,
         columns=columns,
-        patterns=patterns,
+        patterns=_counted(store, within),
         calls=sum(each.calls for each in columns),
         failures=sum(each.failures for each in columns),
         before=None if within.name == "all" else _before(store, within),
@@ -169,6 +167,21 @@ def _activity(store: Store, within: Window, columns: Sequence[Stretch]) -> Row:
             total["tokens"] = whole_in(total, "tokens") + whole_in(row, "tokens")
             total["cost_usd"] = number_in(total, "cost_usd") + number_in(row, "cost_usd")
     return total
+
+
+def _counted(store: Store, within: Window) -> dict[str, int]:
+    """Failures of each pattern since a window began."""
+    if within.name == "all":
+        rows = store.sum_by("signature_sums", ("signature",), ("n",), {"agent": ALL})
+    else:
+        rows = store.sum_by("tallies", ("signature",), ("n",), {"hour": (">=", int(within.since // _HOUR_S))})
+    counts = {row["signature"]: whole_in(row, "n") for row in rows}
+    found: dict[str, int] = {}
+    for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ()):
+        if count := counts.get(row["signature"]) if row["kind"] not in EXCUSED else None:
+            pattern = str(row["pattern"])
+            found[pattern] = found.get(pattern, 0) + count
+    return found
 
 
 def _before(store: Store, within: Window) -> tuple[int, int]:
@@ -204,8 +217,7 @@ _ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
 
 By = Literal["command", "tool", "file", "project", "model", "hour"]
 BY: tuple[By, ...] = get_args(By)
-_COLUMN_OF: Mapping[By, tuple[str, ...]] = {"command": ("tool", "head")}
-_SUMS = ("calls", "failures", "excused", "distinct:session", "tokens", "duration_s", "max:max_at")
+_SUMS = ("calls", "failures", "excused", "sessions", "tokens", "duration_s", "max:max_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,56 +248,41 @@ def fails_by(store: Store, by: By, *, since: float = 0.0, project: str = "") -> 
     """Sum up what ran since a moment, in one project or in all: what fails most first. Raises UsageError."""
     if by not in BY:
         raise UsageError(f"nothing is counted by {by!r}; choose of {', '.join(BY)}")
-    where: dict[str, Json | tuple[str, Json]] = {"finding": ("!=", "") if by == "file" else ""}
-    if since:
-        where["hour"] = (">=", int(since // _HOUR_S))
-    if project:
-        where["project"] = project
-    rows = store.sum_by("facts", _COLUMN_OF.get(by, (by,)), _SUMS, where)
-    found: dict[str, FailsBy] = {}
-    for row in rows:
-        each = _fails_of(row, by)
-        if each.name:
-            found[each.name] = _joined(found[each.name], each) if each.name in found else each
+    where: dict[str, Json | tuple[str, Json]] = {"project": project} if project else {}
+    if since % _DAY_S:  # days are summed up, a part of one is not
+        rows = _since(store, by, where, since)
+    else:
+        where |= {"by": by, "day": (">=", int(since // _DAY_S))}
+        rows = [{**row, "max_at": row["max:max_at"]} for row in store.sum_by("fact_days", ("name",), _SUMS, where)]
+    found = [_fails_of(row, by) for row in rows if row["calls"]]
     key = (lambda each: each.name) if by == "hour" else (lambda each: (-each.failures, -each.calls, each.name))
-    return tuple(sorted(found.values(), key=key))
+    return tuple(sorted(found, key=key))
+
+
+def _since(store: Store, by: By, where: Where, since: float) -> list[Row]:
+    """Sums of the facts since a moment, read from the sessions that did something since."""
+    ran = store.sum_by("session_tallies", ("session",), (), {"max_at": (">=", since)})
+    asked: dict[str, Json | tuple[str, Json]] = {**where, "hour": (">=", int(since // _HOUR_S))}
+    asked["session"] = ("in", ["", *(row["session"] for row in ran)])
+    found: dict[str, Row] = {}
+    for _, rows in groupby(store.find("facts", asked, order=("session",)).rows, key=lambda row: row["session"]):
+        for row in fact_days(rows, by):
+            add_fact(found.setdefault(text_in(row, "name"), {"name": row["name"]}), row)
+    return list(found.values())
 
 
 def _fails_of(row: Row, by: By) -> FailsBy:
     calls = whole_in(row, "calls")
     return FailsBy(
-        name=_name(row, by),
+        name=text_in(row, "name"),
         calls=calls,
         failures=calls if by == "file" else whole_in(row, "failures"),
         excused=0 if by == "file" else whole_in(row, "excused"),
-        sessions=whole_in(row, "distinct:session"),
+        sessions=whole_in(row, "sessions"),
         tokens=whole_in(row, "tokens"),
         duration_s=number_in(row, "duration_s"),
-        last_at=number_in(row, "max:max_at"),
+        last_at=number_in(row, "max_at"),
         of_file=by == "file",
-    )
-
-
-def _name(row: Row, by: By) -> str:
-    if by == "hour":
-        return f"{whole_in(row, 'hour') % 24:02d}:00"
-    if by == "command":
-        return call_name(text_in(row, "tool"), text_in(row, "head"))
-    return text_in(row, by)
-
-
-def _joined(one: FailsBy, other: FailsBy) -> FailsBy:
-    """Two rows of one name: a session that is in both is counted once at the least."""
-    return FailsBy(
-        name=one.name,
-        calls=one.calls + other.calls,
-        failures=one.failures + other.failures,
-        excused=one.excused + other.excused,
-        sessions=max(one.sessions, other.sessions),
-        tokens=one.tokens + other.tokens,
-        duration_s=one.duration_s + other.duration_s,
-        last_at=max(one.last_at, other.last_at),
-        of_file=one.of_file,
     )
 
 

@@ -10,6 +10,7 @@ from ratchet.lessons.exposure import project_name
 from ratchet.lessons.mining.spending import is_loop, is_mined, spending, spent_by
 from ratchet.recording.texts import ResultText, results_of
 from ratchet.records import Row, number_in, outcome_of, text_in
+from ratchet.store.sums import add_spending, replace_spending
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
@@ -33,9 +34,9 @@ def keep_index(store: Store, session: str, rows: Sequence[Row], project: str, *,
         [_step_row(row, session, project) | ({"result": said} if (said := _kept(texts, row)) else {}) for row in fresh],
     )
     answers = store.find("message_tokens", {"session": session}, order=("at",)).rows
-    kept = [{**row, "session": session, "project": project} for row in spending(rows, answers)]
-    store.delete("spending", {"session": session})
-    store.add("spending", kept)
+    replace_spending(
+        store, session, [{**row, "session": session, "project": project} for row in spending(rows, answers)]
+    )
 
 
 def keep_unmined(store: Store, rows: Sequence[Row]) -> None:
@@ -50,7 +51,7 @@ def keep_unmined(store: Store, rows: Sequence[Row]) -> None:
         for folder, own in sorted(by_folder.items())
         for each in spent_by(own)
     ]
-    store.add("spending", kept)
+    add_spending(store, kept)
 
 
 def _step_row(row: Row, session: str, project: str) -> Row:

@@ -45,6 +45,7 @@ from ratchet.records import (
     whole_in,
 )
 from ratchet.store.retention import forgotten, hash_of
+from ratchet.store.sums import add_facts
 
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 Settle: TypeAlias = Callable[[Store, Sequence[Row]], object]
@@ -241,7 +242,7 @@ def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
         found = ingest(store, [_told_apart(row) for row in kept])
         settle(store, found.new)
         keep_remotes(store, found.new)
-        store.add("facts", _uncounted(found.new))
+        add_facts(store, _uncounted(found.new))
         keep_unmined(store, found.new)
         _pend(store, Counter(str(row["session"]) for row in found.new if is_mined(row)))
     return found

@@ -29,6 +29,7 @@ from ratchet.lessons.words.notes import note_for, notes_of
 from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
 from ratchet.records import Json, LessonState, Row, number_in, whole_in
+from ratchet.store.sums import replace_facts
 
 _EVIDENCE = 20  # outcome ids that are named; the rest is counted
 _RUNS = 8_000  # of a project's newest runs that are looked at: some 200 sessions
@@ -89,8 +90,8 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     store.delete("habits", {"session": session})
     store.insert_new("habits", ran)
     counted = facts(calls, root)
-    store.delete("facts", {"session": session, "hour": (">=", int(since // HOUR_S))})
-    store.add("facts", [{**row_of(each), "session": session, "project": project} for each in counted])
+    kept = [{**row_of(each), "session": session, "project": project} for each in counted]
+    replace_facts(store, session, kept, since_hour=int(since // HOUR_S))
     touched |= _touched_by_keys(store, {str(row["key"]) for row in (*held, *found)})
     touched |= _touched_by_heads(store, project, {str(row["head"]) for row in ran})
     if keep_moves(store, session, calls, project):

@@ -5,22 +5,28 @@ Cost is everything; waste is the part of it that failures, failures repeated and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from operator import add
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ratchet.errors import UsageError
-from ratchet.records import Json, Row, number_in, text_in, whole_in
+from ratchet.records import Json, Row, text_in, whole_in
 from ratchet.sessions.prices import Prices, Tokens
 
 if TYPE_CHECKING:
-    from ratchet.ports import Store
+    from ratchet.ports import Store, Where
 
 CostBy = Literal["model", "project", "agent", "tool", "pattern", "session", "day"]
 _SUMS = ("calls", "given", "stored", "cached", "made", "unsplit", "cost_usd", "duration_s", "wasted_s")
-_COLUMNS = {"pattern": "signature", "day": "hour"}
-_HOUR_S = 3_600
+_IN_DAYS: Mapping[CostBy, tuple[str, str]] = {
+    "project": ("model", "project"),
+    "day": ("model", "day"),
+    "pattern": ("signature", "name"),
+}
+"""What is not summed up under its own name -> the sums that tell it, and their column that does."""
+_HOUR_S, _DAY_S = 3_600, 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,43 +57,46 @@ class Costs:
 
 
 _TOKENS = ("given", "stored", "cached", "made", "unsplit")
-_Key = tuple[str, str, str]  # a name, a model, a waste
-
-
-@dataclass(frozen=True, slots=True)
-class _Priced:
-    """Sums of one key, with what they cost; `usd` is None where nobody knows the price."""
-
-    name: str
-    waste: str
-    calls: int
-    counts: tuple[int, ...]
-    usd: float | None
-    said: bool
-    duration_s: float
-    wasted_s: float
 
 
 @dataclass(slots=True)
 class _Used:
+    """Sums of one name. `priced` tells whether any price is known, or any tokens are there to be priced."""
+
     calls: int = 0
-    counts: tuple[int, ...] = (0,) * len(_TOKENS)
+    counts: Sequence[float] = (0,) * len(_TOKENS)
     usd: float = 0.0
     priced: bool = False
     unpriced: int = 0
     duration_s: float = 0.0
     wasted_s: float = 0.0
 
-    def add(self, more: _Priced) -> None:
-        self.calls += more.calls
-        self.counts = tuple(map(add, self.counts, more.counts))
-        self.duration_s += more.duration_s
-        self.wasted_s += more.wasted_s
-        if more.usd is None:
-            self.unpriced += sum(more.counts)
+    def add(self, calls: int, counts: Sequence[float], usd: float | None, duration_s: float, wasted_s: float) -> None:
+        self.calls += calls
+        self.counts = tuple(map(add, self.counts, counts))
+        self.duration_s += duration_s
+        self.wasted_s += wasted_s
+        if usd is None:
+            self.unpriced += int(sum(counts))
         else:
-            self.usd += more.usd
-            self.priced = self.priced or more.said or any(more.counts)
+            self.usd += usd
+            self.priced = self.priced or usd > 0 or any(counts)
+
+    def join(self, other: _Used) -> None:
+        self.add(other.calls, other.counts, other.usd if other.priced else 0.0, other.duration_s, other.wasted_s)
+        self.unpriced += other.unpriced
+        self.priced = self.priced or other.priced
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Everything that was used of one name, and the waste among it."""
+
+    whole: _Used = field(default_factory=_Used)
+    waste: _Used = field(default_factory=_Used)
+
+    def cost(self, name: str) -> Cost:
+        return _cost(name, self.whole, self.waste)
 
 
 def costs(
@@ -103,29 +112,50 @@ def costs(
     Raises UsageError for a thing that nothing is counted by."""
     if by not in get_args(CostBy):
         raise UsageError(f"no cost by {by!r}; there are {', '.join(get_args(CostBy))}")
-    column = _COLUMNS.get(by, by)
-    where: dict[str, Json | tuple[str, Json]] = {}
-    if project is not None:
-        where["project"] = project
-    if since is not None:
-        where["hour"] = (">=", int(since // _HOUR_S))
-    ends = until is not None and until <= _newest(store)
-    groups = list(dict.fromkeys((column, "model", "waste", *(("hour",) if ends else ()))))
-    rows = store.sum_by("spending", groups, _SUMS, where)
-    if ends:
-        rows = [row for row in rows if whole_in(row, "hour") * _HOUR_S < (until or 0)]
-    summed = _summed(rows, _names(store, by, rows))
-    priced = [_priced(key, sums, prices) for key, sums in summed.items()]
-    found = _folded(priced, lambda each: each.name)
+    rows, column = _rows(store, by, {} if project is None else {"project": project}, since, until)
+    name_of = _names(store, by, rows, column)
+    named: dict[str, _Sums] = {}
+    wasted: dict[str, _Sums] = {}
+    for row in rows:  # a hundred thousand where there are ten thousand patterns
+        calls, *counts, said, duration_s, wasted_s = cast("list[float]", [row[name] for name in _SUMS])
+        usd = said or prices.priced(text_in(row, "model"), *counts)
+        used = (int(calls), counts, usd, duration_s, wasted_s)
+        name, waste = name_of(row), text_in(row, "waste")
+        sums = named.get(name) or named.setdefault(name, _Sums())
+        sums.whole.add(*used)
+        if waste:
+            sums.waste.add(*used)
+            wasted.setdefault(waste, _Sums()).whole.add(*used)
+    total = _Sums()
+    for sums in named.values():
+        total.whole.join(sums.whole)
+        total.waste.join(sums.waste)
+    found = [sums.cost(name) for name, sums in named.items()]
     found.sort(key=lambda each: (-(each.cost_usd or 0), -each.tokens.total, each.name))
     if by == "day":
         found.sort(key=lambda each: each.name)
     return Costs(
         by=by,
-        total=next(iter(_folded(priced, lambda _each: "")), _cost("", _Used(), _Used())),
+        total=total.cost(""),
         rows=tuple(found),
-        waste=tuple(_folded([each for each in priced if each.waste], lambda each: each.waste)),
+        waste=tuple(_cost(name, sums.whole, sums.whole) for name, sums in wasted.items()),
     )
+
+
+def _rows(store: Store, by: CostBy, where: Where, since: float | None, until: float | None) -> tuple[list[Row], str]:
+    """What was used, by model, waste and the column that is named with it: as it is summed up by day, where the time
+    begins with one and is not over."""
+    ends = until is not None and until <= _newest(store)
+    begun = since or 0.0
+    if ends or begun % _DAY_S:
+        column = {"pattern": "signature", "day": "hour"}.get(by, by)
+        groups = dict.fromkeys((column, "model", "waste", *(("hour",) if ends else ())))
+        rows = store.sum_by("spending", [*groups], _SUMS, {**where, "hour": (">=", int(begun // _HOUR_S))})
+        return [row for row in rows if not ends or whole_in(row, "hour") * _HOUR_S < (until or 0.0)], column
+    summed_by, column = _IN_DAYS.get(by, (by, "name"))
+    asked: Where = {**where, "by": summed_by, "day": (">=", int(begun // _DAY_S))}
+    rows = store.sum_by("spending_days", [*dict.fromkeys((column, "model", "waste"))], _SUMS, asked)
+    return [row for row in rows if row["calls"] or any(row[name] for name in _SUMS)], column
 
 
 def _newest(store: Store) -> float:
@@ -134,55 +164,26 @@ def _newest(store: Store) -> float:
     return (whole_in(newest[0], "hour") + 1) * _HOUR_S if newest else 0.0
 
 
-def _summed(rows: Iterable[Row], name_of: Callable[[Row], str]) -> dict[_Key, list[float]]:
-    """Sums by name, model and waste, in the order of `_SUMS`."""
-    found: dict[_Key, list[float]] = {}
-    for row in rows:
-        key = (name_of(row), text_in(row, "model"), text_in(row, "waste"))
-        more = [number_in(row, name) for name in _SUMS]
-        held = found.get(key)
-        found[key] = more if held is None else [one + other for one, other in zip(held, more, strict=True)]
-    return found
-
-
-def _priced(key: _Key, sums: Sequence[float], prices: Prices) -> _Priced:
-    name, model, waste = key
-    counts = tuple(map(int, sums[1:6]))
-    said = sums[6]
-    usd = said or prices.of(model, Tokens(**dict(zip(_TOKENS, counts, strict=True))))
-    return _Priced(name, waste, int(sums[0]), counts, usd, said > 0, sums[7], sums[8])
-
-
-def _names(store: Store, by: CostBy, rows: Iterable[Row]) -> Callable[[Row], str]:
+def _names(store: Store, by: CostBy, rows: Iterable[Row], column: str) -> Callable[[Row], str]:
     if by == "day":
-        return lambda row: _day(whole_in(row, "hour"))
+        return lambda row: _day(whole_in(row, column) // (24 if column == "hour" else 1))
     if by != "pattern":
-        return lambda row: text_in(row, by)
-    wanted: list[Json] = [*{text_in(row, "signature") for row in rows} - {""}]
+        return lambda row: text_in(row, column)
+    wanted: list[Json] = [*{text_in(row, column) for row in rows} - {""}]
     held = store.find("signatures", {"signature": ("in", wanted)}).rows
     patterns = {text_in(row, "signature"): text_in(row, "pattern") for row in held}
-    return lambda row: patterns.get(text_in(row, "signature"), "")
+    return lambda row: patterns.get(text_in(row, column), "")
 
 
-def _day(hour: int) -> str:
+@cache
+def _day(day: int) -> str:
     from datetime import UTC, datetime
 
-    return datetime.fromtimestamp(hour * _HOUR_S, UTC).date().isoformat()
-
-
-def _folded(priced: Iterable[_Priced], name_of: Callable[[_Priced], str]) -> list[Cost]:
-    whole: dict[str, _Used] = {}
-    wasted: dict[str, _Used] = {}
-    for each in priced:
-        name = name_of(each)
-        whole.setdefault(name, _Used()).add(each)
-        if each.waste:
-            wasted.setdefault(name, _Used()).add(each)
-    return [_cost(name, held, wasted.get(name, _Used())) for name, held in whole.items()]
+    return datetime.fromtimestamp(day * _DAY_S, UTC).date().isoformat()
 
 
 def _cost(name: str, held: _Used, wasted: _Used) -> Cost:
-    tokens = Tokens(**dict(zip(_TOKENS, held.counts, strict=True)))
+    tokens = Tokens(**dict(zip(_TOKENS, map(int, held.counts), strict=True)))
     known = held.priced or not tokens.total
     return Cost(
         name=name,
@@ -192,7 +193,7 @@ def _cost(name: str, held: _Used, wasted: _Used) -> Cost:
         unpriced=held.unpriced,
         duration_s=held.duration_s,
         wasted_calls=wasted.calls,
-        wasted_tokens=sum(wasted.counts),
+        wasted_tokens=int(sum(wasted.counts)),
         wasted_usd=wasted.usd if known else None,
         wasted_s=held.wasted_s,
     )

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 from ratchet.failures.patterns.ingest import uncount
 from ratchet.failures.patterns.merging import drop
+from ratchet.failures.patterns.sums import sum_anew
 from ratchet.lessons.exposure import mirror_path
 from ratchet.lessons.mined import recount
 from ratchet.recording.sources.lines import bare_carry
 from ratchet.records import Json, Row, text_in, whole_in
 from ratchet.store.opening import STORE_NAME
 from ratchet.store.retention import forget_before, remember_forgotten
+from ratchet.store.sums import forget_sums
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
@@ -153,12 +155,15 @@ def _forget_one(store: Store, session: str, tally: _Gone) -> None:
         projects = {text_in(row, "project") for row in store.find("moves", {"session": session}).rows}
         sighted = store.sum_by("sightings", ("signature",), (), {"session": session})
         uncount(store, rows)
+        forget_sums(store, session)
         for some in _batches(ids):
             tally.add("step_places", store.delete("step_places", {"id": ("in", some)}))
         for table, column in _NAMED.items():
             tally.add(table, store.delete(table, {column: session}))
         _unname(store, session, set(ids))
-        tally.patterns += _drop_unseen(store, [name for row in sighted if (name := text_in(row, "signature"))])
+        met = [name for row in sighted if (name := text_in(row, "signature"))]
+        sum_anew(store, met)
+        tally.patterns += _drop_unseen(store, met)
         _unteach(store, session, set(ids), resolved, projects, tally)
         remember_forgotten(store, [session])
 
@@ -242,6 +247,7 @@ def _forget_loose(store: Store, before: float, tally: _Gone) -> None:
             tally.add("outcomes", store.delete("outcomes", {"id": ("in", some)}))
             tally.add("steps", store.delete("steps", {"id": ("in", some)}))
             failed = {text_in(row.get("failure"), "signature") for row in rows} - {""}
+            sum_anew(store, sorted(failed))
             tally.patterns += _drop_unseen(store, sorted(failed))
     forget_before(store, before, time.time())
 

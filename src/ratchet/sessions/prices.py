@@ -52,17 +52,18 @@ class Prices:
 
     def of(self, model: str, tokens: Tokens) -> float | None:
         """USD for these tokens; None where nobody knows the model's price, or the tokens are not told apart."""
-        if not tokens.total:
+        return self.priced(model, tokens.given, tokens.stored, tokens.cached, tokens.made, tokens.unsplit)
+
+    def priced(
+        self, model: str, given: float, stored: float, cached: float, made: float, unsplit: float
+    ) -> float | None:
+        """USD for so many tokens of each class, as `of` says it."""
+        if not (given or stored or cached or made or unsplit):
             return 0.0
         rates = self._rates(model)
-        if rates is None or tokens.unsplit:
+        if rates is None or unsplit:
             return None
-        return (
-            tokens.given * rates.given
-            + tokens.stored * rates.stored
-            + tokens.cached * rates.cached
-            + tokens.made * rates.made
-        )
+        return given * rates.given + stored * rates.stored + cached * rates.cached + made * rates.made
 
     def _rates(self, model: str) -> Rates | None:
         if model in self._own:

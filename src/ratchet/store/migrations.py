@@ -89,11 +89,18 @@ def _count_around(connection: sqlite3.Connection) -> None:
     names = ", ".join(f'"{column.name}"' for column in facts.columns)
     connection.execute('UPDATE "facts" SET "around" = \'\' WHERE "around" IS NULL')
     connection.execute('ALTER TABLE "facts" RENAME TO "facts_before"')
-    connection.execute('DROP INDEX IF EXISTS "facts_by_session"')
+    connection.execute('DROP INDEX IF EXISTS "facts_by_session_hour"')
     _lay_out(connection, facts)
     connection.execute(f'INSERT INTO "facts" ({names}) SELECT {names} FROM "facts_before"')
     connection.execute('DROP TABLE "facts_before"')
     connection.execute("UPDATE sessions SET pending = 1")
+
+
+def _sum_up(connection: sqlite3.Connection) -> None:
+    """Version 18: what pages read is summed up by day."""
+    from ratchet.store.sums import fill_sums
+
+    fill_sums(connection, "?")
 
 
 PLAN: Mapping[int, Step] = {
@@ -104,6 +111,7 @@ PLAN: Mapping[int, Step] = {
     11: _tell_sessions,
     12: _count_around,
     14: _index_words,
+    18: _sum_up,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

@@ -80,6 +80,13 @@ def _count_around(connection: Connection) -> None:
     connection.execute("UPDATE sessions SET pending = 1")
 
 
+def _sum_up(connection: Connection) -> None:
+    """Version 18: what pages read is summed up by day."""
+    from ratchet.store.sums import fill_sums
+
+    fill_sums(connection, "%s")
+
+
 PLAN: Mapping[int, Step] = {
     6: _mine_anew,
     7: _read_anew,
@@ -88,5 +95,6 @@ PLAN: Mapping[int, Step] = {
     11: _tell_sessions,
     12: _count_around,
     14: _index_words,
+    18: _sum_up,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

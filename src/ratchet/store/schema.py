@@ -10,8 +10,9 @@ from __future__ import annotations
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import terms_of, words_of
+from ratchet.store.sum_tables import SUM_TABLES
 
-VERSION = 17
+VERSION = 18
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -162,6 +163,7 @@ _TABLES = (
             *counters("real", "duration_s", "cost_usd"),
             *_SPAN,
         ),
+        indexes=(Index(columns=("hour", "signature", "n")),),
         clustered=True,
         body=False,
     ),
@@ -239,10 +241,11 @@ _TABLES = (
             *counters("real", "duration_s"),
             *_SPAN,
         ),
-        indexes=(Index(columns=("session",)),),
+        indexes=(Index(columns=("session", "hour")),),
         clustered=True,
         body=False,
     ),
+    *SUM_TABLES,
     Table(
         name="lessons",
         key=("id",),

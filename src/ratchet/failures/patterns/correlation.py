@@ -15,8 +15,9 @@ from itertools import combinations
 from math import exp, lgamma
 from typing import Literal, TypeAlias
 
-from ratchet.failures.patterns.tallied import tallied
-from ratchet.ports import Store
+from ratchet.failures.health import EXCUSED
+from ratchet.failures.patterns.sums import ALL
+from ratchet.ports import Store, Where
 from ratchet.records import Json, whole_in
 
 STATISTIC = "Fisher's exact test (one-sided), Benjamini-Hochberg adjusted"
@@ -87,7 +88,8 @@ def _by_hour(store: Store, pattern_of: Mapping[tuple[str, str], str], start: flo
     first = start // _HOUR_S
     for row in store.sum_by("activity", ("agent", "hour"), (), {"hour": (">=", first)}):
         marks.put(marks.agents[str(row["agent"])], row["hour"])
-    for row in store.sum_by("tallies", ("signature", "agent", "hour"), (), {"hour": (">=", first)}):
+    asked: Where = {"signature": ("in", _signatures(pattern_of)), "hour": (">=", first)}
+    for row in store.sum_by("tallies", ("signature", "agent", "hour"), (), asked):
         agent = str(row["agent"])
         pattern = pattern_of.get((str(row["signature"]), agent))
         if pattern is not None:
@@ -97,7 +99,8 @@ def _by_hour(store: Store, pattern_of: Mapping[tuple[str, str], str], start: flo
 
 def _by_session(store: Store, pattern_of: Mapping[tuple[str, str], str], start: float) -> _Marks:
     marks = _Marks()
-    for row in store.sum_by("sightings", ("signature", "session", "agent"), (), {"max_at": (">=", start)}):
+    asked: Where = {"signature": ("in", ["", *_signatures(pattern_of)]), "max_at": (">=", start)}
+    for row in store.sum_by("sightings", ("signature", "session", "agent"), (), asked):
         signature, agent = str(row["signature"]), str(row["agent"])
         if not signature:
             marks.put(marks.agents[agent], row["session"])
@@ -108,19 +111,27 @@ def _by_session(store: Store, pattern_of: Mapping[tuple[str, str], str], start: 
 
 def _largest(store: Store) -> dict[tuple[str, str], str]:
     """(signature, agent) -> pattern, for the `LARGEST` most frequent (pattern, agent)."""
-    pattern_of = {name: pattern for pattern, sums in tallied(store).items() for name in sums.signatures}
+    pattern_of = {
+        row["signature"]: str(row["pattern"])
+        for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ())
+        if row["kind"] not in EXCUSED
+    }
     counts: Counter[_Side] = Counter()
-    rows = store.sum_by("tallies", ("signature", "agent"), ("n",))
+    rows = store.sum_by("signature_sums", ("signature", "agent"), ("n",), {"agent": ("!=", ALL)})
     for row in rows:
-        pattern = pattern_of.get(str(row["signature"]))
+        pattern = pattern_of.get(row["signature"])
         if pattern is not None:
             counts[pattern, str(row["agent"])] += whole_in(row, "n")
     kept = {side for side, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:LARGEST]}
     return {
         (str(row["signature"]), str(row["agent"])): pattern
         for row in rows
-        if (pattern := pattern_of.get(str(row["signature"]), "")) and (pattern, row["agent"]) in kept
+        if (pattern := pattern_of.get(row["signature"], "")) and (pattern, row["agent"]) in kept
     }
+
+
+def _signatures(pattern_of: Mapping[tuple[str, str], str]) -> list[Json]:
+    return [*dict.fromkeys(signature for signature, _ in pattern_of)]
 
 
 def _compare(marks: _Marks, unit: Unit) -> tuple[list[Correlation], int]:
@@ -161,7 +172,13 @@ def hypergeometric_tail(units: int, a: int, b: int, at_least: int) -> float:
     first = max(at_least, a + b - units, 0)
     if first > min(a, b):
         return 0.0
-    return min(1.0, sum(exp(_log_chance(units, a, b, k)) for k in range(first, min(a, b) + 1)))
+    term = total = exp(_log_chance(units, a, b, first))
+    for k in range(first, min(a, b)):
+        term *= (a - k) * (b - k) / ((k + 1) * (units - a - b + k + 1))
+        total += term
+        if term < total * 1e-16:
+            break
+    return min(1.0, total)
 
 
 def _log_chance(units: int, a: int, b: int, k: int) -> float:

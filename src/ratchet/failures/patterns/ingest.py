@@ -17,6 +17,7 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.health import Ran, keep_recent
 from ratchet.failures.patterns.merging import assign
+from ratchet.failures.patterns.sums import add_sums, less_of_kinds
 from ratchet.failures.signature import mask, sign, template_of
 from ratchet.failures.waiting import own_s
 from ratchet.ports import Store
@@ -223,14 +224,21 @@ class _Counts:
     def keep(self, store: Store) -> None:
         """Add the sums to the store's; call it in the transaction of the insert."""
         # In the order of their keys, in which a clustered table takes rows fastest.
-        store.add("tallies", _rows(sorted(self._tallies.items()), _TALLY))
-        store.add("sightings", _rows(sorted(self._sightings.items()), _SIGHTING))
+        tallies, sightings = (
+            _rows(sorted(self._tallies.items()), _TALLY),
+            _rows(sorted(self._sightings.items()), _SIGHTING),
+        )
+        store.add("tallies", tallies)
+        store.add("kind_tallies", self._of_kinds())
+        add_sums(store, tallies, sightings)
+        store.add("sightings", sightings)
         store.add("activity", _rows(sorted(self._activity.items()), _ACTIVITY))
         store.add("session_tallies", [self._session_row(session) for session in sorted(self._sessions)])
         keep_recent(store, self._ran)
 
     def take_back(self, store: Store) -> None:
-        """Subtract the sums from the store's."""
+        """Subtract the sums from the store's; those of signatures are summed up anew by who deletes the sightings."""
+        less_of_kinds(store, self._of_kinds())
         for table, sums, names in (("tallies", self._tallies, _TALLY), ("activity", self._activity, _ACTIVITY)):
             rows = _rows(sorted(sums.items()), names)
             store.add(table, [_negated(row) for row in rows])
@@ -238,6 +246,15 @@ class _Counts:
             store.delete("tallies", {"signature": row["signature"], "n": ("<=", 0)})
         for row in _rows(sorted(self._activity.items()), _ACTIVITY):
             store.delete("activity", {"agent": row["agent"], "hour": row["hour"], "calls": ("<=", 0)})
+
+    def _of_kinds(self) -> list[Row]:
+        found: dict[tuple[int, str], Row] = {}
+        for (signature, _, hour), held in sorted(self._tallies.items()):
+            kind = self.kinds[signature][0]
+            row = found.setdefault((hour, kind), {"hour": hour, "kind": kind, "n": 0, "duration_s": 0.0})
+            row["n"] = whole_in(row, "n") + int(held[0])
+            row["duration_s"] = number_in(row, "duration_s") + held[2]
+        return list(found.values())
 
     def _session_row(self, session: str) -> Row:
         named, held = self._sessions[session]

@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary
 
 from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, UsageError
+from ratchet.failures.patterns.sums import less_of_kinds
 from ratchet.ids import uuid7
-from ratchet.records import Json, Row, whole_in
+from ratchet.records import Json, Row, text_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.failures.grouping import Grouper
@@ -94,7 +95,9 @@ class _Placed:
 
     def _ruled(self, signature: str, kind: str, template: str, rule: BrokenRule) -> str:
         """The pattern of a finding's rule, whatever else the run said."""
-        pattern = "p" + sha256(f"rule {rule.key}".encode()).hexdigest()[:16]
+        from ratchet.failures.patterns.ruled import pattern_of
+
+        pattern = pattern_of(rule.key)
         said: Row = {"kind": kind, "rule": rule.key, "created_at": self._now, "revision": 1}
         self._signatures.append({**said, "template": template, "signature": signature, "pattern": pattern})
         if pattern in self._ruling or self._store.get("patterns", pattern) is not None:
@@ -210,7 +213,10 @@ def drop(store: Store, signatures: Sequence[str]) -> int:
     Inside a transaction."""
     wanted: list[Json] = [*signatures]
     held = store.find("signatures", {"signature": ("in", wanted)}).rows
-    for table in ("tallies", "sightings", "merges", "signatures"):
+    kinds = {text_in(row, "signature"): row["kind"] for row in held}
+    gone = store.sum_by("tallies", ("signature", "hour"), ("n", "duration_s"), {"signature": ("in", [*kinds])})
+    less_of_kinds(store, ({**row, "kind": kinds[text_in(row, "signature")]} for row in gone))
+    for table in ("tallies", "signature_sums", "sightings", "merges", "signatures"):
         store.delete(table, {"signature": ("in", wanted)})
     patterns = {str(row["pattern"]) for row in held}
     empty: list[Json] = [each for each in patterns if not store.find("signatures", {"pattern": each}, limit=1).rows]

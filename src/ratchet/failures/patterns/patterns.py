@@ -12,9 +12,10 @@ from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.activity import Activity
 from ratchet.failures.patterns.merging import current, members, split
-from ratchet.failures.patterns.tallied import Tallied, tallied
+from ratchet.failures.patterns.ruled import pattern_of
+from ratchet.failures.patterns.tallied import Tallied, name_agents, tallied
 from ratchet.failures.patterns.trend import Halves, trend
-from ratchet.records import Json, Pattern, Row, Trend, whole_in
+from ratchet.records import Json, Lesson, Pattern, Trend, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
@@ -31,8 +32,9 @@ SEVERITY_WEIGHTS: Mapping[str, float] = {"low": 0.5, "medium": 1.0, "high": 2.0,
 _HOUR_S = 3600
 
 
-class _Ranked(NamedTuple):
-    """Sorts as patterns are listed; `rest` is never compared, since the id before it is unique."""
+class PatternRow(NamedTuple):
+    """A pattern as it is put in order, without what has to be read for it alone. Sorts as patterns are listed; what
+    stands behind `id` is never compared, since that is unique."""
 
     once: bool
     alone: bool
@@ -41,7 +43,79 @@ class _Ranked(NamedTuple):
     minus_impact: float
     minus_last_seen: float
     id: str
-    rest: tuple[Row, Tallied]
+    signature: str
+    kind: str
+    template: str
+    sums: Tallied
+
+    @property
+    def times(self) -> int:
+        """Count its failures; of a rule the runs that showed it."""
+        return self.sums.shown or self.sums.count
+
+
+class PatternList:
+    """Patterns in order, as `rows` that are cheap to count, filter and sort; `built` reads what else there is to say of
+    some."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        now: float,
+        window_s: float = WINDOW_S,
+        agent: str | None = None,
+        kind: str | None = None,
+        include_excused: bool = False,
+        about: Mapping[str, tuple[Lesson, ...]] | None = None,
+        only: str | None = None,
+    ) -> None:
+        self._store, self._now, self._agent = store, now, agent
+        self._about = about or {}
+        self._activity, self._counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
+        found = tallied(store, agent=agent, kind=kind, pattern=only, include_excused=include_excused)
+        if agent is None and kind is None:
+            _add_shown(store, found)
+        answered = {name for name, known in self._about.items() if any(each.state == "active" for each in known)}
+        heads = store.sum_by("patterns", _HEAD, (), {} if only is None else {"id": only})
+        self.rows = sorted(
+            PatternRow(
+                once := not _recurs(self._counted, sums, window_s),
+                sums.sessions == 1,
+                not once and sums.last_seen < self._activity.last - window_s,
+                pattern not in answered,
+                -_impact(str(kind_of_it), sums),
+                -sums.last_seen,
+                str(pattern),
+                str(signature),
+                str(kind_of_it),
+                str(template or ""),
+                sums,
+            )
+            for pattern, signature, kind_of_it, template in (row.values() for row in heads)
+            if (sums := found.get(str(pattern))) is not None
+        )
+
+    def built(self, rows: Sequence[PatternRow]) -> list[Pattern]:
+        """These patterns, in their order."""
+        sums = [each.sums for each in rows]
+        name_agents(self._store, sums, self._agent)
+        trends = _trends(self._counted, self._activity, sums)
+        found = [_pattern(each, said, self._about) for each, said in zip(rows, trends, strict=True)]
+        decisions = self._store.find("triage").rows
+        if not decisions:
+            return found
+        from ratchet.failures.patterns.triage import triaged
+
+        return triaged(self._store, found, decisions, now=self._now)
+
+    def decided(self) -> list[Pattern]:
+        """Those about which somebody decided."""
+        held = {current(self._store, str(row["pattern"])) for row in self._store.find("triage").rows}
+        return self.built([each for each in self.rows if each.id in held]) if held else []
+
+
+_HEAD = ("id", "signature", "kind", "template")
 
 
 def patterns(
@@ -53,7 +127,7 @@ def patterns(
     kind: str | None = None,
     limit: int | None = None,
     include_excused: bool = False,
-    answered: Collection[str] = (),
+    about: Mapping[str, tuple[Lesson, ...]] | None = None,
     only: str | None = None,
 ) -> list[Pattern]:
     """Patterns in the order in which something can be done about them: recurring ones on top (those of one session
@@ -68,34 +142,19 @@ def patterns(
     halves; a history shorter than the window is cut in halves itself.
     wasted_s, wasted_tokens: from each failure to its resolution where one is known, else what the failing call itself
     took (of a pattern with both, the unresolved share of all its failing calls). impact: minutes wasted plus one for
-    each failure, times the weight of the kind's severity (`SEVERITY_WEIGHTS`). `lessons` is left empty here.
+    each failure, times the weight of the kind's severity (`SEVERITY_WEIGHTS`).
     """
-    found = tallied(store, agent=agent, kind=kind, pattern=only, include_excused=include_excused)
-    heads = {str(row["id"]): row for row in store.find("patterns", {} if only is None else {"id": only}).rows}
-    if agent is None and kind is None:
-        _add_shown(store, found, heads)
-    activity, counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
-    ranked = sorted(
-        _Ranked(
-            once := not _recurs(counted, sums, window_s),
-            sums.sessions == 1,
-            not once and sums.last_seen < activity.last - window_s,
-            pattern not in answered,
-            -_impact(str(heads[pattern]["kind"]), sums),
-            -sums.last_seen,
-            pattern,
-            (heads[pattern], sums),
-        )
-        for pattern, sums in found.items()
-    )[:limit]
-    trends = _trends(counted, activity, [each.rest[1] for each in ranked])
-    found_now = [_pattern(each, said) for each, said in zip(ranked, trends, strict=True)]
-    decisions = store.find("triage").rows
-    if not decisions:
-        return found_now
-    from ratchet.failures.patterns.triage import triaged
-
-    return triaged(store, found_now, decisions, now=now)
+    found = PatternList(
+        store,
+        now=now,
+        window_s=window_s,
+        agent=agent,
+        kind=kind,
+        include_excused=include_excused,
+        about=about,
+        only=only,
+    )
+    return found.built(found.rows[:limit])
 
 
 def pattern(store: Store, pattern_id: str, *, now: float, window_s: float = WINDOW_S) -> Pattern:
@@ -112,17 +171,13 @@ def pattern_count(store: Store) -> int:
     return sum(whole_in(row, "distinct:pattern") for row in rows if row["kind"] not in EXCUSED)
 
 
-def _add_shown(store: Store, found: Mapping[str, Tallied], heads: Mapping[str, Row]) -> None:
+def _add_shown(store: Store, found: Mapping[str, Tallied]) -> None:
     """Count the failing runs that showed a pattern's rule, also those whose first finding was another."""
-    of_rule = {str(rule): found[name] for name, row in heads.items() if (rule := row.get("rule")) and name in found}
-    if not of_rule:
-        return
-    where: Where = {"finding": ("!=", "")}
-    for row in store.sum_by("facts", ("finding",), ("calls", "distinct:session"), where):
-        sums = of_rule.get(str(row["finding"]))
-        if sums is not None:
+    for row in store.sum_by("fact_days", ("name",), ("calls", "sessions"), {"by": "rule"}):
+        sums = found.get(pattern_of(str(row["name"])))
+        if sums is not None and row["calls"]:
             sums.shown = max(sums.count, whole_in(row, "calls"))
-            sums.sessions = max(sums.sessions, whole_in(row, "distinct:session"))
+            sums.sessions = max(sums.sessions, whole_in(row, "sessions"))
 
 
 class _Counted:
@@ -207,23 +262,24 @@ def _impact(kind: str, sums: Tallied) -> float:
     return SEVERITY_WEIGHTS.get(severity, 1.0) * (sums.count + sums.wasted_s / 60)
 
 
-def _pattern(ranked: _Ranked, said: Trend) -> Pattern:
-    head, sums = ranked.rest
+def _pattern(row: PatternRow, said: Trend, about: Mapping[str, tuple[Lesson, ...]]) -> Pattern:
+    sums = row.sums
     return Pattern(
-        id=ranked.id,
-        signature=str(head["signature"]),
-        kind=str(head["kind"]),
-        template=str(head.get("template", "")),
-        count=sums.shown or sums.count,
+        id=row.id,
+        signature=row.signature,
+        kind=row.kind,
+        template=row.template,
+        count=row.times,
         sessions=sums.sessions,
         agents=tuple(sorted(sums.agents)),
         first_seen=sums.first_seen,
         last_seen=sums.last_seen,
         trend=said,
-        recurring=not ranked.once,
+        recurring=not row.once,
         wasted_s=round(sums.wasted_s, 3),
         wasted_tokens=sums.wasted_tokens,
-        impact=round(-ranked.minus_impact, 3),
+        impact=round(-row.minus_impact, 3),
+        lessons=about.get(row.id, ()),
     )
 
 
@@ -232,6 +288,8 @@ __all__ = [
     "RECURS_SESSIONS",
     "SEVERITY_WEIGHTS",
     "WINDOW_S",
+    "PatternList",
+    "PatternRow",
     "current",
     "members",
     "pattern",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import NamedTuple
 
 from ratchet.failures.diagnostics import diagnostics
@@ -9,6 +10,16 @@ from ratchet.failures.signature import template_of
 
 _UNNAMED = ("e:", "t:", "w:", "py:")
 """Keys of findings that no rule has: any error line, a test's own message, a warning, an exception."""
+
+
+def is_rule(key: str) -> bool:
+    """Tell whether a finding's key names a rule."""
+    return not key.startswith(_UNNAMED)
+
+
+def pattern_of(key: str) -> str:
+    """The id of the pattern of a rule."""
+    return "p" + sha256(f"rule {key}".encode()).hexdigest()[:16]
 
 
 class BrokenRule(NamedTuple):
@@ -21,7 +32,7 @@ class BrokenRule(NamedTuple):
 def first_rule(message: str) -> BrokenRule | None:
     """The rule of the first finding in a failing output that breaks one; None of any other output."""
     for each in diagnostics(message) if message else ():
-        if not each.key.startswith(_UNNAMED):
+        if is_rule(each.key):
             linter = each.key.partition(":")[0]
             named = each.message if linter in ("c", "") or linter in each.message else f"{linter}: {each.message}"
             return BrokenRule(each.key, template_of(named))

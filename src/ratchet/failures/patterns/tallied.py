@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ratchet.failures.health import EXCUSED
+from ratchet.failures.patterns.sums import ALL
 from ratchet.records import Json, number_in, whole_in
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Tallied:
     """The sums of one pattern. `resolved` counts its failures whose resolution is known, `shown` the failing runs that
-    showed the rule of a finding, among others (0 of anything else)."""
+    showed the rule of a finding, among others (0 of anything else); `agents` is filled by `name_agents`."""
 
     signatures: list[str] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
@@ -65,53 +66,56 @@ def tallied(
         for row in store.sum_by("signatures", ("signature", "pattern", "kind"), (), where)
         if named or row["kind"] not in EXCUSED
     }
-    narrowed: dict[str, Json | tuple[str, Json]] = {} if agent is None else {"agent": agent}
+    summed: dict[str, Json | tuple[str, Json]] = {"agent": agent or ALL}
     if pattern is not None:
-        narrowed["signature"] = ("in", [*pattern_of])
+        summed["signature"] = ("in", [*pattern_of])
     found: dict[str, Tallied] = defaultdict(Tallied)
-    _add_tallies(store, found, pattern_of, narrowed)
-    _add_sessions(store, found, pattern_of, narrowed)
+    _add_sums(store, found, pattern_of, summed)
+    _add_sessions(store, found, agent)
     _add_resolutions(store, found, pattern_of)
     return dict(found)
 
 
-def _add_tallies(
-    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], narrowed: dict[str, Json | tuple[str, Json]]
-) -> None:
-    sums = ("n", "tokens", "duration_s", "min:min_at", "max:max_at")
-    last = ""
-    for row in store.sum_by("tallies", ("signature", "agent"), sums, narrowed):
+def _add_sums(store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], where: Where) -> None:
+    names = ("n", "tokens", "duration_s", "sessions", "min:min_at", "max:max_at")
+    for row in store.sum_by("signature_sums", ("signature",), names, where):
         signature = str(row["signature"])
         pattern = pattern_of.get(signature)
-        if pattern is None:
+        if pattern is None or not row["n"]:
             continue
         held = found[pattern]
-        if signature != last:
-            held.signatures.append(signature)
-            last = signature
-        held.agents.add(str(row["agent"]))
+        held.signatures.append(signature)
         held.count += whole_in(row, "n")
         held.tokens += number_in(row, "tokens")
         held.duration_s += number_in(row, "duration_s")
+        held.sessions += whole_in(row, "sessions")
         held.first_seen = min(held.first_seen, number_in(row, "min:min_at"))
         held.last_seen = max(held.last_seen, number_in(row, "max:max_at"))
 
 
-def _add_sessions(
-    store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], narrowed: dict[str, Json | tuple[str, Json]]
-) -> None:
+def _add_sessions(store: Store, found: dict[str, Tallied], agent: str | None) -> None:
     """A session that met two signatures of a pattern is one session."""
-    for row in store.sum_by("sightings", ("signature",), ("distinct:session",), narrowed):
-        held = found.get(pattern_of.get(str(row["signature"]), ""))
-        if held is not None and len(held.signatures) == 1:
-            held.sessions = whole_in(row, "distinct:session")
-    for held in found.values():
-        if len(held.signatures) > 1:
-            several: list[Json] = [*held.signatures]
-            where: Where = {**narrowed, "signature": ("in", several)}
-            held.sessions = int(
-                number_in(store.sum_by("sightings", (), ("distinct:session",), where)[0], "distinct:session")
-            )
+    several = {name: held for held in found.values() if len(held.signatures) > 1 for name in held.signatures}
+    if not several:
+        return
+    met: dict[int, set[str]] = defaultdict(set)
+    where: Where = {} if agent is None else {"agent": agent}
+    where = {**where, "signature": ("in", [*several])}
+    for row in store.sum_by("sightings", ("signature", "session"), (), where):
+        met[id(several[str(row["signature"])])].add(str(row["session"]))
+    for held in several.values():
+        held.sessions = len(met[id(held)])
+
+
+def name_agents(store: Store, found: Iterable[Tallied], agent: str | None) -> None:
+    """Say of each pattern whose failures it counts."""
+    if agent is not None:
+        for held in found:
+            held.agents = {agent}
+        return
+    of = {name: held for held in found for name in held.signatures}
+    for row in store.sum_by("tallies", ("signature", "agent"), (), {"signature": ("in", [*of])}):
+        of[str(row["signature"])].agents.add(str(row["agent"]))
 
 
 def _add_resolutions(store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str]) -> None:

@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ratchet.lessons.failing import By, FailsBy, Window
-from ratchet.records import Pattern
 from ratchet.serving.api.serving import Served
 
 if TYPE_CHECKING:
+    from ratchet.failures.patterns.patterns import PatternList
     from ratchet.sessions.cost import CostBy, Costs
 
 
 def patterns(
     held: Served, *, agent: str | None = None, kind: str | None = None, excused: bool = False, late: bool = False
-) -> list[Pattern]:
+) -> PatternList:
     """Return what keeps failing, as of the last outcome or event. For reading only: others read the same list."""
     runtime = held.runtime
     runtime.drain()
     return held.glance.at(
         runtime.store,
-        lambda: runtime.patterns(agent=agent, kind=kind, include_excused=excused, drained=False),
+        lambda: runtime.pattern_list(agent=agent, kind=kind, include_excused=excused, drained=False),
         ("patterns", agent, kind, excused),
         late=late,
     )

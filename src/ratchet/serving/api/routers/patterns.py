@@ -34,7 +34,9 @@ def patterns(
 ) -> Response:
     """List what keeps failing: what recurs first, each with the lessons about it."""
     found = looks.patterns(held, agent=agent, kind=kind, excused=excused)
-    return tagged(request, paged(found, lambda each: each.id, PatternShape.built, limit=limit, cursor=cursor))
+    page = paged(found.rows, lambda each: each.id, lambda each: each, limit=limit, cursor=cursor)
+    items = [PatternShape.built(each) for each in found.built(page.items)]
+    return tagged(request, PageShape(items=items, next=page.next, total=page.total))
 
 
 @router.get("/by/{what}", response_model=FailsShape, dependencies=[READS])

@@ -96,6 +96,7 @@ def health(runtime: Operations) -> Response:
 @router.get("/patterns", response_model=SimplePatternsShape, dependencies=[Depends(Needs("read"))])
 def patterns(held: Shared) -> Response:
     """List what keeps failing most, with the health of all agents."""
-    found = looks.patterns(held)[:SHOWN]
+    listed = looks.patterns(held)
+    found = listed.built(listed.rows[:SHOWN])
     score = held.runtime.health(drained=False).score
     return answer(SimplePatternsShape.built(found, health_score=1.0 if score is None else score, patterns=found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 from fastapi import Depends, Request
 from starlette.responses import Response
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.kinds.table import KINDS
 from ratchet.lessons.failing import BY, By
-from ratchet.records import Decided, Pattern
+from ratchet.records import Decided
 from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
@@ -25,16 +25,19 @@ from ratchet.serving.api.ui.drawing import Drawn, stacked, ticks
 from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn
 
+if TYPE_CHECKING:
+    from ratchet.failures.patterns.patterns import PatternRow
+
 router = asking.router()
 Form = Annotated[dict[str, str], Depends(form)]
 Ids = Annotated[list[str], Depends(ids)]
 STATES = ("open", "regressed", "muted", "ignored", "resolved", "all")
-_ORDERS: dict[str, Callable[[Pattern], float | str]] = {
-    "count": lambda each: each.count,
-    "sessions": lambda each: each.sessions,
-    "cost": lambda each: each.wasted_s,
-    "last": lambda each: each.last_seen,
-    "first": lambda each: each.first_seen,
+_ORDERS: dict[str, Callable[[PatternRow], float | str]] = {
+    "count": lambda each: each.times,
+    "sessions": lambda each: each.sums.sessions,
+    "cost": lambda each: each.sums.wasted_s,
+    "last": lambda each: each.sums.last_seen,
+    "first": lambda each: each.sums.first_seen,
     "message": lambda each: each.template.lower(),
 }
 _DAY_S = 86_400.0
@@ -52,13 +55,16 @@ def patterns(
     start: Start = 0,
 ) -> Response:
     """All patterns that fit a filter, those that failed most often first."""
-    found = _fitting(looks.patterns(held, agent=agent or None, kind=kind or None, late=True), q)
-    states = Counter[str](each.triage.state for each in found)
+    listed = looks.patterns(held, agent=agent or None, kind=kind or None, late=True)
+    decided = {each.id: each.triage.state for each in listed.decided()}
+    found = _fitting(listed.rows, q)
+    states = Counter[str](decided.get(each.id, "open") for each in found)
     states["open"] += states["regressed"]
     states["all"] = len(found)
-    chosen = [each for each in found if _is_in(each, state)]
-    chosen, order = ordered(request, sorted(chosen, key=lambda each: -each.count), _ORDERS, "count")
-    rows, following = part(request, chosen, start)
+    chosen = [each for each in found if _is_in(decided.get(each.id, "open"), state)]
+    chosen, order = ordered(request, sorted(chosen, key=lambda each: -each.times), _ORDERS, "count")
+    shown, following = part(request, chosen, start)
+    rows = listed.built(shown)
     failing = held.runtime.failing
     within = failing.window()
     return drawn(
@@ -79,13 +85,12 @@ def patterns(
     )
 
 
-def _fitting(found: Sequence[Pattern], q: str) -> list[Pattern]:
+def _fitting(found: Sequence[PatternRow], q: str) -> Sequence[PatternRow]:
     words = q.lower().split()
     return [each for each in found if all(word in f"{each.template} {each.id}".lower() for word in words)]
 
 
-def _is_in(pattern: Pattern, state: str) -> bool:
-    held = pattern.triage.state
+def _is_in(held: str, state: str) -> bool:
     return state == "all" or held == state or (state == "open" and held == "regressed")
 
 

@@ -1,0 +1,89 @@
+"""Sum up the tallies of each signature over all hours, and count the sessions that met it, so that a list of patterns
+reads a row of each. Agent "" stands for all agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ratchet.records import Json, Row, number_in, text_in, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
+
+ALL = ""
+"""The agent under which the sums of all agents stand."""
+
+
+def add_sums(store: Store, tallies: Iterable[Row], sightings: Sequence[Row]) -> None:
+    """Add what a batch adds to tallies and sightings. Call it in its transaction, before the sightings are added."""
+    sums = _summed(tallies)
+    for agent, signature, count in _newly_met(store, sightings):
+        _at(sums, agent, signature)["sessions"] = count
+    store.add("signature_sums", list(sums.values()))
+
+
+def sum_anew(store: Store, signatures: Sequence[str]) -> None:
+    """Sum up again after tallies or sightings of these signatures went. Inside a transaction."""
+    wanted: list[Json] = [*signatures]
+    store.delete("signature_sums", {"signature": ("in", wanted)})
+    names = ("n", "tokens", "duration_s", "min:min_at", "max:max_at")
+    rows = store.sum_by("tallies", ("signature", "agent"), names, {"signature": ("in", wanted)})
+    sums = _summed({name.rpartition(":")[2]: value for name, value in row.items()} for row in rows)
+    for by in (("signature", "agent"), ("signature",)):
+        for row in store.sum_by("sightings", by, ("distinct:session",), {"signature": ("in", wanted)}):
+            held = _at(sums, text_in(row, "agent"), text_in(row, "signature"))
+            held["sessions"] = row["distinct:session"]
+    store.add("signature_sums", list(sums.values()))
+
+
+def less_of_kinds(store: Store, rows: Iterable[Row]) -> None:
+    """Take these counts (`hour`, `kind`, `n`, `duration_s`) out of those of kinds. Inside a transaction."""
+    for row in rows:
+        named = {"hour": row["hour"], "kind": row["kind"]}
+        less: Row = {"n": -whole_in(row, "n"), "duration_s": -number_in(row, "duration_s")}
+        store.add("kind_tallies", [named | less])
+        store.delete("kind_tallies", named | {"n": ("<=", 0)})
+
+
+def _at(sums: dict[tuple[str, str], Row], agent: str, signature: str) -> Row:
+    return sums.setdefault((agent, signature), {"agent": agent, "signature": signature})
+
+
+def _summed(tallies: Iterable[Row]) -> dict[tuple[str, str], Row]:
+    """(agent, signature) -> sums, of each agent and of all."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in tallies:
+        for agent in (text_in(row, "agent"), ALL):
+            held = _at(found, agent, text_in(row, "signature"))
+            for name in ("n", "tokens"):
+                held[name] = whole_in(held, name) + whole_in(row, name)
+            held["duration_s"] = number_in(held, "duration_s") + number_in(row, "duration_s")
+            first, last = number_in(row, "min_at"), number_in(row, "max_at")
+            held["min_at"] = min(number_in(held, "min_at", first), first)
+            held["max_at"] = max(number_in(held, "max_at", last), last)
+    return found
+
+
+def _newly_met(store: Store, sightings: Sequence[Row]) -> Iterable[tuple[str, str, int]]:
+    """(agent, signature, in how many sessions it was not met before)."""
+    met = [row for row in sightings if row["signature"]]
+    if not met:
+        return
+    asked: Mapping[str, tuple[str, Json]] = {
+        name: ("in", [*dict.fromkeys(text_in(row, name) for row in met)]) for name in ("signature", "session")
+    }
+    known = store.sum_by("sightings", ("signature", "session", "agent"), (), asked)
+    for of_agent in (True, False):
+        held, new = _places(known, of_agent), _places(met, of_agent)
+        counted: dict[tuple[str, str], int] = {}
+        for agent, signature, _ in new - held:
+            counted[agent, signature] = counted.get((agent, signature), 0) + 1
+        for (agent, signature), count in counted.items():
+            yield agent, signature, count
+
+
+def _places(rows: Iterable[Row], of_agent: bool) -> set[tuple[str, str, str]]:
+    return {
+        (text_in(row, "agent") if of_agent else ALL, text_in(row, "signature"), text_in(row, "session")) for row in rows
+    }

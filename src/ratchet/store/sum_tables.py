@@ -1,0 +1,61 @@
+"""Tables of sums over other tables, moved in the transaction that moves those, so that a page reads few rows.
+
+`failures.patterns.sums` and `store.sums` write them.
+"""
+
+from __future__ import annotations
+
+from ratchet.store.declaring import Column, Table, counters, integer, text
+
+SUM_TABLES = (
+    # Tallies over all hours, of each agent and ("") of all, and in how many sessions each signature was met.
+    Table(
+        name="signature_sums",
+        key=("agent", "signature"),
+        columns=(
+            *text("agent", "signature"),
+            *counters("int", "n", "tokens", "sessions"),
+            *counters("real", "duration_s"),
+            Column(name="min_at", type="real", role="min"),
+            Column(name="max_at", type="real", role="max"),
+        ),
+        clustered=True,
+        body=False,
+    ),
+    # Tallies over all signatures of a kind.
+    Table(
+        name="kind_tallies",
+        key=("hour", "kind"),
+        columns=(*integer("hour"), *text("kind"), *counters("int", "n"), *counters("real", "duration_s")),
+        clustered=True,
+        body=False,
+    ),
+    # Facts by day (whole days since the epoch) and one thing. A session counts on the last day on which it met a name,
+    # so that the days from any one on add up to how many sessions did since.
+    Table(
+        name="fact_days",
+        key=("by", "day", "name", "project"),
+        columns=(
+            *text("by", "name", "project"),
+            *integer("day"),
+            *counters("int", "calls", "failures", "excused", "sessions", "tokens"),
+            *counters("real", "duration_s"),
+            Column(name="max_at", type="real", role="max"),
+        ),
+        clustered=True,
+        body=False,
+    ),
+    # Spending by day and one thing.
+    Table(
+        name="spending_days",
+        key=("by", "day", "name", "project", "model", "waste"),
+        columns=(
+            *text("by", "name", "project", "model", "waste"),
+            *integer("day"),
+            *counters("int", "calls", "given", "stored", "cached", "made", "unsplit"),
+            *counters("real", "cost_usd", "duration_s", "wasted_s"),
+        ),
+        clustered=True,
+        body=False,
+    ),
+)
