@@ -143,7 +143,7 @@ def costs(
 
 
 def _rows(store: Store, by: CostBy, where: Where, since: float | None, until: float | None) -> tuple[list[Row], str]:
-    """What was used, by model, waste and the column that is named with it: as it is summed up by day, where the time
+    """Sum up use by model, waste and the column that is named with it: from sums by day, where the time
     begins with one and is not over."""
     ends = until is not None and until <= _newest(store)
     begun = since or 0.0
