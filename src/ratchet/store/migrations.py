@@ -139,7 +139,7 @@ def migrate(
         if found < version:
             for table in tables:
                 _lay_out(connection, table)
-            for step in range(max(found, 1) + 1, version + 1):
+            for step in range(found + 1 if found else version + 1, version + 1):  # nothing stands in a new one
                 if step in plan:
                     plan[step](connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

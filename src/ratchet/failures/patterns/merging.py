@@ -95,9 +95,7 @@ class _Placed:
 
     def _ruled(self, signature: str, kind: str, template: str, rule: BrokenRule) -> str:
         """The pattern of a finding's rule, whatever else the run said."""
-        from ratchet.failures.patterns.ruled import pattern_of
-
-        pattern = pattern_of(rule.key)
+        pattern = pattern_of_rule(rule.key)
         said: Row = {"kind": kind, "rule": rule.key, "created_at": self._now, "revision": 1}
         self._signatures.append({**said, "template": template, "signature": signature, "pattern": pattern})
         if pattern in self._ruling or self._store.get("patterns", pattern) is not None:
@@ -166,6 +164,11 @@ def _record(store: Store, pattern: str, signature: str, verb: str, now: float) -
     store.swap("merges", merge, whole_in(held, "revision"), row)
     event: Row = {"id": uuid7(), "noun": "pattern", "record": pattern, "verb": verb, "at": now, "signature": signature}
     store.insert_new("events", [event])
+
+
+def pattern_of_rule(key: str) -> str:
+    """The id of the pattern of a rule, by the key of its findings."""
+    return "p" + sha256(f"rule {key}".encode()).hexdigest()[:16]
 
 
 def split(store: Store, pattern: str, signature: str, *, now: float) -> str:

@@ -11,8 +11,7 @@ from ratchet.errors import NotFound
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.activity import Activity
-from ratchet.failures.patterns.merging import current, members, split
-from ratchet.failures.patterns.ruled import pattern_of
+from ratchet.failures.patterns.merging import current, members, pattern_of_rule, split
 from ratchet.failures.patterns.tallied import Tallied, name_agents, tallied
 from ratchet.failures.patterns.trend import Halves, trend
 from ratchet.records import Json, Lesson, Pattern, Trend, whole_in
@@ -174,7 +173,7 @@ def pattern_count(store: Store) -> int:
 def _add_shown(store: Store, found: Mapping[str, Tallied]) -> None:
     """Count the failing runs that showed a pattern's rule, also those whose first finding was another."""
     for row in store.sum_by("fact_days", ("name",), ("calls", "sessions"), {"by": "rule"}):
-        sums = found.get(pattern_of(str(row["name"])))
+        sums = found.get(pattern_of_rule(str(row["name"])))
         if sums is not None and row["calls"]:
             sums.shown = max(sums.count, whole_in(row, "calls"))
             sums.sessions = max(sums.sessions, whole_in(row, "sessions"))

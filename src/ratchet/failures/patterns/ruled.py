@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import NamedTuple
 
 from ratchet.failures.diagnostics import diagnostics
@@ -15,11 +14,6 @@ _UNNAMED = ("e:", "t:", "w:", "py:")
 def is_rule(key: str) -> bool:
     """Tell whether a finding's key names a rule."""
     return not key.startswith(_UNNAMED)
-
-
-def pattern_of(key: str) -> str:
-    """The id of the pattern of a rule."""
-    return "p" + sha256(f"rule {key}".encode()).hexdigest()[:16]
 
 
 class BrokenRule(NamedTuple):
