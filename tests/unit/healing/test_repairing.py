@@ -9,21 +9,18 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.healing.episode import Memo
 from ratchet.healing.solvers.repair import files_of, remembered, shuffled
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp
-from ratchet.healing.solvers.repairing.choosing import chosen, keeping
-from ratchet.healing.solvers.repairing.differing import changed, noise, told_of
 from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
 from ratchet.healing.solvers.repairing.marks import mark
 from ratchet.healing.solvers.repairing.ordering import ranked
 from ratchet.healing.solvers.repairing.program import Program, SourceEdit, applied
 from ratchet.healing.solvers.repairing.recollection import Remembered, foretold, form_of, trust
-from ratchet.healing.solvers.repairing.search import Patch
 from ratchet.healing.solvers.repairing.spectrum import suspicion, with_definitions
 from ratchet.healing.solvers.repairing.templates import FAMILIES, edits
 from ratchet.records import Json
@@ -246,44 +243,6 @@ def test_the_plain_order_always_keeps_a_tenth(shares: list[tuple[float, float]])
     assert 0.0 <= trust([Remembered("f", "s", plain, foretold) for plain, foretold in shares]) <= 0.9
 
 
-@given(st.integers(0, 10_000))
-@settings(max_examples=40)
-def test_changed_inputs_keep_their_types_and_their_seed(seed: int) -> None:
-    given_values = [3, "text", [1, 2], (4, "x"), 2.5, True]
-    one, other = changed(list(given_values), seed), changed(list(given_values), seed)
-    assert one == other
-    assert [type(each) for each in one] == [type(each) for each in given_values]
-
-
-def patch(name: str, *, plain: float = 0.01, text: str = "x") -> Patch:
-    held = {"path": "a.py", "function": name, "family": "f", "shape": name, "before": "y", "text": text}
-    return Patch(files={"a.py": name.encode()}, marks=(held,), found_at=1, plain=plain, size=len(text))
-
-
-def test_patches_that_answer_alike_are_one_opinion() -> None:
-    answers = {"one": ["a"] * 20, "two": ["a"] * 20, "odd": ["b"] * 20}
-    patches = [patch("odd", plain=0.013), patch("one"), patch("two")]
-    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["c"] * 20)
-    assert [each.marks[0]["function"] for each in best.patches] == ["one", "two", "odd"]
-
-
-def test_a_patch_that_keeps_other_answers_is_preferred() -> None:
-    answers = {"keeps": ["a"] * 19 + ["b"], "changes": ["z"] * 20}
-    patches = [patch("changes"), patch("keeps")]
-    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["a"] * 20)
-    assert best.patches[0].marks[0]["function"] == "keeps"
-    assert keeping(["a", "a"], ["a", "!x"]) == 0.0
-    assert keeping(["!x"], ["a"]) == 0.0
-
-
-def test_answers_that_hold_the_time_are_compared_in_their_other_parts() -> None:
-    one, other = [["s:1", "s:x"], ["i:2", "i:y"]], [["s:3", "s:x"], ["i:2", "i:y"]]
-    noisy = noise(one, other)
-    assert noisy == {0}
-    assert told_of(one, noisy) == told_of(other, noisy) == ["s:x", "i:2"]
-    assert told_of(None, noisy) == []
-
-
 def memo(signature: str, shape: str, at: float) -> Memo:
     held: Json = {"path": "a.py", "function": "f", "family": "comparison", "shape": shape, "before": "<", "text": "<="}
     note: dict[str, Json] = {"marks": [held], "plain": 0.01, "foretold": 0.02, "key": shape}
@@ -309,22 +268,6 @@ def test_the_placebo_tells_every_success_of_another_class() -> None:
 def test_one_failure_that_comes_back_counts_once() -> None:
     again = [memo("v1:a", "< => <=", float(i)) for i in range(5)]
     assert len(remembered(again, "v1:b")["memory"]) == 1  # type: ignore[arg-type]
-
-
-class Chain:
-    """Shows its address, as most objects do."""
-
-    def __init__(self, value: int, rest: Chain | None = None) -> None:
-        self.value, self.rest = value, rest
-
-
-def test_objects_are_changed_by_their_fields() -> None:
-    seen = set()
-    for seed in range(1, 60):
-        (chain,) = changed([Chain(1, Chain(2))], seed)
-        seen.add((chain.value, chain.rest.value))
-    assert {a for a, _ in seen} > {1}
-    assert {b for _, b in seen} > {2}
 
 
 def test_a_patch_from_inside_can_only_name_python_files_of_the_project() -> None:

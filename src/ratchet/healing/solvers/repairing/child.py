@@ -161,7 +161,7 @@ class ForkedRun:
             name = _real(frame.f_code.co_filename)
             if name in self.sources:
                 frames.append([name, number])
-            elif name.startswith(self.root + os.sep) and not line and not _is_installed(name[len(self.root) :]):
+            elif name.startswith(self.root + os.sep) and not line and not is_installed(name[len(self.root) :]):
                 line = number
         return line, frames[-_FRAMES:]
 
@@ -170,7 +170,7 @@ class ForkedRun:
         raise TimeUp
 
 
-def _is_installed(path: str) -> bool:
+def is_installed(path: str) -> bool:
     """Tell whether a file below the project is an environment's, and none of the project's own."""
     return "/site-packages/" in path or "/dist-packages/" in path or "/lib/python" in path
 

@@ -16,7 +16,67 @@ _DOUBT = 0.25  # weight of an edit of a doubtful family
 _KEEPING = 8.0  # how much heavier a patch is that leaves every other answer as it was than one that changes them all
 _CONTRADICTED = 0.1  # weight for each input on which all donors say something else, up to so many
 _MOST_CONTRADICTIONS = 6
+_TURNED, _MORE_TURNED = 0.2, 2.0
 _STRANGE = 0.3  # weight of a patch that answers with a type of value that its function never returned
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A patch's answers beside those of the program before: all, those near what healthy tests ask, and the others."""
+
+    inputs: int
+    kept: int
+    healthy: int
+    turned: int
+    beside: int
+    mended: int
+    raising: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Compares the answers of patches with those of the program before, and with one another."""
+
+    inputs: Sequence[Input]
+    before: Sequence[str]
+    wanted: Collection[str]
+
+    def at(self, answers: Sequence[str]) -> _Answered:
+        """Count how a patch answers."""
+        pairs = [*_pairs(self.before, answers)]
+        healthy = [*self._near(answers, healthy=True)]
+        healthy = [(old, new) for old, new in healthy if not old.startswith(RAISED)]
+        beside = [*self._near(answers, healthy=False)]
+        return _Answered(
+            inputs=len(pairs),
+            kept=sum(old == new for old, new in pairs),
+            healthy=len(healthy),
+            turned=sum(old != new for old, new in healthy),
+            beside=len(beside),
+            mended=sum(old != new for old, new in beside),
+            raising=sum(_raises(new, self.wanted) for _, new in pairs),
+        )
+
+    def is_possible(self, answers: Sequence[str], best: _Answered) -> bool:
+        """Tell whether a patch is no worse than the best one where the program is known to be right: it neither turns
+        many of the answers there nor raises instead."""
+        its = self.at(answers)
+        return its.raising <= best.raising and its.turned <= max(_TURNED * its.healthy, _MORE_TURNED * best.turned)
+
+    def undecided(self, one: Sequence[str], other: Sequence[str]) -> int:
+        """Count inputs that two patches answer otherwise. What healthy tests are near, and the program could not answer
+        before, is no input that it is meant for."""
+        rows = zip(self.inputs, self.before, one, other, strict=False)
+        return sum(
+            bool(old and a and b) and a != b
+            and not (a.startswith(RAISED) and b.startswith(RAISED))
+            and not (each.healthy and old.startswith(RAISED))
+            for each, old, a, b in rows
+        )  # fmt: skip
+
+    def _near(self, answers: Sequence[str], *, healthy: bool) -> Iterator[tuple[str, str]]:
+        rows = zip(self.inputs, self.before, answers, strict=False)
+        return ((old, new) for each, old, new in rows if each.healthy is healthy and old and new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +153,25 @@ def chosen(
             groups.append([patch])
     groups.sort(key=lambda group: sum(heavy[id(each)] for each in group), reverse=True)
     best = groups[0][0]
-    pairs = [*_pairs(before, told[id(best)])]
-    healthy = [
-        pair for each, *both in zip(inputs, before, told[id(best)], strict=False) if each.healthy
-        for pair in _pairs(*([text] for text in both))
-    ]  # fmt: skip
+    look = _Look(inputs, before, raised)
+    mine = look.at(told[id(best)])
+    split = {
+        id(each): look.undecided(told[id(best)], told[id(each)])
+        for each in patches
+        if each is not best and look.is_possible(told[id(each)], mine)
+    }
+    total = sum(heavy.values()) or 1.0
     grounds = PatchGrounds(
-        inputs=len(pairs),
-        kept=sum(old == new for old, new in pairs),
-        healthy=len(healthy),
-        turned=sum(old != new for old, new in healthy),
-        raising=sum(_raises(new, raised) for _, new in pairs),
-        share=sum(heavy[id(each)] for each in groups[0]) / (sum(heavy.values()) or 1.0),
+        inputs=mine.inputs,
+        kept=mine.kept,
+        healthy=mine.healthy,
+        turned=mine.turned,
+        beside=mine.beside,
+        mended=mine.mended,
+        raising=mine.raising,
+        share=sum(heavy[id(each)] for each in groups[0]) / total,
+        split=sum(heavy[name] for name, count in split.items() if count) / total,
+        undecided=max(split.values(), default=0),
         rivals=sum(map(len, groups[1:])),
         allies=len(groups[0]) - 1,
         strange=strange[id(best)],

@@ -3,41 +3,52 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import copy
 import hashlib
 import importlib
 import inspect
 import itertools
 import pickle
-import random
 import re
 import signal
+import sys
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from .tracing import naming
+from .varying import Arguments, Vocabulary, varied
+
 RAISED = "!"  # the first character of an answer that is an exception, or no answer in time
 NOTHING = "NoneType"
-_INPUTS = 120
+_INPUTS, _POOL = 160, 800  # that are answered, and that these are taken from, by what they run
 _TOGETHER, _BESIDE = 40, 16  # calls that these are made of, and those of tests beside the check's among them
-_EACH_S = 0.05
+CPU_S = 2.0  # for all of them
+_EACH_CPU_S, _EACH_S = 0.05, 0.5
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # it says nothing: two runs have two of them
 _DIGITS = re.compile(r"\d+")
 _OBJECTS = 100
 _LONG = 200  # items of an iterator, characters of a text that are compared
 
+Place = tuple[str, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input to try: a call that was recorded, changed as the seed says. `healthy`: a test that passed made it."""
+    """One input to try: a call that was recorded, changed as the seed says. `other` are the arguments of another call
+    of the same function; `healthy`: a test that passed made it; `exact`: it is as the test made it."""
 
     module: str
     function: str
     arguments: str
     seed: int
+    other: str = ""
     healthy: bool = False
+
+    @property
+    def exact(self) -> bool:
+        return self.seed % 1000 == 0
 
 
 def asked(
@@ -46,14 +57,59 @@ def asked(
     failing: Collection[str] = (),
     beside: Sequence[Mapping[str, str]] = (),
 ) -> list[Input]:
-    """The inputs to try: the calls, each as it was and changed, with some of those that other tests make."""
+    """The inputs that could be tried: the calls, each as it was and changed, with some that other tests make."""
     every = [*calls, *beside[:: max(1, len(beside) // _BESIDE)][: max(_BESIDE, _TOGETHER - len(calls))]]
-    rounds = max(1, _INPUTS // max(1, len(every)))
-    return [
-        Input(call["module"], call["function"], call["arguments"], seed * 1000 + turn, call.get("test") not in failing)
-        for turn in range(rounds)
-        for call in every
-    ][:_INPUTS]
+    rounds = max(1, min(999, _POOL // max(1, len(every))))
+    alike: dict[tuple[str, str], list[str]] = {}
+    for call in every:
+        alike.setdefault((call["module"], call["function"]), []).append(call["arguments"])
+    found: list[Input] = []
+    for turn in range(rounds):
+        for at, call in enumerate(every):
+            others = alike[call["module"], call["function"]]
+            found.append(
+                Input(call["module"], call["function"], call["arguments"], seed * 1000 + turn,
+                      others[(at + turn) % len(others)], call.get("test") not in failing)
+            )  # fmt: skip
+    return found[:_POOL]
+
+
+def telling(inputs: Sequence[Input], ran: object) -> list[Input]:
+    """The inputs that tell most: those that run what is changed (`ran`, by `running`), half of them near what failing
+    tests give where there are so many; all alike where nothing is known of that."""
+    reached = [each for each, hit in zip(inputs, ran, strict=False) if hit] if isinstance(ran, list) else []
+    reached = reached or [*inputs]
+    failing = [each for each in reached if not each.healthy]
+    healthy = [each for each in reached if each.healthy]
+    half = _INPUTS // 2
+    kept = {*failing[: max(half, _INPUTS - len(healthy))], *healthy[: max(half, _INPUTS - len(failing))]}
+    return [each for each in reached if each in kept]
+
+
+def running(inputs: Sequence[Input], known: Vocabulary, places: Collection[Place]) -> Callable[[], object]:
+    """A function for a child: whether each input runs one of some lines, the file by its real path."""
+    lines: dict[str, set[int]] = {}
+    for path, line in places:
+        lines.setdefault(path, set()).add(line)
+    name_of = naming(lines)
+
+    def ran(one: Input) -> bool:
+        hit = False
+
+        def seen(frame: FrameType, _event: str, _argument: Any) -> Any:
+            nonlocal hit
+            held = lines.get(name_of(frame.f_code.co_filename), ())
+            hit = hit or frame.f_lineno in held
+            return seen if held and not hit else None
+
+        sys.settrace(seen)
+        try:
+            _answer(one, known)
+        finally:
+            sys.settrace(None)
+        return hit
+
+    return lambda: _each(ran, inputs, CPU_S, False)
 
 
 def told_of(answered: object, noisy: Collection[int]) -> list[str]:
@@ -69,47 +125,70 @@ def noise(one: object, other: object) -> frozenset[int]:
     return frozenset(at for at, (first, second) in enumerate(both) if first != second)
 
 
-def answers(inputs: Sequence[Input]) -> Callable[[], object]:
+def answers(inputs: Sequence[Input], known: Vocabulary) -> Callable[[], object]:
     """A function for a child: what the program, as it is there, answers to each input, as short hashes: the answer, and
     the same with every digit the same."""
+    return lambda: _each(lambda one: _answer(one, known), inputs, CPU_S, ("", ""))
 
-    def run() -> object:
-        signal.signal(signal.SIGALRM, _late)
-        return [_answer(each) for each in inputs]
 
-    return run
+def _each(function: Callable[[Input], object], inputs: Sequence[Input], cpu_s: float, none: object) -> list[object]:
+    """Call a function with each input as long as there is time; `none` stands for the others. One may not take long: by
+    the CPU, and by the clock for what sleeps."""
+    for late in (signal.SIGVTALRM, signal.SIGALRM):
+        signal.signal(late, _late)
+    ends_s = time.process_time() + cpu_s
+
+    def given(one: Input) -> object:
+        try:
+            return function(one) if time.process_time() < ends_s else none
+        except (_Late, _Slept):  # just when it had ended
+            return none
+
+    return [given(each) for each in inputs]
 
 
 class _Late(BaseException):
     pass
 
 
-def _late(_signal: int, _frame: FrameType | None) -> None:
-    raise _Late
+class _Slept(BaseException):
+    pass
 
 
-def _answer(one: Input) -> tuple[str, str]:
+def _late(number: int, _frame: FrameType | None) -> None:
+    raise _Late if number == signal.SIGVTALRM else _Slept
+
+
+def _answer(one: Input, known: Vocabulary) -> tuple[str, str]:
     try:
         called = _function(one.module, one.function)
-        given = changed(pickle.loads(base64.b64decode(one.arguments)), one.seed)  # noqa: S301  (our own child's, in the sandbox)
+        call = varied(_loaded(one.arguments), one.seed, known, _loaded(one.other) if one.other else None)
     except Exception:  # noqa: BLE001  (then this input says nothing of any patch)
         return "", ""
+    signal.setitimer(signal.ITIMER_VIRTUAL, _EACH_CPU_S)
     signal.setitimer(signal.ITIMER_REAL, _EACH_S)
     try:
-        value = called(*given)
+        value = called(*call.given, **call.named)
         if hasattr(value, "__next__"):
             value = list(itertools.islice(value, _LONG))
-        said, after = (_ADDRESS.sub(" at 0x", _shown(each)) for each in (value, given))
+        said, after = (_ADDRESS.sub(" at 0x", _shown(each)) for each in (value, [call.given, call.named]))
         said, after = said[:10_000], after[:2_000]
     except _Late:
         return RAISED + "late", RAISED + "late"
+    except _Slept:  # a busy machine does that, too
+        return "", ""
     except BaseException as error:  # noqa: BLE001  (what a patch raises is its answer)
         return RAISED + type(error).__name__, RAISED + type(error).__name__
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer in (signal.ITIMER_VIRTUAL, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
     kind = type(value).__name__
     loose = (_DIGITS.sub("0", each) for each in (said, after))
     return f"{kind}:{_hash(said)}.{_hash(after)}", f"{kind}:{'.'.join(map(_hash, loose))}"
+
+
+def _loaded(arguments: str) -> Arguments:
+    return Arguments(*pickle.loads(base64.b64decode(arguments)))  # noqa: S301  (our own child's, in the sandbox)
 
 
 def _function(module: str, qualname: str) -> Callable[..., Any]:
@@ -158,78 +237,3 @@ def _plain(value: Any, seen: dict[int, int]) -> Any:
         return seen.get(id(value), "...")
     seen[id(value)] = len(seen)
     return [type(value).__name__, *((name, _plain(each, seen)) for name, each in fields.items())]
-
-
-def changed(arguments: list[Any], seed: int) -> list[Any]:
-    """Arguments near the given ones: changed a little once or twice, of the same types."""
-    draw = random.Random(seed)  # noqa: S311
-    if not arguments or seed % 1000 == 0:
-        return arguments
-    for _ in range(1 + seed % 2):
-        at = draw.randrange(len(arguments))
-        arguments[at] = _near(arguments[at], draw)
-    return arguments
-
-
-def _near(value: Any, draw: random.Random) -> Any:
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return draw.choice([value + 1, value - 1, value + 2, 0, value * 2])
-    if isinstance(value, float):
-        return value * draw.choice([0.5, 1.5, 2.0, 0.9])
-    if isinstance(value, str):
-        return "".join(_shuffled(list(value), draw, "a"))
-    if isinstance(value, list):
-        return _shuffled(list(value), draw, value[0] if value else 0)
-    if isinstance(value, tuple):
-        items = list(value)
-        if items:
-            at = draw.randrange(len(items))
-            items[at] = _near(items[at], draw)
-        return tuple(items)
-    if isinstance(value, dict):
-        return _near_mapping(value, draw)
-    return _near_object(value, draw)
-
-
-def _near_mapping(value: dict[Any, Any], draw: random.Random) -> dict[Any, Any]:
-    """The dict with a value changed, a key left out, or one more."""
-    how, near = draw.randrange(3), copy.copy(value)
-    if not near or how == 0:
-        return {**near, "a": 0}
-    key = draw.choice(list(near))
-    if how == 1:
-        del near[key]
-    else:
-        near[key] = _near(near[key], draw)
-    return near
-
-
-def _near_object(value: Any, draw: random.Random) -> Any:
-    """The object with one of its fields changed, or of the fields of an object that it holds."""
-    fields = getattr(value, "__dict__", None)
-    if isinstance(fields, dict) and fields and not callable(value):
-        name = draw.choice(list(fields))
-        with contextlib.suppress(Exception):  # a field that may not be set stays as it was
-            setattr(value, name, _near(fields[name], draw))
-    return value
-
-
-def _shuffled(items: list[Any], draw: random.Random, extra: Any) -> list[Any]:
-    how = draw.randrange(5)
-    if not items or how == 0:
-        return [*items, extra]
-    at = draw.randrange(len(items))
-    if how == 1:
-        del items[at]
-    elif how == 2:
-        items.insert(at, items[at])
-    elif how == 3:
-        other = draw.randrange(len(items))
-        items[at], items[other] = items[other], items[at]
-    elif not isinstance(items[at], str):
-        items[at] = _near(items[at], draw)
-    else:
-        items.reverse()
-    return items

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .child import ForkedRun, InChild, guarded
+from .child import ForkedRun, InChild, guarded, is_installed
 
 Serve = Callable[[], None]
 _SETTINGS = {"pytest.ini": "", ".pytest.ini": "", "pytest.toml": "", ".pytest.toml": "", "tox.ini": "[pytest]",
@@ -299,4 +299,4 @@ def _has_settings(folder: str) -> bool:
 
 def _is_here(module: object, root: str) -> bool:
     file = getattr(module, "__file__", None)
-    return isinstance(file, str) and file.startswith(root + os.sep)
+    return isinstance(file, str) and file.startswith(root + os.sep) and not is_installed(file[len(root) :])

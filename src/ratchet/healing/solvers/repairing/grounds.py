@@ -37,6 +37,14 @@ class PatchGrounds:
     """Of the inputs, those near what tests that passed call the program with."""
     turned: int = 0
     """Of these, the ones that are answered otherwise."""
+    beside: int = 0
+    """Inputs near what tests that failed call the program with, also where it had no answer."""
+    mended: int = 0
+    """Of these, the ones that are answered otherwise than before."""
+    split: float = 0.0
+    """The share in the weight of all that pass of those that may be right as well and answer some input otherwise."""
+    undecided: int = 0
+    """Inputs that one of these answers otherwise, the most of one."""
     raising: int = 0
     """Of the inputs, the ones where it raises or comes to no end."""
     share: float = 1.0
@@ -60,10 +68,14 @@ class PatchGrounds:
             return
         if self.failing + self.passing < _FEW_TESTS and not self._keeps(families):
             yield f"only {_count(self.failing + self.passing, 'test')} can tell"
+        elif not self.passing and self.inputs < _FEW_INPUTS:
+            yield f"no test that passed runs it, and only {_count(self.inputs, 'input')} near theirs had an answer"
         if CASES.intersection(families) and self.turned > _TURNED * self.healthy:
             yield f"the case that it adds changes {self.turned} of {self.healthy} answers near those of tests that pass"
         if self.share < _SHARE:
             yield f"{_count(self.rivals, 'other patch', 'other patches')} that answer otherwise pass, too"
+        elif self.split > 1 - _SHARE:
+            yield f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise, undecided by tests"
         if self.raising:
             yield f"it raises for {_count(self.raising, 'input')} that had an answer"
         if self.strange:

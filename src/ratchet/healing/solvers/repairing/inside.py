@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .choosing import agreed, chosen, told
-from .differing import answers, asked, noise, told_of
+from .differing import CPU_S, answers, asked, noise, running, telling, told_of
 from .drivers import driver_for
 from .recollection import Remembered
 from .search import RepairSearch, Wanted
@@ -24,7 +24,7 @@ from .transplanting import in_place
 
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
-_COMPARING_CPU_S = 6.0  # in all; patches that come to no end could take minutes
+_COMPARING_CPU_S = 10.0  # in all; patches that come to no end could take minutes
 _LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
 # As in `protection`, which cannot be had here.
 TEST_FOLDER = re.compile(
@@ -72,11 +72,17 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     search = RepairSearch(server, wanted, lambda text: tell(note=text))
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
-    inputs = asked(search.calls, wanted.seed, search.first.failing, search.healthy(patches))
+    pool = asked(search.calls, wanted.seed, search.first.failing, search.healthy(patches)) if patches else []
+    known = search.vocabulary(patches)
+    places = [place for each in patches for place in search.places_of(each)]
     until = server.cpu_s + _COMPARING_CPU_S
+    ran = server.call({}, running(pool, known, places), seconds=2 * CPU_S) if pool else None
+    inputs = telling(pool, ran)
 
     def ask(files: Mapping[str, bytes]) -> object:
-        return None if not inputs or server.cpu_s > until else server.call(files, answers(inputs), seconds=2.0)
+        if not inputs or server.cpu_s > until:
+            return None
+        return server.call(files, answers(inputs, known), seconds=2 * CPU_S)
 
     before = ask({})
     noisy = noise(before, ask({}))

@@ -25,6 +25,7 @@ from .spectrum import Place
 from .swapping import Swap, swaps_of
 from .transplanting import Transplants
 from .untried import Untried
+from .varying import Vocabulary, spoken_at
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
 _BRANCH_EVERY = 3
@@ -188,7 +189,7 @@ class RepairSearch:
 
     def passing(self, patch: Patch) -> frozenset[str]:
         """Tests that passed from the beginning, of the check or beside it, and run what a patch changes."""
-        return (self.first.passing | self._localiser.beside) & self._localiser.running(self._places(patch))
+        return (self.first.passing | self._localiser.beside) & self._localiser.running(self.places_of(patch))
 
     @property
     def near(self) -> list[dict[str, object]]:
@@ -206,9 +207,21 @@ class RepairSearch:
 
     def healthy(self, patches: Sequence[Patch]) -> list[Mapping[str, str]]:
         """Calls by tests beside those of the check, which pass and run what one of some patches changes."""
-        return self._localiser.calls([place for each in patches for place in self._places(each)])
+        return self._localiser.calls([place for each in patches for place in self.places_of(each)])
 
-    def _places(self, patch: Patch) -> list[Place]:
+    def vocabulary(self, patches: Sequence[Patch]) -> Vocabulary:
+        """What the code that patches change, and that the tests call, may branch on."""
+        found: list[ast.AST] = []
+        places = [place for each in patches for place in self.places_of(each)]
+        for path in {path for path, _ in places} | {call["path"] for call in self.calls}:
+            tree = self._tree(path)
+            lines = {line for file, line in places if file == path}
+            names = {call["function"] for call in self.calls if call["path"] == path}
+            found += spoken_at(tree, lines, names) if tree is not None else ()
+        return Vocabulary.of(found)
+
+    def places_of(self, patch: Patch) -> list[Place]:
+        """Where a patch changes the program."""
         return [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
 
     # -- what comes next -----------------------------------------------------------------------------------------------
@@ -374,7 +387,7 @@ class RepairSearch:
 
     def _keeps(self, patch: Patch) -> bool:
         """Tell whether a patch lets the tests beside those of the check pass that run what it changes."""
-        guarding = self._localiser.guarding(self._places(patch))
+        guarding = self._localiser.guarding(self.places_of(patch))
         report = self._server.beside(patch.files, guarding) if guarding else RunReport()
         return not (report.failing & guarding and not report.cut_short)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import os
 import pickle
 import sys
@@ -113,12 +114,26 @@ class Tracer:
         if "<" in code.co_qualname or called >= _CALLS or self._pickled > _PICKLED_IN_ALL:
             return
         try:
-            values = [frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]]
-            data = pickle.dumps(values)
+            data = pickle.dumps(_arguments(frame))
         except Exception:  # noqa: BLE001  (what cannot be pickled is not replayed; a class may raise anything here)
             return
         if len(data) <= _PICKLED:
             self._called[module, code.co_qualname] = called + 1
             self._pickled += len(data)
             text = base64.b64encode(data).decode()
-            self._calls.append({"module": module, "function": code.co_qualname, "arguments": text})
+            path = self._name(code.co_filename)
+            self._calls.append({"module": module, "function": code.co_qualname, "arguments": text, "path": path})
+
+
+def _arguments(frame: FrameType) -> tuple[list[Any], dict[str, Any]]:
+    """What a function was called with: by position, and by name."""
+    code, values = frame.f_code, frame.f_locals
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    rest = [*code.co_varnames[len(names) :]]
+    given = [values[name] for name in names[: code.co_argcount]]
+    named = {name: values[name] for name in names[code.co_argcount :]}
+    if code.co_flags & inspect.CO_VARARGS:
+        given += values[rest.pop(0)]
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        named |= values[rest.pop(0)]
+    return given, named

@@ -1,0 +1,146 @@
+"""The choice among patches that pass: inputs that are varied by what code branches on, opinions, doubts."""
+
+from __future__ import annotations
+
+import ast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratchet.healing.solvers.repairing.choosing import chosen, keeping
+from ratchet.healing.solvers.repairing.differing import Input, asked, noise, telling, told_of
+from ratchet.healing.solvers.repairing.search import Patch
+from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
+
+
+def call() -> Arguments:
+    return Arguments([3, "text", [1, 2], (4, "x"), 2.5, True], {"sep": "-"})
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40)
+def test_varied_inputs_are_those_of_their_seed(seed: int) -> None:
+    one, other = varied(call(), seed), varied(call(), seed)
+    assert repr(one) == repr(other) or "iterator" in repr(one)
+    assert len(one.given) == 6
+    assert one.named.keys() == {"sep"}
+
+
+def test_each_thousandth_input_is_as_the_test_made_it() -> None:
+    assert varied(call(), 0) == varied(call(), 7_000) == call()
+
+
+def values_seen(value: object, source: str = "", other: object = None) -> list[object]:
+    known, theirs = Vocabulary.of([ast.parse(source)]), Arguments([other]) if other else None
+    return [varied(Arguments([value]), seed, known, theirs).given[0] for seed in range(1, 400)]
+
+
+def test_inputs_vary_containers_types_and_the_ends_of_what_there_can_be() -> None:
+    types = {type(each).__name__ for each in values_seen([1, 2])}
+    assert types >= {"list", "tuple", "set", "NoneType", "list_iterator"}
+    assert [] in values_seen([1, 2])
+    texts = values_seen("ab")
+    assert {"", None, b"ab", "AB"} <= {each for each in texts if isinstance(each, str | bytes | None)}
+    assert any(isinstance(each, str) and not each.isascii() for each in texts)
+
+
+def test_inputs_vary_by_what_the_code_branches_on() -> None:
+    source = "def f(x):\n    if isinstance(x, frozenset) or x == 'wanted' or x > 70:\n        return 1\n"
+    assert "wanted" in values_seen("ab", source)
+    assert {69, 70, 71} <= {each for each in values_seen(3, source) if isinstance(each, int)}
+    assert any(isinstance(each, frozenset) for each in values_seen([1], source))
+    assert "elsewhere" in values_seen("ab", other="elsewhere")
+
+
+def test_the_code_that_speaks_is_what_is_changed_or_called() -> None:
+    tree = ast.parse("A = 'a'\nclass C:\n    def f(self):\n        return 'f'\n    def g(self):\n        return 'g'\n")
+    assert Vocabulary.of(spoken_at(tree, {4}, ())).constants == ("f",)
+    assert Vocabulary.of(spoken_at(tree, (), {"C.g"})).constants == ("g",)
+    assert Vocabulary.of(spoken_at(tree, {1}, ())).constants == ("a",)
+
+
+def test_inputs_that_run_what_is_changed_come_alone_and_those_near_failing_tests_keep_half() -> None:
+    calls = [{"module": "m", "function": "f", "arguments": name, "test": name} for name in ("bad", *"abcdefgh")]
+    pool = asked(calls, 0, {"bad"})
+    reached = telling(pool, [each.arguments != "a" for each in pool])
+    assert {each.arguments for each in reached} == {"bad", *"bcdefgh"}
+    assert 2 * sum(not each.healthy for each in reached) == len(reached) < len(pool)
+    assert telling(pool, None)[0] == pool[0]
+
+
+def patch(name: str, *, plain: float = 0.01, text: str = "x") -> Patch:
+    held = {"path": "a.py", "function": name, "family": "f", "shape": name, "before": "y", "text": text}
+    return Patch(files={"a.py": name.encode()}, marks=(held,), found_at=1, plain=plain, size=len(text))
+
+
+def test_patches_that_answer_alike_are_one_opinion() -> None:
+    answers = {"one": ["a"] * 20, "two": ["a"] * 20, "odd": ["b"] * 20}
+    patches = [patch("odd", plain=0.013), patch("one"), patch("two")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["c"] * 20)
+    assert [each.marks[0]["function"] for each in best.patches] == ["one", "two", "odd"]
+
+
+def test_a_patch_that_keeps_other_answers_is_preferred() -> None:
+    answers = {"keeps": ["a"] * 19 + ["b"], "changes": ["z"] * 20}
+    patches = [patch("changes"), patch("keeps")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else ["a"] * 20)
+    assert best.patches[0].marks[0]["function"] == "keeps"
+    assert keeping(["a", "a"], ["a", "!x"]) == 0.0
+    assert keeping(["!x"], ["a"]) == 0.0
+
+
+def test_answers_that_hold_the_time_are_compared_in_their_other_parts() -> None:
+    one, other = [["s:1", "s:x"], ["i:2", "i:y"]], [["s:3", "s:x"], ["i:2", "i:y"]]
+    noisy = noise(one, other)
+    assert noisy == {0}
+    assert told_of(one, noisy) == told_of(other, noisy) == ["s:x", "i:2"]
+    assert told_of(None, noisy) == []
+
+
+def near(healthy: int, failing: int) -> list[Input]:
+    return [Input("m", "f", "", at, "", at <= healthy) for at in range(1, healthy + failing + 1)]
+
+
+def test_a_patch_that_could_be_right_as_well_and_answers_otherwise_is_counted() -> None:
+    before = ["i:1"] * 20
+    answers = {"best": ["i:1"] * 10 + ["i:2"] * 10, "rival": ["i:1"] * 10 + ["i:2"] * 9 + ["i:3"]}
+    patches = [patch("best", plain=0.02), patch("rival")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else before, (), near(10, 10))
+    assert best.patches[0].marks[0]["function"] == "best"
+    assert best.grounds.undecided == 1
+    assert 0.2 < best.grounds.split < 0.5
+    assert (best.grounds.beside, best.grounds.mended) == (10, 10)
+    assert any("no test decides" in each for each in best.grounds.doubts(["comparison"]))
+
+
+def test_a_patch_that_turns_what_healthy_tests_are_near_is_no_rival() -> None:
+    before = ["i:1"] * 20
+    answers = {"best": ["i:1"] * 10 + ["i:2"] * 10, "turns": ["i:3"] * 10 + ["i:2"] * 10}
+    patches = [patch("best", plain=0.02), patch("turns")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else before, (), near(10, 10))
+    assert best.grounds.undecided == 0
+
+
+def test_what_healthy_tests_are_near_and_nobody_could_answer_decides_nothing() -> None:
+    before = ["!TypeError"] * 10 + ["i:1"] * 10
+    answers = {"best": ["!TypeError"] * 10 + ["i:2"] * 10, "lenient": ["i:0"] * 10 + ["i:2"] * 10}
+    patches = [patch("best", plain=0.02), patch("lenient")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else before, (), near(10, 10))
+    assert best.grounds.undecided == 0
+
+
+class Chain:
+    """Shows its address, as most objects do."""
+
+    def __init__(self, value: int, rest: Chain | None = None) -> None:
+        self.value, self.rest = value, rest
+
+
+def test_objects_are_changed_by_their_fields() -> None:
+    seen = set()
+    for seed in range(1, 60):
+        (chain,) = varied(Arguments([Chain(1, Chain(2))]), seed).given
+        if isinstance(chain, Chain) and isinstance(chain.rest, Chain):
+            seen.add((chain.value, chain.rest.value))
+    assert {a for a, _ in seen} > {1}
+    assert {b for _, b in seen} > {2}
