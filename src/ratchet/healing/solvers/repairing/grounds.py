@@ -75,7 +75,7 @@ class PatchGrounds:
         if self.share < _SHARE:
             yield f"{_count(self.rivals, 'other patch', 'other patches')} that answer otherwise pass, too"
         elif self.split > 1 - _SHARE:
-            yield f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise, undecided by tests"
+            yield f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise; no test decides"
         if self.raising:
             yield f"it raises for {_count(self.raising, 'input')} that had an answer"
         if self.strange:
