@@ -144,3 +144,10 @@ def test_objects_are_changed_by_their_fields() -> None:
             seen.add((chain.value, chain.rest.value))
     assert {a for a, _ in seen} > {1}
     assert {b for _, b in seen} > {2}
+
+
+def test_few_inputs_and_no_test_beside_are_no_evidence() -> None:
+    alone = PatchGrounds(failing=4, inputs=6, kept=6)
+    assert any("only 6 inputs" in each for each in alone.doubts(["comparison"]))
+    assert not [*replace(alone, inputs=60, kept=30).doubts(["comparison"])]
+    assert not [*replace(alone, passing=3).doubts(["comparison"])]

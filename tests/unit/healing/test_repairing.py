@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ratchet.healing.episode import Memo
 from ratchet.healing.solvers.repair import files_of, remembered, shuffled
-from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp
+from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp, is_installed
 from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
 from ratchet.healing.solvers.repairing.marks import mark
@@ -331,3 +331,8 @@ def test_a_guard_does_what_the_failing_test_expects(tmp_path: Path) -> None:
     guard = "    if not parts:\n        raise ValueError('at least one')\n"
     assert f"def chain(*parts):\n{guard}    return 'kep' + str(parts)\n" in found
     assert "def chain(*parts):\n    return 'kept' + str(parts)\n" in found
+
+
+def test_what_lies_in_the_projects_environment_is_none_of_its_files() -> None:
+    assert is_installed("/.venv/lib/python3.11/site-packages/_pytest/config.py")
+    assert not is_installed("/src/shop/library.py")
