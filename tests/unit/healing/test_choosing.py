@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import Input, asked, noise, telling, told_of
+from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import Patch
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
 
