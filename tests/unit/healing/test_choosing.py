@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import Input, asked, noise, telling, told_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
-from ratchet.healing.solvers.repairing.search import Patch
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
+from ratchet.healing.solvers.repairing.wanted import Patch
 
 
 def call() -> Arguments:
@@ -111,7 +111,7 @@ def test_a_patch_that_could_be_right_as_well_and_answers_otherwise_is_counted() 
     assert best.patches[0].marks[0]["function"] == "best"
     assert best.grounds.undecided == 1
     assert 0.2 < best.grounds.split < 0.5
-    assert (best.grounds.beside, best.grounds.mended) == (10, 10)
+    assert (best.grounds.healthy, best.grounds.turned) == (10, 0)
     assert any("no test decides" in each for each in best.grounds.doubts(["comparison"]))
 
 

@@ -12,7 +12,7 @@ from ratchet.healing.solvers.repairing.donating import Donation, donations, dono
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.marks import differences
 from ratchet.healing.solvers.repairing.program import FUNCTIONS, Program
-from ratchet.healing.solvers.repairing.search import Patch
+from ratchet.healing.solvers.repairing.wanted import Patch
 
 WRONG = '''import math
 

@@ -13,6 +13,7 @@ from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.pytest import INSIDE
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
+from ratchet.healing.solvers.repairing.search import NO_TEST
 from ratchet.healing.solvers.repairing.templates import FAMILIES
 from ratchet.healing.solvers.survey import executable
 from ratchet.healing.testruns import counted_arguments, reading, suite_run
@@ -318,7 +319,7 @@ def _read(ran: Ran) -> SearchResult:
         patches=tuple(each for each in _list(said.get("patches")) if isinstance(each, dict) and files_of(each)),
         tried=_count(said.get("tried")),
         found_at=_count(said.get("found_at")),
-        problem=str(said.get("problem") or ""),
+        problem=_problem(str(said.get("problem") or ""), ran.stderr),
         grounds=_grounds(said.get("grounds")),
         timed_out=said.get("timed_out") is True,
         places=tuple(_places(said.get("places"))),
@@ -327,6 +328,14 @@ def _read(ran: Ran) -> SearchResult:
         spent=tuple(map(str, _list(said.get("spent")))),
         trying_s=_share(said.get("trying_s")),
     )
+
+
+def _problem(said: str, stderr: bytes) -> str:
+    """Why nothing was searched, with what the runner complained of where it would not run at all."""
+    if said != NO_TEST:
+        return said
+    errors = [line for line in stderr.decode(errors="replace").splitlines() if line.startswith("ERROR: ")]
+    return f"{said}: {errors[0].removeprefix('ERROR: ')[:300]}" if errors else said
 
 
 def _grounds(said: Json) -> PatchGrounds:

@@ -3,12 +3,12 @@ correct one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from .differing import NOTHING, RAISED, Input, type_of, value_of
 from .grounds import DOUBTFUL, PatchGrounds
-from .search import Patch
+from .wanted import Patch
 
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
 _SIZE = 24.0  # characters changed that halve a patch's weight
@@ -16,21 +16,9 @@ _DOUBT = 0.25  # weight of an edit of a doubtful family
 _KEEPING = 8.0  # how much heavier a patch is that leaves every other answer as it was than one that changes them all
 _CONTRADICTED = 0.1  # weight for each input on which all donors say something else, up to so many
 _MOST_CONTRADICTIONS = 6
+# Answers near healthy tests that a patch may turn and still be right: a share, or so many times what the best turns.
 _TURNED, _MORE_TURNED = 0.2, 2.0
 _STRANGE = 0.3  # weight of a patch that answers with a type of value that its function never returned
-
-
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """A patch's answers beside those of the program before: all, those near what healthy tests ask, and the others."""
-
-    inputs: int
-    kept: int
-    healthy: int
-    turned: int
-    beside: int
-    mended: int
-    raising: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +29,20 @@ class _Look:
     before: Sequence[str]
     wanted: Collection[str]
 
-    def at(self, answers: Sequence[str]) -> _Answered:
-        """Count how a patch answers."""
+    def at(self, answers: Sequence[str]) -> PatchGrounds:
+        """Count how a patch answers beside the program before."""
         pairs = [*_pairs(self.before, answers)]
-        healthy = [*self._near(answers, healthy=True)]
-        healthy = [(old, new) for old, new in healthy if not old.startswith(RAISED)]
-        beside = [*self._near(answers, healthy=False)]
-        return _Answered(
+        rows = zip(self.inputs, self.before, answers, strict=False)
+        healthy = [pair for each, *both in rows if each.healthy for pair in _pairs(*([text] for text in both))]
+        return PatchGrounds(
             inputs=len(pairs),
             kept=sum(old == new for old, new in pairs),
             healthy=len(healthy),
             turned=sum(old != new for old, new in healthy),
-            beside=len(beside),
-            mended=sum(old != new for old, new in beside),
             raising=sum(_raises(new, self.wanted) for _, new in pairs),
         )
 
-    def is_possible(self, answers: Sequence[str], best: _Answered) -> bool:
+    def is_possible(self, answers: Sequence[str], best: PatchGrounds) -> bool:
         """Tell whether a patch is no worse than the best one where the program is known to be right: it neither turns
         many of the answers there nor raises instead."""
         its = self.at(answers)
@@ -73,10 +58,6 @@ class _Look:
             and not (each.healthy and old.startswith(RAISED))
             for each, old, a, b in rows
         )  # fmt: skip
-
-    def _near(self, answers: Sequence[str], *, healthy: bool) -> Iterator[tuple[str, str]]:
-        rows = zip(self.inputs, self.before, answers, strict=False)
-        return ((old, new) for each, old, new in rows if each.healthy is healthy and old and new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +124,7 @@ def chosen(
         * (_STRANGE if strange[id(each)] else 1.0)
         for each in patches
     }
-    groups: list[list[Patch]] = []
-    for patch in sorted(patches, key=lambda each: heavy[id(each)], reverse=True):
-        for group in groups:
-            if _agree(told[id(group[0])], told[id(patch)]):
-                group.append(patch)
-                break
-        else:
-            groups.append([patch])
-    groups.sort(key=lambda group: sum(heavy[id(each)] for each in group), reverse=True)
+    groups = _opinions(patches, told, heavy)
     best = groups[0][0]
     look = _Look(inputs, before, raised)
     mine = look.at(told[id(best)])
@@ -161,14 +134,8 @@ def chosen(
         if each is not best and look.is_possible(told[id(each)], mine)
     }
     total = sum(heavy.values()) or 1.0
-    grounds = PatchGrounds(
-        inputs=mine.inputs,
-        kept=mine.kept,
-        healthy=mine.healthy,
-        turned=mine.turned,
-        beside=mine.beside,
-        mended=mine.mended,
-        raising=mine.raising,
+    grounds = replace(
+        mine,
         share=sum(heavy[id(each)] for each in groups[0]) / total,
         split=sum(heavy[name] for name, count in split.items() if count) / total,
         undecided=max(split.values(), default=0),
@@ -179,6 +146,21 @@ def chosen(
         contradicted=against[id(best)],
     )
     return PatchChoice(tuple(patch for group in groups for patch in group), grounds)
+
+
+def _opinions(
+    patches: Sequence[Patch], told: Mapping[int, Sequence[str]], heavy: Mapping[int, float]
+) -> list[list[Patch]]:
+    """Group patches that answer alike, the heaviest first in each; the group with the most weight first."""
+    groups: list[list[Patch]] = []
+    for patch in sorted(patches, key=lambda each: heavy[id(each)], reverse=True):
+        for group in groups:
+            if _agree(told[id(group[0])], told[id(patch)]):
+                group.append(patch)
+                break
+        else:
+            groups.append([patch])
+    return sorted(groups, key=lambda group: sum(heavy[id(each)] for each in group), reverse=True)
 
 
 def told(patch: Patch, rank: int) -> dict[str, object]:

@@ -37,10 +37,6 @@ class PatchGrounds:
     """Of the inputs, those near what tests that passed call the program with."""
     turned: int = 0
     """Of these, the ones that are answered otherwise."""
-    beside: int = 0
-    """Inputs near what tests that failed call the program with, also where it had no answer."""
-    mended: int = 0
-    """Of these, the ones that are answered otherwise than before."""
     split: float = 0.0
     """The share in the weight of all that pass of those that may be right as well and answer some input otherwise."""
     undecided: int = 0

@@ -18,9 +18,10 @@ from .choosing import agreed, chosen, told
 from .differing import CPU_S, answers, asked, noise, running, telling, told_of
 from .drivers import driver_for
 from .recollection import Remembered
-from .search import RepairSearch, Wanted
+from .search import RepairSearch
 from .server import ForkServer
 from .transplanting import in_place
+from .wanted import Wanted
 
 _FILES = 5_000
 _PATCHES = 12  # compared with one another

@@ -7,7 +7,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from .branching import Partial, Partials, State, gained, promise
 from .compiling import SourceFile
@@ -18,7 +18,7 @@ from .localising import Localiser, calls_in
 from .marks import differences, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program, SourceEdit
-from .recollection import Remembered, trust
+from .recollection import trust
 from .repeating import repeated
 from .server import UNFINISHED, ForkServer, RunReport
 from .spectrum import Place
@@ -26,6 +26,7 @@ from .swapping import Swap, swaps_of
 from .transplanting import Transplants
 from .untried import Untried
 from .varying import Vocabulary, spoken_at
+from .wanted import Patch, Wanted
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
 _BRANCH_EVERY = 3
@@ -45,52 +46,8 @@ _KNOWN = 10.0  # times as likely by a memory that has the say as without it
 _STATES = 24
 _ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
 _SLOWER, _SECOND_LOOKS = 10.0, 60
+NO_TEST = "no test could be run"
 _PLACES, _NEAR = 2_000, 4  # suspect lines, and edits that helped, that are told
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Request of the side outside."""
-
-    candidates: int
-    choice: int = 400
-    """At most so many candidates after the first that passes."""
-    seed: int = 0
-    order: str = "best"
-    memory: tuple[Remembered, ...] = ()
-    exact: tuple[tuple[Mapping[str, str], ...], ...] = ()
-    """Edits that fixed this very failure before, each a sequence of marks (`mark`)."""
-    skip: frozenset[str] = frozenset()
-    """Keys of patches that were tried and found wanting."""
-    donors: Mapping[str, str] = field(default_factory=dict)
-    """Texts of other implementations that are right, by a name."""
-    spent: frozenset[str] = frozenset()
-    """Candidates that came to nothing in an earlier search."""
-    quarantined: frozenset[str] = frozenset()
-    """Tests that count for nothing."""
-    failing: frozenset[str] = frozenset()
-    """Tests that fail for the judge; none where it only counts."""
-    plain: bool = False
-    """Load the tests anew for every candidate: what a benchmark sets beside it."""
-    given: Mapping[str, bytes] = field(default_factory=dict)
-    """Files of a patch that somebody else found: it alone is run, to be weighed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """Files under which every test passes. `found_at` counts candidates; `shares` are those of its last edit."""
-
-    files: Mapping[str, bytes]
-    marks: tuple[Mapping[str, str], ...]
-    found_at: int
-    plain: float = 0.0
-    foretold: float = 0.0
-    size: int = 0
-    exact: bool = False
-
-    @property
-    def key(self) -> str:
-        return " | ".join(f"{m['path']}:{m['function']}:{m['shape']}:{m['before']}>{m['text']}" for m in self.marks)
 
 
 class RepairSearch:
@@ -130,7 +87,7 @@ class RepairSearch:
         self._server.left_out = self._wanted.quarantined
         self.first = self._server.whole({})
         if not self.first.tests:
-            return "no test could be run"
+            return NO_TEST
         problem = self._differs()
         if problem:
             return problem
@@ -210,7 +167,7 @@ class RepairSearch:
         return self._localiser.calls([place for each in patches for place in self.places_of(each)])
 
     def vocabulary(self, patches: Sequence[Patch]) -> Vocabulary:
-        """What the code that patches change, and that the tests call, may branch on."""
+        """Collect constants and types of the code that patches change and that tests call."""
         found: list[ast.AST] = []
         places = [place for each in patches for place in self.places_of(each)]
         for path in {path for path, _ in places} | {call["path"] for call in self.calls}:
@@ -221,7 +178,7 @@ class RepairSearch:
         return Vocabulary.of(found)
 
     def places_of(self, patch: Patch) -> list[Place]:
-        """Where a patch changes the program."""
+        """Places of the program that a patch changes."""
         return [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
 
     # -- what comes next -----------------------------------------------------------------------------------------------
@@ -281,8 +238,9 @@ class RepairSearch:
         def rank(found: Sequence[SourceEdit]) -> list[Ranked]:
             wanted = self._wanted
             return ranked(
-                found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order, endless=endless
-            )
+                found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order, endless=endless,
+                imported=self._imported,
+            )  # fmt: skip
 
         state.untried = Untried(program_of, suspect, rank, self._server.deadline)
 

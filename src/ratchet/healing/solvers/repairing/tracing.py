@@ -126,7 +126,7 @@ class Tracer:
 
 
 def _arguments(frame: FrameType) -> tuple[list[Any], dict[str, Any]]:
-    """What a function was called with: by position, and by name."""
+    """Arguments of the call that a frame is: by position, and by name."""
     code, values = frame.f_code, frame.f_locals
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     rest = [*code.co_varnames[len(names) :]]

@@ -20,7 +20,7 @@ _LARGE = 1_000
 
 @dataclass(slots=True)
 class Arguments:
-    """What a function is called with."""
+    """Arguments of one call of a function."""
 
     given: list[Any] = field(default_factory=list)
     named: dict[str, Any] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What some code may branch on: the constants that it holds and the builtin types that it names."""
+    """Constants that some code holds and builtin types that it names: it may branch on them."""
 
     constants: tuple[Any, ...] = ()
     types: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def varied(call: Arguments, seed: int, known: Vocabulary | None = None, other: A
 
 
 def _there(other: Arguments | None, named: bool, key: Any) -> list[Any]:
-    """What another call gives in a place, if anything."""
+    """The value that another call gives in a place, if any."""
     if other is None:
         return []
     if named:
