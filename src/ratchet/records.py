@@ -205,6 +205,8 @@ class Lesson:
     unknown: int = 0  # of which nobody can say
     saved_turns: int = 0  # failed calls of those sessions whose finding it ends
     wasted_s: float = 0.0  # from the failure to what mended it, the median of its fixes
+    skill: str = ""  # the name of the skill that is its long form
+    steps: tuple[str, ...] = ()  # of that skill
     revision: int = 0
 
     @property

@@ -155,9 +155,10 @@ class Runtime(Foundation):
     @property
     def cures(self) -> CureBook:
         """Permanent changes that lessons become, each on trial."""
+        from ratchet.healing.skilled import draft_of_healed as healed
         from ratchet.improving.cures.book import CureBook
 
-        return CureBook(reading=self._read, guard=lambda: self.guard)
+        return CureBook(self.home, reading=self._read, guard=lambda: self.guard, healed=healed, changed=self._decided)
 
     @property
     def distillery(self) -> Distillery:

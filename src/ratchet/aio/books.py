@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from ratchet.healing.distilling.distill import Distilled, DistillPlan
     from ratchet.healing.distilling.items import Place
     from ratchet.improving.book import ProposalBook, Pulses, TrialBook, TrialDetail, Watched
-    from ratchet.improving.cures.book import CureBook, Helped
+    from ratchet.improving.cures.book import CureBook
     from ratchet.improving.cures.cure import Cure, CureKind
+    from ratchet.improving.cures.helped import Helped
+    from ratchet.improving.cures.skills import SkillStanding
     from ratchet.improving.loop.pulse import Pulse
     from ratchet.lessons.backtest.backtest import Backtest
     from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from ratchet.lessons.portable import Imported, Synced
     from ratchet.lessons.prediction import Prediction
     from ratchet.lessons.sharing import Shared
+    from ratchet.lessons.skills.places import Taker
+    from ratchet.lessons.skills.reading import FoundSkill, ReadSkills
+    from ratchet.lessons.skills.skill import Skill
     from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Fix, Problem, Progress
     from ratchet.records import (
@@ -81,7 +86,7 @@ class AsyncDistillery:
 
 
 class AsyncCureBook:
-    """The cures of one store. `reading` gives the store after what was recorded is in it, `guard` moves trials."""
+    """The cures of one store, skills among them."""
 
     def __init__(self, held: Callable[[], CureBook]) -> None:
         self._held = held
@@ -94,11 +99,12 @@ class AsyncCureBook:
         """List what one lesson could become, those included that replay speaks against. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(lesson_id, folder))
 
-    async def apply(self, lesson_id: str, kind: CureKind, folder: Path) -> Trial:
-        """Make the change, on trial: `look` takes it back where it does not help. Raises NotFound, Refused where the
-        lesson makes no such change, replay speaks against it, or it is there already; Conflict, BackendError.
+    async def apply(self, lesson_id: str, kind: CureKind, folder: Path, *, taker: Taker = "claude-code") -> Trial:
+        """Make the change, on trial: `look` takes it back where it does not help. A skill goes into the folder where
+        `taker` looks for skills. Raises NotFound, Refused where the lesson makes no such change, replay speaks against
+        it, or it is there already; Conflict, BackendError.
         """
-        return await asyncio.to_thread(lambda: self._held().apply(lesson_id, kind, folder))
+        return await asyncio.to_thread(lambda: self._held().apply(lesson_id, kind, folder, taker=taker))
 
     async def undo(self, lesson_id: str) -> tuple[Trial, ...]:
         """Take out all that a lesson became, byte for byte where nobody changed the file since. Raises NotFound where
@@ -113,6 +119,51 @@ class AsyncCureBook:
     async def look(self) -> tuple[Trial, ...]:
         """Look at every cure on trial: keep what helps, take out what does not. Those that were settled."""
         return await asyncio.to_thread(lambda: self._held().look())
+
+    async def skills(self) -> tuple[SkillStanding, ...]:
+        """List skills by name, each with its lesson, the folders that it was exported to and how it does there."""
+        return await asyncio.to_thread(lambda: self._held().skills())
+
+    async def show_skill(self, name: str) -> SkillStanding:
+        """Show a skill by its name, or its lesson's id. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().show_skill(name))
+
+    async def make_skill(self, asked: str, *, name: str = "") -> Skill:
+        """Make a skill of a lesson (its id), or of a healed task (its id, or its episode's). Made again it is a new
+        version, where it says something new. Raises NotFound, Refused where nothing of it was seen to work, UsageError
+        for a name that is none or another's.
+        """
+        return await asyncio.to_thread(lambda: self._held().make_skill(asked, name=name))
+
+    async def preview_skill(self, name: str, folder: Path, *, taker: Taker = "claude-code") -> Cure:
+        """Tell what `export_skill` would write. Raises NotFound, Refused."""
+        return await asyncio.to_thread(lambda: self._held().preview_skill(name, folder, taker=taker))
+
+    async def export_skill(self, name: str, folder: Path, *, taker: Taker = "claude-code") -> Trial:
+        """Write a skill below a project's folder, or a person's home, where `taker` looks for skills: on trial, `look`
+        takes it out where it does not help. An older version of ours there is replaced. Raises NotFound, Refused for
+        one that is not active, Conflict, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().export_skill(name, folder, taker=taker))
+
+    async def read_skills(self, place: Path, *, scope: Scope = "project") -> ReadSkills:
+        """Read the skills that lie below a project's folder, or (`scope` global) a person's home, in the folders of
+        agents. Those that others wrote are candidates of which agents are told nothing until `trust_skill`; what a
+        changed file holds is asked about anew. Raises UsageError where PyYAML lacks, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().read_skills(place, scope=scope))
+
+    async def trust_skill(self, name: str) -> FoundSkill:
+        """Trust a skill that others wrote, as it lies in its folder now. Raises NotFound, Refused for one of this
+        home's own, or that is gone or quarantined, BackendError.
+        """
+        return await asyncio.to_thread(lambda: self._held().trust_skill(name))
+
+    async def retire_skill(self, name: str, *, reason: str = "") -> Lesson:
+        """Offer a skill to nobody any more: its lesson is retired, and its folders are taken out, but for one that a
+        person changed. Raises NotFound, Conflict.
+        """
+        return await asyncio.to_thread(lambda: self._held().retire_skill(name, reason=reason))
 
 
 class AsyncPulses:

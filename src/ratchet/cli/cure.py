@@ -15,7 +15,7 @@ from ratchet.errors import UsageError
 if TYPE_CHECKING:
     from ratchet.improving.cures.cure import CureKind
 
-KINDS = ("notes", "git", "pre-commit", "check", "permission")
+KINDS = ("notes", "skill", "git", "pre-commit", "check", "permission")
 
 
 @click.command("cure")
@@ -35,9 +35,9 @@ def cure(
 ) -> None:
     """Make a lesson permanent, as a change on trial.
 
-    Without --as only shows, as a diff, what could be changed and what that would have done: a line in the notes, a git
-    setting, a command before each commit, a check that denies a step, a permission rule. One that does not help is
-    taken out again, byte for byte.
+    Without --as only shows, as a diff, what could be changed and what that would have done: a line in the notes, its
+    skill, a git setting, a command before each commit, a check that denies a step, a permission rule. One that does not
+    help is taken out again, byte for byte.
     """
     book = opened(command_home).cures
     folder = Path(project) if project else Path.cwd()

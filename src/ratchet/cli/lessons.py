@@ -13,6 +13,7 @@ from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.cli.cure import cure
 from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Finite
+from ratchet.cli.skills import skills
 from ratchet.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -332,6 +333,7 @@ def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
 
 
 lessons.add_command(cure)
+lessons.add_command(skills)
 
 
 def _decided(found: Sequence[Lesson], as_json: bool) -> None:

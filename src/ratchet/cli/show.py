@@ -97,13 +97,19 @@ def plain(text: str, limit: int = 200) -> Styled:
     return Styled(said if len(said) <= limit else said[: limit - 1] + "…")
 
 
+def code(text: str, limit: int) -> Styled:
+    """A line of foreign code: its indentation stays."""
+    said = visible(text.expandtabs(4)).rstrip()
+    return Styled(said if len(said) <= limit else said[: limit - 1] + "…")
+
+
 def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None, limit: int = 240) -> None:
     """A lesson's advice: its sentence, `marked` behind it, and the lines of its hunk below."""
     first, *hunk = text.split("\n")
     said = plain(first, limit)
     row(out, said.append(marked) if marked is not None else said, prefix)
     for each in hunk[:_HUNK_LINES]:
-        row(out, plain(each, 120), Styled(" " * (prefix.cell_len + 2)))
+        row(out, code(each, 120), Styled(" " * (prefix.cell_len + 2)))
 
 
 _HUNK_LINES = 8
@@ -187,6 +193,7 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
         ("in", said),
         ("example", each.example),
         ("why", f"{each.note} (its agent's own words, session {each.noted_in})" if each.note else ""),
+        ("skill", f"{each.skill}: ratchet lessons skills show {each.skill}" if each.skill else ""),
         ("reason", each.reason),
     ):
         if text:

@@ -13,8 +13,8 @@ from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.distill import Distilled, DistillPlan
-    from ratchet.improving.cures.book import Helped
     from ratchet.improving.cures.cure import Cure
+    from ratchet.improving.cures.helped import Helped
     from ratchet.lessons.book import Trusted
     from ratchet.lessons.portable import Imported
     from ratchet.lessons.sharing import Shared
@@ -234,4 +234,5 @@ def cured(done: Sequence[Trial], *, undone: bool) -> None:
 
 def _place(each: Trial) -> str:
     """Name what a trial changed: the kind of change, and its file."""
-    return each.change.target.rpartition("#")[0].replace(":", " in ", 1)
+    target = each.change.target
+    return (target.rpartition("#")[0] or target).replace(":", " in ", 1)

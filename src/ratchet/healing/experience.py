@@ -6,26 +6,31 @@ not leaves what was tried in vain. Both are candidates until they have helped el
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import cast
 
 from ratchet.errors import Conflict
 from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Episode, Memo, Task
+from ratchet.healing.skilled import changed_files, draft_of, is_more_than_a_line
 from ratchet.lessons.finding import quoted_names
 from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.recall import recall
+from ratchet.lessons.skills.rows import keep
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, Row, whole_in
+from ratchet.records import Json, Lesson, Row, text_in, whole_in
 from ratchet.store.timeline import note
 
 LESSONS = 5
 _DIFF_CHARS = 2_000  # of the literal change that a lesson shows
 _AVOIDED = 5
+_LINE = re.compile(r"(\.[A-Za-z]\w{0,9}):\d+(?::\d+)?\b|\s*\b(?:at|on|in) lines? \d+(?:\s?[-–]\s?\d+)?", re.IGNORECASE)
 
 
 class Experience:
@@ -57,7 +62,12 @@ class Experience:
         row = _of_success(episode, passed, vain) if passed else _of_failure(episode, vain)
         if row is None:
             return ()
-        return (self._kept(row, episode),)
+        lesson_id = self._kept(row, episode)
+        lesson = self._store.get("lessons", lesson_id) or {}
+        if passed and is_more_than_a_line(episode) and lesson.get("state") in ("candidate", "active"):
+            with suppress(Conflict):  # another process made it just now
+                keep(self._store, draft_of(episode, lesson, text_in(lesson, "skill")), now=time.time())
+        return (lesson_id,)
 
     def _kept(self, row: Row, episode: Episode) -> str:
         """Write a lesson, its counts those of the different episodes that it comes from."""
@@ -100,8 +110,9 @@ def change_lines(diff: str, limit: int = _DIFF_CHARS) -> str:
 
 def _of_success(episode: Episode, passed: Attempt, vain: Sequence[Attempt]) -> Row:
     literal = clean(change_lines(passed.diff))
-    general = clean(passed.fix) or literal
-    text = f"{clean(passed.cause)}: {general}" if passed.cause else general
+    general = clean(passed.fix) or f"Change {', '.join(changed_files(passed.diff))}, for example:\n{literal}"
+    cause = _LINE.sub(r"\1", clean(passed.cause))  # lines move; what was wrong there does not
+    text = f"{cause}: {general}" if cause else general
     row = _lesson(episode, text, literal, key="healed", works=True)
     row["avoid"] = _in_vain(vain)
     reason = forbidden(text) or forbidden("\n".join(line[1:] for line in literal.split("\n") if line[:1] == "+"))

@@ -12,6 +12,7 @@ from ratchet.errors import NotFound, UsageError
 from ratchet.improving.loop.improve import Ticked
 from ratchet.improving.settings.versions import PREFIX, StoredSettings
 from ratchet.improving.targets.pieces import piece_named
+from ratchet.improving.targets.skill_folder import skill_named
 from ratchet.ports import Store, Target
 
 log = logging.getLogger(__name__)
@@ -32,9 +33,9 @@ class Targets:
         """The target of that name. Raises NotFound for one that lives in another process."""
         if name in self._added:
             return self._added[name]
-        piece = piece_named(name)
-        if piece is not None:
-            return piece
+        target = piece_named(name) or skill_named(name)
+        if target is not None:
+            return target
         if name.startswith(PREFIX):
             return StoredSettings(self._store(), name.removeprefix(PREFIX))
         raise NotFound(

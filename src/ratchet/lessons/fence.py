@@ -136,7 +136,14 @@ def _entry(lesson: Row, number: int, room: int) -> str:
     seen = _field("seen", _provenance(lesson))
     note = _plain(_string(lesson, "note"), _EXAMPLE_LIMIT)
     why = [_field("why", f"{note} (its agent's words)")] if note and REMOVED not in note else []
-    for lines in ([*head, do, *extra, *why, seen], [*head, do, *extra, seen], [*head, do, seen]):
+    skill = _skill(lesson)
+    for lines in (
+        [*head, do, *skill, *extra, *why, seen],
+        [*head, do, *skill, *extra, seen],
+        [*head, do, *skill, seen],
+        [*head, do, *skill[-1:], seen],
+        [*head, do, seen],
+    ):
         entry = f"[{number}]\n" + "\n".join(lines)
         if len(entry) + 1 <= room:
             return entry
@@ -147,6 +154,17 @@ def _entry(lesson: Row, number: int, room: int) -> str:
     return f"[{number}]\n{shorter}\n{seen}"
 
 
+def _skill(lesson: Row) -> list[str]:
+    """The steps of a lesson's skill, and last where it lies whole (`skill_at`), if it was exported."""
+    name, steps, place = _string(lesson, "skill"), lesson.get("steps"), _string(lesson, "skill_at")
+    told = [harmless(str(each), _FACT_LIMIT) for each in steps] if isinstance(steps, list) else []
+    numbered = [f"{number}. {each}" for number, each in enumerate(filter(None, told), 1)]
+    lines = [_field("steps", "\n".join(numbered))] if numbered else []
+    if name and is_plain_name(name) and place:
+        lines.append(_field("skill", f"{name}, whole in {harmless(place, NAME_CHARS)}"))
+    return lines
+
+
 def shown(lesson: Row) -> Row:
     """A lesson as an agent may see it. Of one that others wrote: its commands, flags and paths, and the kind of failure
     that it is for; neither its words, nor its trigger's, nor who is said to have written or read it."""
@@ -155,7 +173,8 @@ def shown(lesson: Row) -> Row:
     parts = lesson.get("parts")
     text = "\n".join(str(part) for part in parts) if isinstance(parts, list | tuple) else ""
     when = f"a failure of kind {_string(lesson, 'kind') or 'other'}"
-    return {**lesson, "text": text, "when_text": when, "when": when, "example": "", "provenance": FOREIGN}
+    unsaid: Row = {"example": "", "skill": "", "steps": []}
+    return {**lesson, "text": text, "when_text": when, "when": when, "provenance": FOREIGN, **unsaid}
 
 
 def harmless(text: str, limit: int) -> str:

@@ -31,6 +31,8 @@ else:
 
 BUSY_S = 0.2  # how long a look-up waits for a writer of the store
 OFFERED = 64  # lessons from which a session start chooses: more than fit into its text
+SKILLS = (".claude/skills", ".agents/skills")
+"""Where skills are exported to, below a project or a home."""
 _OF_OTHERS = 4  # how many times more are fetched where lessons of other projects fill the first ones
 # All of `kinds.KINDS`. Telling the kind of a failure costs a hook 10 ms, signing its text for every kind 0.1 ms.
 KINDS = (
@@ -78,7 +80,17 @@ def matching(home: str, failure: Row, *, project: str, asked: str = "", tool: st
     root = exposure.repository_of(project) or project
     away = root.rstrip("/") != project.rstrip("/")
     about = (row for row in told if answers(row, message=message, tool=tool, asked=asked, root=root, away=away))
-    return [row for row in about if not restates(row, message)]
+    return [_located(row, root) for row in about if not restates(row, message)]
+
+
+def _located(row: Row, root: str) -> Row:
+    """Say of a lesson that has a skill where it lies in the project, or for its user, if it was exported."""
+    name = row.get("skill")
+    for above, said in ((root, ""), (os.path.expanduser("~"), "~/")) if name else ():
+        for folder in SKILLS:
+            if os.path.exists(os.path.join(above, folder, str(name), "SKILL.md")):
+                return {**row, "skill_at": f"{said}{folder}/{name}/SKILL.md"}
+    return row
 
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:

@@ -362,7 +362,8 @@ def _block_lines(lessons: Sequence[Lesson], told: Sequence[str]) -> list[str]:
     lines += [f"- {line}" for line in told]
     for lesson in lessons:
         when = _one_line(lesson.when.split("\n")[0], 160).replace("`", "'")
-        advice, *further = (_one_line(line, _TEXT_CHARS) for line in lesson.text.split("\n"))
+        first, *below = lesson.text.split("\n")
+        advice, further = _one_line(first, _TEXT_CHARS), [_indented(line) for line in below]
         proof = f" ({lesson.proof})" if lesson.tried else ""
         proof += f" ({lesson.provenance})" if lesson.foreign else ""
         lines.append(f"- When `{when}`{proof}: {advice}")
@@ -382,6 +383,13 @@ def _further(lines: Sequence[str]) -> Iterator[str]:
 
 
 _TICKS = re.compile("`+")
+
+
+def _indented(line: str) -> str:
+    """`_one_line` of a line of code: what indents it stays, behind the sign of a change too."""
+    sign, code = (line[:2], line[2:]) if line.startswith(("+ ", "- ")) else ("", line)
+    said = _one_line(code, _TEXT_CHARS)
+    return f"{sign}{code[: len(code) - len(code.lstrip())]}{said}" if said else ""
 
 
 def _one_line(text: str, limit: int) -> str:

@@ -40,4 +40,5 @@ def for_agents(lesson: Lesson) -> Lesson:
         return lesson
     seen = shown({"foreign": True, "kind": lesson.kind, "parts": [*lesson.parts]})
     text, when, provenance = str(seen["text"]), str(seen["when_text"]), str(seen["provenance"])
-    return replace(lesson, text=text, when=when, example="", target="", head="", provenance=provenance)
+    shown_of = replace(lesson, text=text, when=when, example="", target="", head="", provenance=provenance)
+    return replace(shown_of, skill="", steps=())

@@ -132,9 +132,12 @@ def distrust(store: Store, project: Path) -> int:
     with store.transaction():
         for held in store.find("lessons", {"state": "active"}).rows:
             origin = Path(text_in(held, "origin"))
-            if held.get("trusted") is not True or held.get("decided") or origin.parts[-2:-1] != (FOLDER,):
+            within = origin.parent if held.get("content") else origin.parents[1]  # of a skill its folder, else a file
+            if held.get("trusted") is not True or held.get("decided"):
                 continue
-            if repository_of(origin.parents[1]) == repository:
+            if not held.get("content") and origin.parts[-2:-1] != (FOLDER,):
+                continue
+            if repository_of(within) == repository:
                 back: Row = {**held, "state": "candidate", "trusted": False, "approved": False}
                 count += store.swap(
                     "lessons", str(held["id"]), whole_in(held, "revision"), {**back, "updated_at": time.time()}

@@ -12,7 +12,7 @@ from ratchet.store.declaring import Column, Index, Table, boolean, copy, counter
 from ratchet.store.derived import terms_of, words_of
 from ratchet.store.sum_tables import SUM_TABLES
 
-VERSION = 18
+VERSION = 19
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -282,6 +282,13 @@ _TABLES = (
         key=("id",),
         columns=(*text("id", "session", "project"), *integer("points"), *real("at"), *_REVISION),
         indexes=(Index(columns=("session",)), Index(columns=("project", "at"))),
+    ),
+    # The long form of a lesson, every version of it: its files by their paths.
+    Table(
+        name="skills",
+        key=("id",),
+        columns=(*text("id", "lesson", "name"), *integer("version"), *real("made_at"), *_REVISION),
+        indexes=(Index(columns=("lesson", "version")),),
     ),
     # The findings that a mined lesson answers.
     Table(

@@ -15,8 +15,9 @@ from ratchet.cli.doctor import examine
 from ratchet.config import Config
 from ratchet.errors import NotFound, Refused
 from ratchet.improving.assembly import Targets
-from ratchet.improving.cures.book import CureBook, Helped, look, notes_by_themselves
+from ratchet.improving.cures.book import CureBook, look, notes_by_themselves
 from ratchet.improving.cures.cure import broken_checks, check_of
+from ratchet.improving.cures.helped import Helped
 from ratchet.improving.loop.improve import Improve
 from ratchet.improving.targets.pieces import KEY, PieceTarget, piece_named
 from ratchet.improving.trials.guard import Guard
@@ -46,8 +47,8 @@ def guard(store: SqliteStore, tmp_path: Path) -> Guard:
 
 
 @pytest.fixture
-def book(store: SqliteStore, guard: Guard) -> CureBook:
-    return CureBook(reading=lambda: store, guard=lambda: guard)
+def book(store: SqliteStore, guard: Guard, tmp_path: Path) -> CureBook:
+    return CureBook(tmp_path, reading=lambda: store, guard=lambda: guard)
 
 
 def _row(name: str, project: Path, at: float, command: str, *, failed: str = "", session: str = "s") -> Row:

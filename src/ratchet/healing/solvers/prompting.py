@@ -87,6 +87,8 @@ def lesson_row(lesson: Lesson) -> Row:
         "kind": lesson.kind,
         "foreign": lesson.foreign,
         "parts": [*lesson.parts],
+        "skill": lesson.skill,
+        "steps": [*lesson.steps],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -379,7 +380,8 @@ def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
 
 def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> Solved:
     marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
-    where = ", ".join(dict.fromkeys(f"{m.get('path')}:{m.get('line')}" for m in marks))
+    contents = files_of(patch)
+    where = ", ".join(dict.fromkeys(_place(str(m.get("path")), _count(m.get("line")), contents) for m in marks))
     fixes = "; ".join(_told(m) for m in marks)
     exact = patch.get("exact") is True
     doubt = doubts(found, patch)
@@ -387,7 +389,7 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
     also = f"; {others} of {more} tried after the first that passed do, too" if more else ""
     return Solved(
         status="proposed",
-        cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} at {where}",
+        cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} {where}",
         fix=fixes,
         candidates=found.found_at,
         alternatives=found.tried - found.found_at,
@@ -396,6 +398,21 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
         note=("the edit that fixed this failure before" if exact else f"candidate {patch.get('found_at')}") + also,
         memo=note_of(patch),
     )
+
+
+def _place(path: str, line: int, contents: Mapping[str, bytes]) -> str:
+    """Name a place by its function, too: lines move."""
+    try:
+        tree = ast.parse(contents.get(path, b""))
+    except (SyntaxError, ValueError, RecursionError):
+        return f"at {path}:{line}"
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    innermost = max(around, key=lambda node: node.lineno, default=None)
+    return f"in `{innermost.name}` at {path}:{line}" if innermost else f"at {path}:{line}"
 
 
 def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:

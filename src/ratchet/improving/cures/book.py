@@ -4,75 +4,59 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import comb
 from pathlib import Path
 
 from ratchet.errors import Conflict, NotFound, Refused
+from ratchet.improving.cures import skills
 from ratchet.improving.cures.cure import NOTES, Cure, CureKind, chosen, cures
+from ratchet.improving.cures.helped import Helped, helped
+from ratchet.improving.cures.skills import Healed, SkillStanding
 from ratchet.improving.targets.pieces import KEY
+from ratchet.improving.targets.skill_folder import PREFIX, SkillFolder, piece_of
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import OPEN, trials
+from ratchet.lessons.skills import reading, rows
+from ratchet.lessons.skills.places import WRITTEN, Taker
+from ratchet.lessons.skills.reading import FoundSkill, ReadSkills
+from ratchet.lessons.skills.skill import Skill
 from ratchet.ports import Store
-from ratchet.records import Change, Json, Row, Trial, number_in, text_in, whole_in
+from ratchet.records import Change, Json, Lesson, Row, Scope, Trial, text_in, whole_in
 
 FIX = "cure"
 """The class of such changes (`Change.fix`)."""
-LEAST_SESSIONS = 5
-"""Sessions since a cure was applied before it is judged: fewer tell nothing even of a failure in every second one."""
-MOST_SESSIONS = 30
-"""Sessions after which one that is not proven goes."""
-_ALPHA = 0.05
 _HELD = 3  # right offers of a lesson before its line is put into the notes by itself
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Helped:
-    """Sessions of the lesson's project in which its failure came, before a cure and since."""
-
-    before: int
-    sessions_before: int
-    since: int
-    sessions_since: int
-
-    @property
-    def verdict(self) -> tuple[str, str]:
-        """("keep", "revert" or "wait", and why)."""
-        said = (
-            f"the failure came in {self.since} of {self.sessions_since} sessions since, "
-            f"in {self.before} of {self.sessions_before} before"
-        )
-        if self.sessions_since < LEAST_SESSIONS:
-            return "wait", said
-        rate = (self.before + 1) / (self.sessions_before + 2)
-        if self.since >= rate * self.sessions_since:
-            return "revert", f"it does not help: {said}"
-        if _at_most(self.since, self.sessions_since, rate) <= _ALPHA:
-            return "keep", f"it helps: {said}"
-        if self.sessions_since >= MOST_SESSIONS:
-            return "revert", f"nothing proves that it helps: {said}"
-        return "wait", said
-
-
-def _at_most(count: int, total: int, rate: float) -> float:
-    """P(X <= count), X binomial(total, rate)."""
-    return sum(comb(total, k) * rate**k * (1 - rate) ** (total - k) for k in range(count + 1))
-
-
 class CureBook:
-    """The cures of one store. `reading` gives the store after what was recorded is in it, `guard` moves trials."""
+    """The cures of one store, skills among them.
 
-    def __init__(self, *, reading: Callable[[], Store], guard: Callable[[], Guard]) -> None:
+    `reading` gives the store after what was recorded is in it, `guard` moves trials, `home` keeps what is trusted,
+    `healed` drafts the skill of a task that was healed, `changed` is called when lessons did.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        reading: Callable[[], Store],
+        guard: Callable[[], Guard],
+        healed: Healed = lambda _store, _lesson, _name: None,
+        changed: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._home = home
         self._reading = reading
         self._guard = guard
+        self._healed = healed
+        self._changed = changed
 
     def list(self, folder: Path) -> tuple[Cure, ...]:
         """List what active lessons of a folder's project could become, those first that would have prevented most."""
         from ratchet.lessons.exposure import concerns
 
         store = self._reading()
-        rows = [row for row in store.find("lessons", {"state": "active"}).rows if concerns(row, str(folder))]
-        found = [each for row in rows for each in cures(store, row, folder) if not each.problem]
+        held = [row for row in store.find("lessons", {"state": "active"}).rows if concerns(row, str(folder))]
+        made = [each for row in held for each in cures(store, row, folder) if not each.problem]
+        found = [each for each in made if each.edit.before != each.edit.after]
         found.sort(key=lambda each: (each.kind == "notes", -each.prevented, each.lesson))
         return tuple(found)
 
@@ -81,12 +65,14 @@ class CureBook:
         store = self._reading()
         return tuple(cures(store, _lesson(store, lesson_id), folder))
 
-    def apply(self, lesson_id: str, kind: CureKind, folder: Path) -> Trial:
-        """Make the change, on trial: `look` takes it back where it does not help. Raises NotFound, Refused where the
-        lesson makes no such change, replay speaks against it, or it is there already; Conflict, BackendError."""
+    def apply(self, lesson_id: str, kind: CureKind, folder: Path, *, taker: Taker = "claude-code") -> Trial:
+        """Make the change, on trial: `look` takes it back where it does not help. A skill goes into the folder where
+        `taker` looks for skills. Raises NotFound, Refused where the lesson makes no such change, replay speaks against
+        it, or it is there already; Conflict, BackendError."""
         store = self._reading()
         lesson = _lesson(store, lesson_id)
-        return put_in(store, self._guard(), chosen(cures(store, lesson, folder), kind), now=time.time())
+        found = cures(store, lesson, folder, taker=taker)
+        return put_in(store, self._guard(), chosen(found, kind), now=time.time())
 
     def undo(self, lesson_id: str) -> tuple[Trial, ...]:
         """Take out all that a lesson became, byte for byte where nobody changed the file since. Raises NotFound where
@@ -114,6 +100,72 @@ class CureBook:
         """Look at every cure on trial: keep what helps, take out what does not. Those that were settled."""
         return tuple(look(self._reading(), self._guard(), now=time.time()))
 
+    # -- skills --------------------------------------------------------------------------------------------------------
+
+    def skills(self) -> tuple[SkillStanding, ...]:
+        """List skills by name, each with its lesson, the folders that it was exported to and how it does there."""
+        store = self._reading()
+        return tuple(skills.standing(store, each) for each in rows.listed(store))
+
+    def show_skill(self, name: str) -> SkillStanding:
+        """Show a skill by its name, or its lesson's id. Raises NotFound."""
+        store = self._reading()
+        return skills.standing(store, rows.named(store, name))
+
+    def make_skill(self, asked: str, *, name: str = "") -> Skill:
+        """Make a skill of a lesson (its id), or of a healed task (its id, or its episode's). Made again it is a new
+        version, where it says something new. Raises NotFound, Refused where nothing of it was seen to work, UsageError
+        for a name that is none or another's."""
+        made = skills.made(self._reading(), asked, self._healed, name=name, now=time.time())
+        self._changed()
+        return made
+
+    def preview_skill(self, name: str, folder: Path, *, taker: Taker = "claude-code") -> Cure:
+        """Tell what `export_skill` would write. Raises NotFound, Refused."""
+        store = self._reading()
+        skill = skills.exportable(store, name)
+        return chosen(cures(store, _lesson(store, skill.lesson), folder, taker=taker), "skill")
+
+    def export_skill(self, name: str, folder: Path, *, taker: Taker = "claude-code") -> Trial:
+        """Write a skill below a project's folder, or a person's home, where `taker` looks for skills: on trial, `look`
+        takes it out where it does not help. An older version of ours there is replaced. Raises NotFound, Refused for
+        one that is not active, Conflict, BackendError."""
+        store, guard = self._reading(), self._guard()
+        skill = skills.exportable(store, name)
+        target = SkillFolder(folder / WRITTEN[taker] / skill.name)
+        for older in skills.exports(store, skill.lesson):
+            current = older.change.target == target.name and older.change.new.get(KEY) != piece_of(skill.files)
+            if current and older.state in OPEN:
+                guard.stop(older.id, now=time.time(), reason=f"version {skill.version} takes its place")
+        return self.apply(skill.lesson, "skill", folder, taker=taker)
+
+    def read_skills(self, place: Path, *, scope: Scope = "project") -> ReadSkills:
+        """Read the skills that lie below a project's folder, or (`scope` global) a person's home, in the folders of
+        agents. Those that others wrote are candidates of which agents are told nothing until `trust_skill`; what a
+        changed file holds is asked about anew. Raises UsageError where PyYAML lacks, BackendError."""
+        found = reading.read(self._reading(), self._home, place, scope=scope, now=time.time())
+        self._changed()
+        return found
+
+    def trust_skill(self, name: str) -> FoundSkill:
+        """Trust a skill that others wrote, as it lies in its folder now. Raises NotFound, Refused for one of this
+        home's own, or that is gone or quarantined, BackendError."""
+        store = self._reading()
+        skill = rows.named(store, name)
+        if not skill.folder:
+            raise Refused(f"skill {name} was made here: `ratchet lessons approve {skill.lesson}` makes it active")
+        found = reading.trust_skill(store, self._home, skill, now=time.time())
+        self._changed()
+        return found
+
+    def retire_skill(self, name: str, *, reason: str = "") -> Lesson:
+        """Offer a skill to nobody any more: its lesson is retired, and its folders are taken out, but for one that a
+        person changed. Raises NotFound, Conflict."""
+        store = self._reading()
+        lesson = skills.retired(store, self._guard(), rows.named(store, name), reason=reason, now=time.time())
+        self._changed()
+        return lesson
+
 
 def put_in(store: Store, guard: Guard, cure: Cure, *, now: float) -> Trial:
     """Put a cure on trial. Raises Refused where it is there already."""
@@ -139,12 +191,19 @@ def look(store: Store, guard: Guard, *, now: float) -> list[Trial]:
         if held.change.fix != FIX:
             continue
         verdict, reason = helped(store, held).verdict
+        lesson = store.get("lessons", held.change.origin) or {}
+        if lesson.get("state") in ("retired", "quarantined"):
+            verdict, reason = "revert", f"its lesson is {lesson['state']}: {text_in(lesson, 'reason')}"
         if verdict == "wait":
             continue
         try:
             settled.append(guard.stop(held.id, now=now, keep=verdict == "keep", reason=reason))
         except Conflict:  # another process was quicker, or an editor: it is looked at again
             continue
+    for held in trials(store, states=("kept",)):
+        lesson = store.get("lessons", held.change.origin) or {}
+        if held.change.target.startswith(PREFIX) and lesson.get("state") in ("retired", "quarantined"):
+            settled += skills.taken_out(store, guard, held.change.origin, reason="its lesson was retired", now=now)
     return settled
 
 
@@ -162,28 +221,6 @@ def notes_by_themselves(store: Store, guard: Guard, *, now: float) -> list[Trial
         lines = cures(store, row, folder, kinds=("notes",))
         opened += [put_in(store, guard, each, now=now) for each in lines if not each.problem]
     return opened
-
-
-def helped(store: Store, held: Trial) -> Helped:
-    """Count the sessions of a cure's project before and since."""
-    lesson = store.get("lessons", held.change.origin) or {}
-    project = text_in(lesson, "project")
-    began: dict[str, float] = {}
-    for row in store.find("habits", {"project": project}).rows:
-        began[text_in(row, "session")] = number_in(row, "at")
-    keys = [*_list(lesson, "keys")]
-    met = {text_in(row, "session") for row in store.find("resolutions", {"lesson_id": str(lesson.get("id"))}).rows}
-    if keys:
-        asked = store.find("resolutions", {"key": ("in", keys), "project": project})
-        met |= {text_in(row, "session") for row in asked.rows}
-    if lesson.get("quote"):  # of what people said: how often they refused that step
-        refused = store.find("habits", {"project": project, "head": text_in(lesson, "head"), "refused": (">", 0)})
-        met |= {text_in(row, "session") for row in refused.rows}
-    since = {session for session, at in began.items() if at > held.opened_at}
-    before = began.keys() - since
-    return Helped(
-        before=len(met & before), sessions_before=len(before), since=len(met & since), sessions_since=len(since)
-    )
 
 
 def _lesson(store: Store, lesson_id: str) -> Row:

@@ -17,16 +17,19 @@ from ratchet.errors import Refused
 from ratchet.failures.intent import head_of, is_shell
 from ratchet.improving.targets import json_text
 from ratchet.improving.targets.pieces import KEY, PieceTarget, written
+from ratchet.improving.targets.skill_folder import SkillFolder, piece_of
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.checks import MARK, violates
 from ratchet.lessons.exposure import vouched
 from ratchet.lessons.fence import harmless, shown
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
+from ratchet.lessons.skills.places import WRITTEN, Taker
+from ratchet.lessons.skills.rows import newest
 from ratchet.ports import Edit, Store
 from ratchet.records import Json, Row, text_in, whole_in
 
-CureKind: TypeAlias = Literal["notes", "git", "pre-commit", "check", "permission"]
+CureKind: TypeAlias = Literal["notes", "skill", "git", "pre-commit", "check", "permission"]
 KINDS: tuple[CureKind, ...] = get_args(CureKind)
 
 MOST_ACCEPTED = 0.02
@@ -67,16 +70,23 @@ class Cure:
     problem: str = ""
 
 
-def cures(store: Store, lesson: Row, folder: Path, *, kinds: Iterable[CureKind] = KINDS) -> list[Cure]:
+def cures(
+    store: Store,
+    lesson: Row,
+    folder: Path,
+    *,
+    kinds: Iterable[CureKind] = KINDS,
+    taker: Taker = "claude-code",
+) -> list[Cure]:
     """List what a lesson could become in a project's folder, in the order of `KINDS`: of one that others wrote, what an
-    agent may see of it. Changes nothing. Raises Refused where a file has a shape that cannot be edited, BackendError
-    where it cannot be read."""
+    agent may see of it. A skill goes where `taker` looks. Changes nothing. Raises Refused where a file has a shape that
+    cannot be edited, BackendError where it cannot be read."""
     lesson = shown(lesson)
     wanted = set(kinds)
     calls = list(_calls(store, lesson)) if wanted & {"check", "permission"} else []
     check = check_of(lesson, calls)
     found = []
-    for kind, target, piece in _pieces(lesson, check, folder):
+    for kind, target, piece in (*_pieces(lesson, check, folder), *_skills(store, lesson, folder, taker)):
         if kind not in wanted:
             continue
         denies = kind in ("check", "permission")
@@ -113,7 +123,7 @@ def _problem(kind: CureKind, lesson: Row, piece: str, prevented: int, accepted: 
         return "it comes from a file that is not trusted; `ratchet lessons trust` shows it"
     if kind == "notes" and (reason := forbidden(piece)):
         return reason
-    if not prevented:
+    if not prevented and kind != "skill":  # an agent takes a skill up where it fits: it stops nothing by itself
         return "by replay it would have prevented nothing"
     if accepted > MOST_ACCEPTED * of or accepted > prevented:
         return f"by replay it would have stopped {accepted} steps that were fine"
@@ -151,6 +161,14 @@ def _pieces(lesson: Row, check: Row | None, folder: Path) -> Iterator[tuple[Cure
         rule = _permission(check)
         if rule:
             yield "permission", PieceTarget("permission", folder / CHECKS_FILE, rule), written(rule)
+
+
+def _skills(
+    store: Store, lesson: Row, folder: Path, taker: Taker
+) -> Iterator[tuple[CureKind, PieceTarget | SkillFolder, str]]:
+    skill = newest(store, str(lesson["id"])) if lesson.get("skill") else None
+    if skill is not None and not skill.folder:  # of one that others wrote nothing is written anywhere
+        yield "skill", SkillFolder(folder / WRITTEN[taker] / skill.name), piece_of(skill.files)
 
 
 def _sentence(text: str) -> str:

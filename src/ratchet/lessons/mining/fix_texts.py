@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from ratchet.lessons.mining.hunks import SHORTER, imports, strong
@@ -153,19 +154,25 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
     """A hunk as lines of a diff; what is left out of a long one is marked."""
     if best is None or all(form.startswith("import ") for form in forms):  # its sentence says the line
         return "."
-    gone, new = best.removed[:_REMOVED_LINES], _told_lines(forms, best.added)
+    before = best.removed[:_REMOVED_LINES]
+    shown = dedent("\n".join((*before, *_told_lines(forms, best.added)))).split("\n")  # its depth within a block stays
+    gone, new = shown[: len(before)], shown[len(before) :]
     lines = [f"- {_cut(line, new[at] if at < len(new) else '')}" for at, line in enumerate(gone)]
     lines += ["- ..."] if len(best.removed) > _REMOVED_LINES else []
     lines += [f"+ {_cut(line, gone[at] if at < len(gone) else '')}" for at, line in enumerate(new)]
     lines += ["+ ..."] if len(best.added) > _ADDED_LINES else []
-    return ", for example:\n" + "\n".join(line for line in lines if len(line) > 2)
+    return ", for example:\n" + "\n".join(line for line in lines if line[2:].strip())
 
 
 def _cut(line: str, other: str) -> str:
-    """A line of at most `_LINE_CHARS`; of a longer one its start, and where it differs from the line beside it."""
-    line, other = line.strip(), other.strip()
-    if len(line) <= _LINE_CHARS:
-        return line
+    """A line of at most `_LINE_CHARS` behind its indentation; of a longer one its start, and where it differs from the
+    line beside it."""
+    code, other = line.strip(), other.strip()
+    lead = line[: len(line) - len(line.lstrip())]
+    return lead + (code if len(code) <= _LINE_CHARS else _cut_beside(code, other))
+
+
+def _cut_beside(line: str, other: str) -> str:
     same = next((at for at, (one, two) in enumerate(zip(line, other, strict=False)) if one != two), 0)
     room = _LINE_CHARS - _LEAD_CHARS
     start = max(_LEAD_CHARS, min(same - _LEAD_CHARS, len(line) - room))

@@ -1,0 +1,130 @@
+"""`ratchet lessons skills`: lessons that are more than a line, as folders that coding agents read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ratchet.cli import shapes, show, show_lessons, show_skills
+from ratchet.cli.app import Records, home_option, json_option, opened
+from ratchet.cli.folders import project_option
+
+if TYPE_CHECKING:
+    from ratchet.lessons.skills.places import Taker
+
+TAKERS = ("claude-code", "agents")
+
+
+@click.group(cls=Records)
+def skills() -> None:
+    """Skills: lessons that are more than a line."""
+
+
+@skills.command("list")
+@home_option
+@json_option
+def list_(command_home: Path | None, as_json: bool) -> None:
+    """All skills: what each is for, where it is, how it does."""
+    found = opened(command_home).cures.skills()
+    if as_json:
+        show.as_json([shapes.lessons.SkillShape.built(each) for each in found])
+    else:
+        show_skills.listed(found)
+
+
+@skills.command("show")
+@click.argument("name")
+@home_option
+@json_option
+def show_(name: str, command_home: Path | None, as_json: bool) -> None:
+    """One skill whole: its SKILL.md and the files beside it."""
+    found = opened(command_home).cures.show_skill(name)
+    show.as_json(shapes.lessons.SkillShape.built(found)) if as_json else show_skills.whole(found)
+
+
+@skills.command("make")
+@click.argument("source")
+@click.option("--name", default="", help="Its name, which its folder has: a-z, 0-9 and hyphens.")
+@home_option
+@json_option
+def make(source: str, name: str, command_home: Path | None, as_json: bool) -> None:
+    """Make a skill of a lesson or of a healed task.
+
+    SOURCE is the id of a lesson, a task or an episode. A skill holds steps that really ran, or that you approved.
+    """
+    book = opened(command_home).cures
+    made = book.make_skill(source, name=name)
+    if as_json:
+        show.as_json(shapes.lessons.SkillShape.built(book.show_skill(made.lesson)))
+    else:
+        show_skills.made(book.show_skill(made.lesson))
+
+
+@skills.command("export")
+@click.argument("name")
+@click.option("--to", "taker", type=click.Choice(TAKERS), default="claude-code", show_default=True,
+              help="Claude Code's folder, or the one that Codex, Gemini CLI, opencode and Copilot share.")  # fmt: skip
+@click.option("--user", is_flag=True, help="Below your home, for all projects.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be written.")
+@project_option("The project's folder (default: here).")
+@home_option
+@json_option
+def export(
+    name: str, taker: Taker, user: bool, dry_run: bool, project: str | None, command_home: Path | None, as_json: bool
+) -> None:
+    """Write a skill where agents look for skills, on trial.
+
+    Into `.claude/skills` or `.agents/skills` of the project. It is taken out again where it does not help.
+    """
+    folder = Path.home() if user else Path(project) if project else Path.cwd()
+    book = opened(command_home).cures
+    if dry_run:
+        cure = book.preview_skill(name, folder, taker=taker)
+        show.as_json(shapes.lessons.CureShape.built(cure)) if as_json else show_skills.previewed(cure)
+        return
+    trial = book.export_skill(name, folder, taker=taker)
+    if as_json:
+        show.as_json(shapes.trials.TrialShape.built(trial))
+    else:
+        show_skills.exported(book.show_skill(name), trial)
+
+
+@skills.command("read")
+@click.option("--user", is_flag=True, help="Those below your home.")
+@project_option("The project's folder (default: here).")
+@home_option
+@json_option
+def read(user: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """Read the skills that agents have here.
+
+    Those that others wrote are candidates: nothing is told of them before `ratchet lessons skills trust NAME`.
+    """
+    place = Path.home() if user else Path(project) if project else Path.cwd()
+    found = opened(command_home).cures.read_skills(place.absolute(), scope="global" if user else "project")
+    show.as_json(shapes.lessons.ReadSkillsShape.built(found)) if as_json else show_skills.found(found)
+
+
+@skills.command("trust")
+@click.argument("name")
+@home_option
+@json_option
+def trust(name: str, command_home: Path | None, as_json: bool) -> None:
+    """Trust a skill that others wrote, as it is now.
+
+    Until one of its files changes. Look at it first: `ratchet lessons skills show NAME`.
+    """
+    found = opened(command_home).cures.trust_skill(name)
+    show.as_json(shapes.lessons.FoundSkillShape.built(found)) if as_json else show_skills.trusted(found)
+
+
+@skills.command("retire")
+@click.argument("name")
+@click.option("--reason", default="", help="Why; kept with its lesson.")
+@home_option
+@json_option
+def retire(name: str, reason: str, command_home: Path | None, as_json: bool) -> None:
+    """Offer a skill to nobody any more, and take its folders out."""
+    lesson = opened(command_home).cures.retire_skill(name, reason=reason)
+    show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)

@@ -1,0 +1,1 @@
+"""Skills: lessons that are more than a line, as folders that coding agents read."""
