@@ -132,12 +132,12 @@ def distrust(store: Store, project: Path) -> int:
     with store.transaction():
         for held in store.find("lessons", {"state": "active"}).rows:
             origin = Path(text_in(held, "origin"))
-            within = origin.parent if held.get("content") else origin.parents[1]  # of a skill its folder, else a file
+            place = text_in(held, "place")  # of a skill, the project or the home that it lies below
             if held.get("trusted") is not True or held.get("decided"):
                 continue
-            if not held.get("content") and origin.parts[-2:-1] != (FOLDER,):
+            if not place and origin.parts[-2:-1] != (FOLDER,):
                 continue
-            if repository_of(within) == repository:
+            if repository_of(Path(place) if place else origin.parents[1]) == repository:
                 back: Row = {**held, "state": "candidate", "trusted": False, "approved": False}
                 count += store.swap(
                     "lessons", str(held["id"]), whole_in(held, "revision"), {**back, "updated_at": time.time()}

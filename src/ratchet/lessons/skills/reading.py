@@ -57,7 +57,7 @@ class FoundSkill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSkills:
-    """What was found in the folders of agents, and what of it could not be read, with the reason."""
+    """Skills that were found in the folders of agents, and those that could not be read, with the reason."""
 
     skills: tuple[FoundSkill, ...]
     rejected: tuple[Quarantined, ...]
@@ -200,6 +200,7 @@ def _lesson_row(found: FoundSkill, body: str, place: Path, scope: Scope, now: fl
         "trusted": found.trusted,
         "approved": False,
         "content": found.sha256,
+        "place": str(place),
     }
 
 

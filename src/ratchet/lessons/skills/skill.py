@@ -119,7 +119,7 @@ def _is_harmless(text: str) -> bool:
 
 
 def lesson_part(skill: Skill) -> Row:
-    """What the row of a lesson says of its skill: enough for whoever offers it."""
+    """Say of a skill in its lesson's row what whoever offers it needs."""
     return {"skill": skill.name, "steps": [*skill.steps]}
 
 
