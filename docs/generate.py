@@ -90,6 +90,7 @@ from ratchet.serving.shapes.scores import ScoreAnswerShape, ScorePlanShape
 from ratchet.serving.shapes.served import PageShape
 from ratchet.serving.shapes.sessions import SessionDetailShape, SessionsShape
 from ratchet.serving.shapes.shape import Shape
+from ratchet.serving.shapes.skills import FoundSkillShape, ReadSkillsShape, SkillShape
 from ratchet.serving.shapes.tasks import EpisodeDetailShape, EpisodeShape, RanShape, RunShape
 from ratchet.serving.shapes.trials import (
     ProposalShape,
@@ -150,6 +151,14 @@ COMMANDS: dict[str, object] = {
     "lessons words": list[CorrectionShape],
     "lessons distill": DistilledShape,
     "lessons cure": list[CureShape],
+    "lessons skills list": list[SkillShape],
+    "lessons skills show NAME": SkillShape,
+    "lessons skills make ID": SkillShape,
+    "lessons skills export NAME": TrialShape,
+    "lessons skills export NAME --dry-run": CureShape,
+    "lessons skills read": ReadSkillsShape,
+    "lessons skills trust NAME": FoundSkillShape,
+    "lessons skills retire NAME": LessonShape,
     "lessons add": LessonShape,
     "lessons approve ID": LessonShape,
     "lessons retire ID": LessonShape,

@@ -61,7 +61,7 @@ async def _streamed(begin: Callable[[], Iterator[Item]]) -> AsyncIterator[Item]:
 '''
 
 BOOKS_HEAD = '''\
-"""Operations of `AsyncRatchet` by noun: its lessons, cures, trials and proposals, for asyncio.
+"""Operations of `AsyncRatchet` by noun, for asyncio, in one file since it is generated.
 
 Written by scripts/generate_aio.py; change what they stand for, then run `python scripts/generate_aio.py`.
 """

@@ -1,7 +1,4 @@
-"""The facts that Ratchet keeps, as frozen values, and their rows: in one file, since every layer speaks in them.
-
-`Row` is their form on disk and between layers.
-"""
+"""The facts that Ratchet keeps, as frozen values, and `Row`, their form on disk; one file, since all speak in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations of `AsyncRatchet` by noun: its lessons, cures, trials and proposals, for asyncio.
+"""Operations of `AsyncRatchet` by noun, for asyncio, in one file since it is generated.
 
 Written by scripts/generate_aio.py; change what they stand for, then run `python scripts/generate_aio.py`.
 """

@@ -29,7 +29,7 @@ def list_(command_home: Path | None, as_json: bool) -> None:
     """All skills: what each is for, where it is, how it does."""
     found = opened(command_home).cures.skills()
     if as_json:
-        show.as_json([shapes.lessons.SkillShape.built(each) for each in found])
+        show.as_json([shapes.skills.SkillShape.built(each) for each in found])
     else:
         show_skills.listed(found)
 
@@ -41,7 +41,7 @@ def list_(command_home: Path | None, as_json: bool) -> None:
 def show_(name: str, command_home: Path | None, as_json: bool) -> None:
     """One skill whole: its SKILL.md and the files beside it."""
     found = opened(command_home).cures.show_skill(name)
-    show.as_json(shapes.lessons.SkillShape.built(found)) if as_json else show_skills.whole(found)
+    show.as_json(shapes.skills.SkillShape.built(found)) if as_json else show_skills.whole(found)
 
 
 @skills.command("make")
@@ -57,7 +57,7 @@ def make(source: str, name: str, command_home: Path | None, as_json: bool) -> No
     book = opened(command_home).cures
     made = book.make_skill(source, name=name)
     if as_json:
-        show.as_json(shapes.lessons.SkillShape.built(book.show_skill(made.lesson)))
+        show.as_json(shapes.skills.SkillShape.built(book.show_skill(made.lesson)))
     else:
         show_skills.made(book.show_skill(made.lesson))
 
@@ -103,7 +103,7 @@ def read(user: bool, project: str | None, command_home: Path | None, as_json: bo
     """
     place = Path.home() if user else Path(project) if project else Path.cwd()
     found = opened(command_home).cures.read_skills(place.absolute(), scope="global" if user else "project")
-    show.as_json(shapes.lessons.ReadSkillsShape.built(found)) if as_json else show_skills.found(found)
+    show.as_json(shapes.skills.ReadSkillsShape.built(found)) if as_json else show_skills.found(found)
 
 
 @skills.command("trust")
@@ -116,7 +116,7 @@ def trust(name: str, command_home: Path | None, as_json: bool) -> None:
     Until one of its files changes. Look at it first: `ratchet lessons skills show NAME`.
     """
     found = opened(command_home).cures.trust_skill(name)
-    show.as_json(shapes.lessons.FoundSkillShape.built(found)) if as_json else show_skills.trusted(found)
+    show.as_json(shapes.skills.FoundSkillShape.built(found)) if as_json else show_skills.trusted(found)
 
 
 @skills.command("retire")
