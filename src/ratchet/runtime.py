@@ -457,10 +457,8 @@ class Runtime(Foundation):
         drained: bool = True,
     ) -> Recalled:
         """Look up what is known to fix this error; of what others wrote, only its commands, flags and paths. With a
-        session, that session's arm is obeyed and its Exposure recorded.
-
-        Raises NotFound when nothing was ever recorded here: that is not the same as knowing nothing.
-        """
+        session, that session's arm is obeyed and its Exposure recorded. Raises NotFound when nothing was ever recorded
+        here: that is not the same as knowing nothing."""
         from dataclasses import replace
         from pathlib import Path
 

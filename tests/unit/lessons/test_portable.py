@@ -307,6 +307,13 @@ def test_a_device_or_a_pipe_is_neither_read_nor_replaced(store: Store, tmp_path:
     assert pipe.is_fifo()
 
 
+def test_notes_keep_what_indents_a_line_of_code(store: Store, tmp_path: Path) -> None:
+    hunk = "Check it, for example:\n+ if err != nil {\n+ \treturn err\n+ }"
+    lessons.add(store, when="errcheck: error is not checked", do=hunk, state="active", project=PROJECT)
+    portable.sync(store, tmp_path / "A.md", project=PROJECT)
+    assert "  + if err != nil {\n  + \treturn err\n  + }\n" in (tmp_path / "A.md").read_text()
+
+
 def test_notes_keep_the_lines_of_a_hunk_and_say_what_they_leave_out(store: Store, tmp_path: Path) -> None:
     hunk = "Fixed by wrapping it, for example:\n- return err\n+ return fmt.Errorf(`x`)\nElse leave it."
     lessons.add(store, when="wrapcheck: error is unwrapped", do=hunk, state="active", project=PROJECT)

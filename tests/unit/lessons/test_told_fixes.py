@@ -27,6 +27,13 @@ def test_a_call_is_told_as_it_is_written() -> None:
     assert text.splitlines()[0] == 'Use `fmt.Errorf("...: %w", err)` (2 of 2 fixes, 2 sessions), for example:'
 
 
+def test_code_keeps_its_depth_beside_the_other_lines_and_loses_that_of_its_block() -> None:
+    old, new = ["\tif bad {", "\t\treturn err", "\t}"], ["\tif bad {", '\t\treturn wrap("x", err)', "\t}"]
+    text = told(*[("add wrap", old, new)] * 2)
+    assert text.splitlines()[1:4] == ["- if bad {", "- \treturn err", "- }"]
+    assert '+ \treturn wrap("x", err)' in text.splitlines()
+
+
 def test_what_an_example_leaves_out_is_marked() -> None:
     old, new = [f"step{at}()" for at in range(9)], ["all := collect()"]
     text = told(*[("extract a function", old, new)] * 2, key="maintidx")
