@@ -13,10 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))  # their server
 
 import psycopg
 

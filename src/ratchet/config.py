@@ -71,6 +71,11 @@ class Config:
     """A Postgres database instead of the home's own file: `postgresql://USER:PASSWORD@HOST/DATABASE`.
 
     Shown without its password."""
+    redis_url: str = field(default="", repr=False)  # as above
+    """A Redis with vector search beside the store, for speed: `redis://USER:PASSWORD@HOST:6379/0`, `rediss://` with
+    TLS. Nothing is in it that the store has not.
+
+    Shown without its password."""
     retention_days: float = 0.0
     """Days for which outcomes, events and diffs of attempts stay (1 to 36,500); 0 keeps all.
 
@@ -113,6 +118,8 @@ class Config:
             raise UsageError(
                 "database_url is no address of a Postgres database; write postgresql://USER:PASSWORD@HOST/DATABASE"
             )
+        if self.redis_url and self.redis_url.partition("://")[0] not in ("redis", "rediss", "unix"):
+            raise UsageError("redis_url is no address of a Redis; write redis://USER:PASSWORD@HOST:6379/0")
 
 
 class Tunables(TypedDict, total=False):
@@ -134,6 +141,7 @@ class Tunables(TypedDict, total=False):
     distill: bool | None
     prompts: str | None
     database_url: str | None
+    redis_url: str | None
     retention_days: float | None
     cluster: str | None
     keep_steps: bool | None

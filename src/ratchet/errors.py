@@ -7,6 +7,7 @@
     ├── Refused         not done on purpose; the message names the remedy (exit code 5)
     └── BackendError    a machine, file or service is broken (exit code 6)
         ├── StoreError
+        ├── RedisError  (nothing is lost: the store has it all)
         ├── ModelError  (`retryable` says whether waiting helps)
         └── SandboxError
 
@@ -54,6 +55,10 @@ class BackendError(RatchetError):
 
 class StoreError(BackendError):
     """The store cannot be read or written."""
+
+
+class RedisError(BackendError):
+    """The Redis beside the store does not answer. Nothing is lost: what it held is in the store."""
 
 
 class ModelError(BackendError):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ratchet import config as configuration
+from ratchet.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ratchet.recording.recorder import Recorder
     from ratchet.recording.sources.homes import HistoryHome
     from ratchet.sandbox.choice import Sandboxes
+    from ratchet.store.redis.beside import StoreBesideRedis
     from ratchet.store.retention import Retention
     from ratchet.store.timeline import Timeline
     from ratchet.store.tokens import TokenBook
@@ -86,6 +88,15 @@ class Foundation:
 
                 self._store = stores.opened(self.config)
             return self._store
+
+    @property
+    def redis(self) -> StoreBesideRedis:
+        """The store with the Redis beside it. Raises UsageError where none is named."""
+        from ratchet.store.redis.beside import StoreBesideRedis
+
+        if isinstance(self.store, StoreBesideRedis):
+            return self.store
+        raise UsageError("no Redis stands beside this store: set RATCHET_REDIS_URL=redis://HOST:6379")
 
     @property
     def recorder(self) -> Recorder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from ratchet.errors import StoreError, UsageError
 from ratchet.failures.features import features_in
-from ratchet.ports import Store
+from ratchet.ports import Store, Where
 from ratchet.records import Row
 from ratchet.store.schema import TABLES
 from ratchet.store.sqlite import SqliteStore
 from support.postgres_server import Databases
+from support.redis_server import SearchRedis, need_redis
 
 Opener = Callable[[Path], Store]
 
@@ -42,7 +43,29 @@ def _postgres(request: pytest.FixtureRequest) -> Iterator[Opener]:
         databases.give_back(url)
 
 
-OPENERS: dict[str, Callable[[pytest.FixtureRequest], Iterator[Opener]]] = {"sqlite": _sqlite, "postgres": _postgres}
+def _beside_redis(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    need_redis()
+    from ratchet.store.redis.beside import StoreBesideRedis
+    from ratchet.store.redis.tiers import RedisTiers
+
+    class CaughtUp(StoreBesideRedis):
+        """Lets Redis catch up before each search, as whatever reads does."""
+
+        def match(
+            self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
+        ) -> list[Row]:
+            self.catch_up()
+            return super().match(table, weights, where, limit=limit)
+
+    with SearchRedis() as server:
+        yield lambda folder: CaughtUp(SqliteStore(folder / "ratchet.db"), RedisTiers(server.url))
+
+
+OPENERS: dict[str, Callable[[pytest.FixtureRequest], Iterator[Opener]]] = {
+    "sqlite": _sqlite,
+    "postgres": _postgres,
+    "beside_redis": _beside_redis,
+}
 
 
 @pytest.fixture(params=sorted(OPENERS))

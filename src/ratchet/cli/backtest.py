@@ -68,7 +68,7 @@ def backtest(
 def _of_histories(runtime: Runtime, paths: Sequence[Path], since: float, progress: Progress) -> Backtest:
     """The replay of these histories, learnt in a home of their own that is gone afterwards."""
     with _scratch(runtime.home, paths) as folder:
-        config = replace(runtime.config, home=folder, database_url="", retention_days=0.0)
+        config = replace(runtime.config, home=folder, database_url="", redis_url="", retention_days=0.0)
         with type(runtime)(config) as scratch:
             scratch.learn(paths, progress=progress)
             return scratch.lessons.backtest(since=since, progress=progress)

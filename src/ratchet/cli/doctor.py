@@ -30,6 +30,8 @@ from ratchet.recording import journal
 from ratchet.recording.sources.homes import known_homes
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
 from ratchet.store import opening as stores
+from ratchet.store.address import masked
+from ratchet.store.redis.beside import StoreBesideRedis
 from ratchet.store.sqlite import SqliteStore, remedy_of
 
 
@@ -50,6 +52,8 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
     yield _looked("settings", lambda: _settings(config, environ))
     yield _looked("home", lambda: _home(home))
     yield _looked("store", lambda: _database(config) if config.database_url else _store(store))
+    if config.redis_url:
+        yield _looked("redis", lambda: _redis(config))
     yield _looked("journal", lambda: _journal(home))
     yield _looked("recall", lambda: _recall(Path(exposure.store_path(str(home)))))
     yield _looked("hooks", lambda: _hooks(environ, project))
@@ -126,6 +130,25 @@ def _database(config: Config) -> Check:
     mirror = Path(exposure.mirror_path(str(config.home)))
     told = f"hooks read {mirror}" if mirror.exists() else "hooks know no lesson of it yet"
     return Check(name="store", ok=True, found=f"{stores.shown(config)} answers: {found}; {told}")
+
+
+def _redis(config: Config) -> Check:
+    """The Redis that the settings name: whether it answers, and what of the store is in it."""
+    if not stores.exist(config):
+        return Check(name="redis", ok=True, found="nothing yet: there is no store", remedy="`ratchet learn` makes it")
+    try:
+        store = stores.opened(config)
+        try:
+            found = store.states() if isinstance(store, StoreBesideRedis) else []
+        finally:
+            store.close()
+    except RatchetError as error:
+        remedy = "start it, or correct RATCHET_REDIS_URL; recall needs it for speed only"
+        return Check(name="redis", ok=False, found=str(error), remedy=remedy)
+    held = ", ".join(f"{each.held:,} of {each.rows:,} {each.table} ({each.algorithm})" for each in found)
+    waiting = [each.table for each in found if not each.ready]
+    remedy = f"not searched yet: {', '.join(waiting)}; the next reads bring the rest" if waiting else ""
+    return Check(name="redis", ok=True, found=f"{masked(config.redis_url)} answers: vectors of {held}", remedy=remedy)
 
 
 def _journal(home: Path) -> Check:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from ratchet.cli.terminal import Styled
 from ratchet.errors import RatchetError, UsageError
 from ratchet.serving.services.known import SERVICES, compose_text
 from ratchet.serving.services.running import Services, ServiceState
+
+if TYPE_CHECKING:
+    from ratchet.store.redis.longterm import Algorithm
 
 _STYLES = {"up": "green", "starting": "yellow", "died": "red", "down": "dim"}
 names_argument = click.argument("names", nargs=-1, type=click.Choice([*SERVICES, "all"]))
@@ -87,6 +91,27 @@ def status(names: Sequence[str], command_home: Path | None, as_json: bool) -> No
     found = [book.status(name) for name in _named(names)]
     _show(found, as_json)
     click.get_current_context().exit(1 if any(each.state == "died" for each in found) else 0)
+
+
+@services.command()
+@click.option("--index", "algorithm", type=click.Choice(["flat", "hnsw"]), help="FLAT compares all vectors, HNSW few.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@home_option
+@json_option
+def rebuild(algorithm: Algorithm | None, quiet: bool, command_home: Path | None, as_json: bool) -> None:
+    """Bring anew from the store what the Redis beside it holds (RATCHET_REDIS_URL).
+
+    Needed only after somebody changed it by hand: a Redis that lost all is filled by whatever reads next. Without
+    --index, FLAT is used up to 10,000 lessons and HNSW beyond. Exit code 6 where it does not answer.
+    """
+    runtime = opened(command_home)
+    with show.progress(quiet=quiet or as_json) as progress:
+        found = runtime.redis.rebuild(progress, algorithm=algorithm)
+    if as_json:
+        show.as_json([shapes.machine.RedisStateShape.built(each) for each in found])
+        return
+    for each in found:
+        show.line(f"{each.table:<9} {each.held:>9,} of {each.rows:>9,} vectors  {each.algorithm}")
 
 
 def _book(command_home: Path | None) -> Services:

@@ -21,6 +21,16 @@ EXTRA = "install the driver: pip install 'ratchet-ai[postgres]'"
 def opened(config: Config) -> Store:
     """The store of these settings, made where missing. Raises StoreError, OSError, and Refused without the
     driver."""
+    store = _opened(config)
+    if not config.redis_url:
+        return store
+    from ratchet.store.redis.beside import StoreBesideRedis  # an extra
+    from ratchet.store.redis.tiers import RedisTiers
+
+    return StoreBesideRedis(store, RedisTiers(config.redis_url))
+
+
+def _opened(config: Config) -> Store:
     if not config.database_url:
         return SqliteStore(config.home / STORE_NAME)
     config.home.mkdir(mode=0o700, parents=True, exist_ok=True)  # as SQLite's: what else is kept there is private, too

@@ -87,6 +87,16 @@ class ServiceShape(Shape):
     note: str = said("What is wrong, with the last line of the log.", foreign="output")
 
 
+class RedisStateShape(Shape):
+    """Vectors of one table, as the Redis beside the store holds them."""
+
+    table: str = said("The table: lessons.")
+    rows: int = said("Rows that the store has.")
+    held: int = said("Rows that Redis has.")
+    algorithm: str = said("flat or hnsw.")
+    ready: bool = said("Whether searches ask it; the store answers else.")
+
+
 class DemoShape(Shape):
     """The figures of the demo."""
 

@@ -1,0 +1,1 @@
+"""Redis beside the store: what is asked often, kept where it is quick to reach, and filled from SQL again when lost."""

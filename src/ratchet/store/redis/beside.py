@@ -1,0 +1,118 @@
+"""A store whose searches ask Redis first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from ratchet.records import Json, text_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Changes, Progress, Store, Where
+    from ratchet.records import Page, Row
+    from ratchet.store.redis.longterm import Algorithm, RedisState
+    from ratchet.store.redis.tiers import RedisTiers
+
+
+class StoreBesideRedis:
+    """`ports.Store` in SQL, which is the truth, with `match` by the vectors that Redis holds of it.
+
+    Redis names the nearest rows; they are read, filtered, weighed and put in order here, as without it. Where it is
+    away, behind, or knows too few rows that meet the conditions, the store's own search answers.
+    """
+
+    def __init__(self, store: Store, tiers: RedisTiers) -> None:
+        self.store = store
+        self.tiers = tiers
+
+    def match(
+        self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
+    ) -> list[Row]:
+        near = None if where and "id" in where else self.tiers.near(self.store, table, weights, limit)
+        if near is not None:
+            ids: list[Json] = [*near]
+            rows = self.store.find(table, {**(where or {}), "id": ("in", ids)}).rows
+            if len(rows) >= min(limit, len(near)):
+                return _weighed(rows, weights)[:limit]
+        return self.store.match(table, weights, where, limit=limit)
+
+    def catch_up(self) -> None:
+        """Bring to Redis what it lacks, for a quarter of a second at most; nothing where it is away. Raises
+        StoreError."""
+        self.tiers.refresh(self.store)
+
+    def rebuild(self, progress: Progress, *, algorithm: Algorithm | None = None) -> list[RedisState]:
+        """Take out all that Redis holds of this store and bring it anew; `algorithm` stays chosen for later. Raises
+        RedisError, StoreError."""
+        return self.tiers.rebuild(self.store, progress, algorithm=algorithm)
+
+    def states(self) -> list[RedisState]:
+        """Tell how much of what is searched Redis holds. Raises RedisError, StoreError."""
+        return self.tiers.states(self.store)
+
+    # -- the store's own verbs -----------------------------------------------------------------------------------------
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self.store.transaction()
+
+    def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
+        self.tiers.written(table)
+        return self.store.insert_new(table, rows)
+
+    def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
+        return self.store.get(table, key)
+
+    def find(
+        self,
+        table: str,
+        where: Where | None = None,
+        *,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Page:
+        return self.store.find(table, where, order=order, limit=limit, cursor=cursor)
+
+    def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
+        return self.store.sum_by(table, by, sums, where)
+
+    def add(self, table: str, rows: Sequence[Row]) -> None:
+        self.store.add(table, rows)
+
+    def having(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 50) -> list[Row]:
+        return self.store.having(table, words, where, limit=limit)
+
+    def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
+        return self.store.spread(table, terms)
+
+    def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
+        self.tiers.written(table)
+        return self.store.swap(table, key, revision, row)
+
+    def swap_many(self, table: str, rows: Sequence[Row]) -> int:
+        self.tiers.written(table)
+        return self.store.swap_many(table, rows)
+
+    def delete_before(self, table: str, column: str, value: float) -> int:
+        return self.store.delete_before(table, column, value)
+
+    def delete(self, table: str, where: Where) -> int:
+        return self.store.delete(table, where)
+
+    def compact(self) -> None:
+        self.store.compact()
+
+    def changes(self) -> Changes:
+        return self.store.changes()
+
+    def close(self) -> None:
+        self.store.close()
+        self.tiers.close()
+
+
+def _weighed(rows: Sequence[Row], weights: Mapping[str, float]) -> list[Row]:
+    """The rows that have any of the terms, by the sum of their weights: what a search of the store gives."""
+    scored = [(sum([weights.get(term, 0.0) for term in text_in(row, "terms").split()]), row) for row in rows]
+    scored.sort(key=lambda each: (-each[0], str(each[1]["id"])))
+    return [row for score, row in scored if score > 0]

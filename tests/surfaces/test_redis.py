@@ -1,0 +1,329 @@
+"""A home with a Redis beside its store: the three tiers, a server that dies under load, and nothing lost by it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ratchet.runtime import Runtime, unwatched
+from ratchet.store.redis import tiers
+from support.redis_server import SearchRedis, need_redis
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+pytest.importorskip("redisvl", reason="REDIS MISSING: pip install 'ratchet-ai[redis]'")
+
+THINGS = ("cache", "ledger", "manifest", "mailbox", "turbine", "pipeline", "registry", "harbour", "archive", "scanner")
+TROUBLES = ("refused the handshake of", "lost the lease of", "cannot decode the header of", "rejected the checksum of")
+
+
+@pytest.fixture
+def server() -> Iterator[SearchRedis]:
+    need_redis()
+    with SearchRedis() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def _looks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process wrote is looked for at every call, so that no test waits two seconds for it."""
+    monkeypatch.setattr(tiers, "CHECKED_EVERY_S", 0.0)
+
+
+def opened(home: Path, server: SearchRedis) -> Runtime:
+    return Runtime.open(home=home, redis_url=server.url)
+
+
+def error(number: int) -> str:
+    thing, trouble = THINGS[number % len(THINGS)], TROUBLES[number // len(THINGS) % len(TROUBLES)]
+    return (
+        f"worker{chr(97 + number % 26)} {trouble} the {thing} service while unit {THINGS[number * 7 % 10]} was starting"
+    )
+
+
+def teach(runtime: Runtime, count: int, start: int = 0) -> None:
+    for number in range(start, start + count):
+        runtime.lessons.add(when=error(number), do=f"restart helper {number}", state="active")
+
+
+def settled(runtime: Runtime) -> bool:
+    """Tell whether Redis has caught up, within ten seconds."""
+    give_up = time.monotonic() + 10
+    while time.monotonic() < give_up:
+        runtime.drain()
+        if all(each.ready for each in runtime.redis.tiers.states(runtime.redis.store)):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def answers(runtime: Runtime, number: int) -> list[str]:
+    return [each.text for each in runtime.recall(error(number)).lessons]
+
+
+def redis_of(runtime: Runtime) -> Redis:
+    return runtime.redis.tiers.server.client
+
+
+def keys(runtime: Runtime, pattern: str) -> list[bytes]:
+    return list(redis_of(runtime).scan_iter(match=pattern))
+
+
+def texts_of(redis: Any) -> bytes:
+    """Everything that a server holds but its vectors."""
+    found = b""
+    for key in redis.scan_iter():
+        kind = redis.type(key)
+        if kind == b"hash":
+            found += b" ".join(value for name, value in redis.hgetall(key).items() if name != b"vector")
+        elif kind == b"stream":
+            found += repr(redis.xrange(key)).encode()
+        elif kind == b"string":
+            found += redis.get(key)
+        elif kind == b"set":
+            found += b" ".join(redis.smembers(key))
+        elif kind == b"zset":
+            found += b" ".join(redis.zrange(key, 0, -1))
+        found += b" " + key
+    return found
+
+
+def test_recall_finds_the_same_with_vectors_as_without(home: Path, server: SearchRedis) -> None:
+    with Runtime.open(home=home) as alone:
+        teach(alone, 40)
+        expected = [answers(alone, number) for number in range(40)]
+    with opened(home, server) as runtime:
+        assert settled(runtime)
+        near = runtime.redis.tiers.near(runtime.redis.store, "lessons", {"00000001": 1.0}, 8)
+        assert near, "the vectors are asked"
+        assert [answers(runtime, number) for number in range(40)] == expected
+        assert sum(map(bool, expected)) > 30
+
+
+def test_a_server_killed_under_load_costs_no_data_and_no_answer(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, 20)
+        assert settled(runtime)
+        wrong: list[str] = []
+        done = threading.Event()
+
+        def recalls() -> None:
+            number = 0
+            while not done.is_set():
+                number = (number + 1) % 20
+                told = answers(runtime, number)
+                if told[:1] != [f"restart helper {number}"]:
+                    wrong.append(f"{number}: {told}")
+
+        def records() -> None:
+            number = 0
+            while not done.is_set():
+                number += 1
+                runtime.record("bot", session="busy", ok=False, error=error(number), id=f"step {number}")
+                if number % 20 == 0:
+                    runtime.drain()
+            recorded.append(number)
+
+        recorded: list[int] = []
+        threads = [threading.Thread(target=recalls), threading.Thread(target=records)]
+        for thread in threads:
+            thread.start()
+        for round_ in range(3):
+            teach(runtime, 5, start=20 + 5 * round_)
+            server.kill()
+            teach(runtime, 5, start=100 + 5 * round_)
+            assert answers(runtime, 3) == ["restart helper 3"], "the store answers alone"
+            server.start()
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert not wrong
+        assert settled(runtime), "it caught up"
+        (lessons,) = runtime.redis.states()
+        assert lessons.held == lessons.rows == 50
+        found = runtime.store.sum_by("outcomes", (), ("count:*",), {"agent": "bot"})
+        assert found[0]["count:*"] == recorded[0] > 0, "nothing is lost"
+        assert answers(runtime, 110) == ["restart helper 110"], "what was learnt while it was away is found"
+
+
+def test_what_another_process_wrote_is_found(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as one, opened(home, server) as other:
+        teach(one, 10)
+        assert settled(one)
+        assert settled(other)
+        teach(other, 1, start=30)
+        assert answers(one, 30) == ["restart helper 30"]
+        assert settled(one)
+
+
+def test_a_lesson_that_was_retired_is_not_shown_from_redis(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, 40)
+        assert settled(runtime)
+        with Runtime.open(home=home) as elsewhere:
+            chosen = next(each for each in elsewhere.lessons.list() if each.text == "restart helper 5")
+            elsewhere.lessons.retire(chosen.id, reason="wrong")
+        runtime.redis.tiers.near(runtime.redis.store, "lessons", {"00000001": 1.0}, 8)
+        assert "restart helper 5" not in answers(runtime, 5)
+
+
+def test_rows_that_the_server_dropped_are_brought_again(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, 20)
+        assert settled(runtime)
+        redis_of(runtime).unlink(*keys(runtime, "*:lessons:row:*")[:7])
+        assert settled(runtime)
+        assert len(keys(runtime, "*:lessons:row:*")) == 20
+
+
+def test_lessons_that_are_gone_from_the_store_are_gone_from_redis(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, 20)
+        assert settled(runtime)
+        runtime.redis.store.delete("lessons", {"text": "restart helper 5"})
+        assert settled(runtime)
+        assert len(keys(runtime, "*:lessons:row:*")) == 19
+
+
+def test_a_session_in_flight_is_told_with_its_steps(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        for number in range(30):
+            failed = number % 3 == 0
+            runtime.record(
+                "bot",
+                session="s1",
+                ok=not failed,
+                error=error(number) if failed else None,
+                step={"tool": "Bash"},
+                id=f"{number}",
+                started_at=time.time() - 30 + number,
+            )
+        runtime.drain()
+        redis = redis_of(runtime)
+        (name,) = keys(runtime, "*:session:s1")
+        told = redis.hgetall(name)
+        assert told[b"agent"] == b"bot"
+        assert (told[b"calls"], told[b"failures"]) == (b"30", b"10")
+        assert told[b"last_ok"] == b"true"
+        assert 0 < redis.ttl(name) <= 3_600, "it goes by itself"
+        (trace,) = keys(runtime, "*:trace:s1")
+        entries = redis.xrange(trace)
+        assert [fields[b"ok"] for _, fields in entries] == [b"false", b"true", b"true"] * 10, "in the order of time"
+        assert entries[0][1][b"message"].decode() == error(0)
+        before = [entry for entry, _ in entries]
+        runtime.record("bot", session="s1", ok=True, id="one more")
+        runtime.drain()
+        after = [entry for entry, _ in redis.xrange(trace)]
+        assert after[:30] == before, "who reads on from an entry misses none and meets none twice"
+        assert len(after) == 31
+
+
+def test_every_event_is_streamed_once_whoever_brings_it(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as one, opened(home, server) as other:
+        teach(one, 10)
+        threads = [threading.Thread(target=each.drain) for each in (one, other) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        one.drain()
+        (stream,) = keys(one, "*:events")
+        streamed = [fields[b"id"].decode() for _, fields in redis_of(one).xrange(stream)]
+        stored = [str(row["id"]) for row in one.store.find("events", {}).rows]
+        assert sorted(streamed) == sorted(stored)
+        assert len(stored) >= 10
+
+
+def test_what_was_forgotten_is_forgotten_there_too(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        runtime.record("bot", session="private-session-1", ok=False, error="the zeppelin of Mrs Quux burst")
+        runtime.record("bot", session="other-session-22", ok=True)
+        runtime.drain()
+        redis = redis_of(runtime)
+        assert b"zeppelin" in texts_of(redis)
+        with Runtime.open(home=home) as elsewhere:  # without the setting: Redis hears of it when it is asked again
+            assert elsewhere.sessions.forget("private-session-1").done
+        runtime.drain()
+        held = texts_of(redis_of(runtime))
+        assert b"zeppelin" not in held
+        assert b"private-session-1" not in held
+        assert b"other-session-22" in held, "what stays is brought again"
+
+
+def test_two_homes_share_a_server_and_know_nothing_of_each_other(tmp_path: Path, server: SearchRedis) -> None:
+    with opened(tmp_path / "one", server) as one, opened(tmp_path / "two", server) as two:
+        teach(one, 12)
+        teach(two, 3)
+        assert settled(one)
+        assert settled(two)
+        one.redis.rebuild(unwatched)
+        assert two.redis.states()[0].held == 3
+        assert one.redis.states()[0].held == 12
+
+
+def test_a_redis_without_vector_search_costs_a_warning_and_no_answer(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    need_redis()
+    with SearchRedis(search=False) as server, opened(home, server) as runtime:
+        teach(runtime, 5)
+        assert answers(runtime, 3) == ["restart helper 3"]
+        assert answers(runtime, 4) == ["restart helper 4"]
+        assert keys(runtime, "*:events"), "streams need no search"
+        said = [record.getMessage() for record in caplog.records if "refuses" in record.getMessage()]
+        assert len(said) == 1
+        assert "unknown command" in said[0]
+
+
+def run(home: Path, url: str, *words: str) -> subprocess.CompletedProcess[str]:
+    environ = {"HOME": str(home.parent), "RATCHET_HOME": str(home), "RATCHET_REDIS_URL": url, "COLUMNS": "200"}
+    asked = [sys.executable, "-m", "ratchet", *words]
+    return subprocess.run(asked, env=environ, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_commands_say_how_it_stands(home: Path, server: SearchRedis) -> None:
+    with Runtime.open(home=home) as runtime:
+        teach(runtime, 25)
+    done = run(home, server.url, "services", "rebuild", "--index", "hnsw", "--json")
+    assert done.returncode == 0, done.stderr
+    lessons = json.loads(done.stdout)[0]
+    assert lessons == {"table": "lessons", "rows": 25, "held": 25, "algorithm": "hnsw", "ready": True}
+    recalled = run(home, server.url, "recall", error(7))
+    assert "restart helper 7" in recalled.stdout
+    doctor = run(home, server.url, "doctor")
+    assert "25 of 25 lessons (hnsw)" in doctor.stdout, "the kind of index that was chosen stays"
+    server.kill()
+    recalled = run(home, server.url, "recall", error(7))
+    assert "restart helper 7" in recalled.stdout
+    assert recalled.returncode == 0
+    assert "the store answers alone" in recalled.stderr
+    gone = run(home, server.url, "services", "rebuild")
+    assert gone.returncode == 6
+    assert "does not answer" in gone.stderr
+    doctor = run(home, server.url, "doctor")
+    assert "RATCHET_REDIS_URL" in doctor.stdout
+
+
+def test_a_password_is_in_no_message(home: Path, server: SearchRedis) -> None:
+    url = server.url.replace("redis://", "redis://somebody:tellnoone77@")
+    with Runtime.open(home=home) as runtime:
+        teach(runtime, 3)
+    for words in (("doctor",), ("recall", error(2)), ("services", "rebuild")):
+        done = run(home, url, *words)
+        assert "tellnoone77" not in done.stdout + done.stderr
+        assert "127.0.0.1" in done.stdout + done.stderr
+
+
+def test_without_the_setting_there_is_nothing_to_rebuild(home: Path) -> None:
+    done = run(home, "", "services", "rebuild")
+    assert done.returncode == 2
+    assert "RATCHET_REDIS_URL" in done.stderr
