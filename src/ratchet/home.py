@@ -98,6 +98,11 @@ class Foundation:
             return self.store
         raise UsageError("no Redis stands beside this store: set RATCHET_REDIS_URL=redis://HOST:6379")
 
+    def quicken(self) -> None:
+        """Let the Redis beside the store, where one is named, catch up with it. Raises StoreError."""
+        if self.config.redis_url:
+            self.redis.catch_up()
+
     @property
     def recorder(self) -> Recorder:
         with self._lock:

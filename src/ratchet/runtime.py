@@ -211,7 +211,7 @@ class Runtime(Foundation):
         self._mine(unwatched, grown=grown)
         publish(self.store, str(self.home))  # what another machine opened, or a lost file
         self.mirror.refresh(self.store, every_s=MIRRORED_EVERY_S)  # what another machine learnt
-        self._quicken()
+        self.quicken()
         return drained
 
     def move(self, place: str, *, progress: Progress = unwatched) -> Relocated:
@@ -249,14 +249,9 @@ class Runtime(Foundation):
         from ratchet.lessons import delivery as deliver
 
         self.mirror.refresh(self.store)
-        self._quicken()
+        self.quicken()
         share, proven = self.config.withheld_share, self.config.proven_withheld_share
         return deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
-
-    def _quicken(self) -> None:
-        """Let the Redis beside the store, where one is named, catch up with it."""
-        if self.config.redis_url:
-            self.redis.catch_up()
 
     def _read(self, *, drained: bool = True) -> Store:
         """The store, after what was recorded is in it."""

@@ -126,7 +126,7 @@ class Vectors:
         return self.ready
 
     def state(self, store: Store) -> RedisState:
-        """How it stands. Raises RedisError, StoreError."""
+        """Tell how much of the table Redis holds. Raises RedisError, StoreError."""
         held = self._server.ask(lambda redis: cast(int, redis.scard(self._held)))
         _, count, _ = self._mark(store)
         table = self._indexed.table

@@ -31,8 +31,8 @@ _DROPPED = 500  # keys at once
 
 
 class RedisTiers:
-    """What Redis holds of one store. Every reading operation lets it catch up; it raises nothing for a server that is
-    away, since the store answers alone then."""
+    """The copies of one store in Redis. Every reading operation lets it catch up. A server that is away raises nothing:
+    the store answers alone then."""
 
     def __init__(self, url: str) -> None:
         self.server = RedisServer(url)
@@ -68,7 +68,7 @@ class RedisTiers:
             return self._states(store)
 
     def states(self, store: Store) -> list[RedisState]:
-        """How it stands. Raises RedisError, StoreError."""
+        """Tell how much of what is searched Redis holds. Raises RedisError, StoreError."""
         with self._lock:
             self.server.wake()
             self._catch_up(store, until=time.monotonic() + PATIENCE_S)
