@@ -98,8 +98,10 @@ class Foundation:
             return self.store
         raise UsageError("no Redis stands beside this store: set RATCHET_REDIS_URL=redis://HOST:6379")
 
-    def quicken(self) -> None:
-        """Let the Redis beside the store, where one is named, catch up with it. Raises StoreError."""
+    def pass_on(self, *, every_s: float = 0.0) -> None:
+        """Let what stands beside the store catch up with it: the hooks' copy of a shared one, looked at this seldom at
+        least, and Redis where one is named. Raises StoreError, OSError."""
+        self.mirror.refresh(self.store, every_s=every_s)
         if self.config.redis_url:
             self.redis.catch_up()
 

@@ -210,8 +210,7 @@ class Runtime(Foundation):
             drained = drain(self.store, str(self.home), _take, time.time(), until=until)
         self._mine(unwatched, grown=grown)
         publish(self.store, str(self.home))  # what another machine opened, or a lost file
-        self.mirror.refresh(self.store, every_s=MIRRORED_EVERY_S)  # what another machine learnt
-        self.quicken()
+        self.pass_on(every_s=MIRRORED_EVERY_S)  # what another machine learnt
         return drained
 
     def move(self, place: str, *, progress: Progress = unwatched) -> Relocated:
@@ -248,8 +247,7 @@ class Runtime(Foundation):
         """Tell the hooks about the lessons; return the share that new sessions withhold."""
         from ratchet.lessons import delivery as deliver
 
-        self.mirror.refresh(self.store)
-        self.quicken()
+        self.pass_on()
         share, proven = self.config.withheld_share, self.config.proven_withheld_share
         return deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
 
