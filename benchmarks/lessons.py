@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ratchet.failures.excerpt import error_lines
@@ -28,15 +28,18 @@ from ratchet.failures.signature import mask
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.recall import recall
-from ratchet.ports import Store
+from ratchet.lessons.words.kept import hear
+from ratchet.lessons.words.weights import SHOWN_POINTS
+from ratchet.ports import Store, Where
 from ratchet.recording.rows import row_of
 from ratchet.recording.sources.claude_code import ClaudeCode
-from ratchet.records import Lesson, Outcome, Row
+from ratchet.records import Lesson, Outcome, Row, Saying
 from ratchet.store.sqlite import SqliteStore
 
 SPLIT = "2026-01-20"
 EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 OFFERED = 3  # lessons that a failing turn is handed at most
+_SHOWN: Where = {"points": (">=", SHOWN_POINTS)}
 BEFORE = {
     "product before (27c0e09), held-back part": (
         "rows 1 of 91 (15 with candidates), silence broken 4 of 35, walk-forward right 0, wrong 0, unknown 2"
@@ -58,7 +61,7 @@ class Part:
 
 def main() -> None:
     asked = _arguments()
-    sessions = sessions_in(Path(asked.history))
+    sessions, words = sessions_in(Path(asked.history)), words_in(Path(asked.history))
     rows, silence = _lines(asked.rows), _lines(asked.silence)
     print(f"{len(sessions)} sessions, {sum(map(len, sessions.values()))} calls")
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +73,7 @@ def main() -> None:
             part = "before" if name < asked.split else "from"
             if part == "from" and not scored["before"]:
                 scored["before"] = _scored(store, _of(rows, "before", asked.split), _of(silence, "before", asked.split))
-            _replay(store, name, sessions[name], parts[part], paired)
+            _replay(store, name, sessions[name], words[name], parts[part], paired)
         scored["from"] = _scored(store, _of(rows, "from", asked.split), _of(silence, "from", asked.split))
         both = _scored(store, rows, silence)
         for part, label in (("before", f"sessions before {asked.split}"), ("from", f"sessions from {asked.split} on")):
@@ -114,7 +117,16 @@ def sessions_in(folder: Path) -> dict[str, list[Row]]:
     return {name: sorted(rows, key=lambda row: str(row["started_at"])) for name, rows in found.items() if rows}
 
 
-def _replay(store: Store, name: str, rows: Sequence[Row], part: Part, paired: _Paired) -> None:
+def words_in(folder: Path) -> dict[str, list[Saying]]:
+    """What people said in each session."""
+    found: dict[str, list[Saying]] = defaultdict(list)
+    for path in sorted(folder.glob("*.jsonl")):
+        for read in ClaudeCode().read(str(path), 0, {}):
+            found[path.stem] += [replace(item, session=path.stem) for item in read.items if isinstance(item, Saying)]
+    return found
+
+
+def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying], part: Part, paired: _Paired) -> None:
     """Ask at each failure what was known before this session, learn the session, and see which offers were right."""
     root = next((str(row["project"]) for row in rows if row.get("project")), "")
     moved = [
@@ -134,6 +146,7 @@ def _replay(store: Store, name: str, rows: Sequence[Row], part: Part, paired: _P
             offered[each.id] = each.lesson
     paired.replay(moved)
     ingest(store, moved)
+    hear(store, words)
     mine_session(store, name)
     ends = store.find("resolutions", {"session": name}).rows
     for lesson_id, lesson in offered.items():
@@ -168,6 +181,10 @@ def _scored(store: Store, rows: Sequence[Row], silence: Sequence[Row]) -> list[s
         f"    {str(row['error'])[:70]!r}: {[each.text[:60] for each in _recalled(store, row, ('active',))]}"
         for row in spoken
     ]
+    said = [row for row in rows if row.get("type") == "correction"]
+    quotes = [[str(move["quote"]) for move in store.find("moves", asked).rows] for asked in ({}, _SHOWN)]
+    heard, shown = (sum(any(_right(row, quote) for quote in each) for row in said) for each in quotes)
+    lines.append(f"  corrections in evidence {heard} of {len(said)}, {shown} of them shown as rules")
     missing = [str(row["row"]) for row in own if str(row["row"]) not in known]
     lines.append(
         f"  no evidence: {' '.join(missing)}; evidence only: {' '.join(each for each in known if each not in active)}"

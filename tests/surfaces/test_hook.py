@@ -289,6 +289,14 @@ def test_a_session_start_gives_a_line_to_each_of_eight_lessons_best_effect_first
     assert len(host.exposures()) == 8
 
 
+def test_a_session_start_leaves_out_what_an_agent_knows_anyway(host: Host) -> None:
+    host.learn(id="l-1", pattern="pattern-1", text="Add `case`", known=True)
+    host.learn(id="l-2", pattern="pattern-2", text="Use `shop.Sum` in its place")
+    said = host.said("SessionStart", host.failure())
+    assert "shop.Sum" in said
+    assert "case" not in said
+
+
 def test_a_session_start_tells_the_facts_of_the_project_before_its_lessons(host: Host) -> None:
     path = Path(exposure.facts_path(str(host.home), PROJECT))
     path.parent.mkdir(parents=True)

@@ -82,7 +82,7 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
     if each.reason:
         row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
     if each.says_itself:
-        row(out, plain("the failing tool says as much: told at a session's start, not at the failure", 200), _ONLY)
+        row(out, plain("the failing tool says as much: told ahead of it, not at the failure", 200), _ONLY)
     if each.stale:
         row(out, plain(f"{each.stale}; told to nobody there until it is met again", 300), Styled("  gone ", "yellow"))
 

@@ -68,12 +68,19 @@ def digest(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
 def _line(lesson: Row) -> str:
     """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction."""
     lesson = shown(lesson)
-    advice = harmless(_string(lesson, "text"), _FACT_LIMIT)
+    text = _string(lesson, "text")
+    advice = harmless(_without_hunks(text) if lesson.get("rule") == "edit" else text, _FACT_LIMIT)
     when = harmless(_string(lesson, "when_text"), _DIGEST_WHEN)
     if not advice:
         return ""
     about = f" (when: {when})" if when else ""
     return f"- {advice}{about} [{_provenance(lesson)}]"
+
+
+def _without_hunks(text: str) -> str:
+    """What a fix is, without its examples: in one line a hunk cannot be read."""
+    said = [line for line in text.split("\n") if line[:2] not in ("- ", "+ ")]
+    return " ".join(said).replace(", for example:", ".")
 
 
 def facts(lines: Iterable[str], limit: int, remote: str = "") -> str:

@@ -203,12 +203,12 @@ def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def by_merit(lesson: Lesson) -> tuple[int, bool, float, int, str]:
-    """The key that orders lessons: active ones first, then those that say more than the failing tool does, then by the
-    sessions in which they worked, times what one failure costs (a minute, as a pattern's impact counts it, and those
-    that its fix took)."""
+def by_merit(lesson: Lesson) -> tuple[int, bool, bool, float, int, str]:
+    """The key that orders lessons: active ones first, then those that say more than the failing tool does, and than
+    whoever knows the tool knows, then by the sessions in which they worked, times what one failure costs (a minute, as
+    a pattern's impact counts it, and those that its fix took)."""
     saves = lesson.worked * (1 + lesson.wasted_s / 60)
-    return STATES.index(lesson.state), lesson.says_itself, -saves, lesson.tried, lesson.id
+    return STATES.index(lesson.state), lesson.says_itself, lesson.known, -saves, lesson.tried, lesson.id
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:

@@ -213,8 +213,8 @@ def bars_in(body: str | None) -> Bars:
 
 
 def top(home: str, project: str) -> list[Row]:
-    """Choose what a session in this project should know from its start: measured effect first, then the turns that it
-    would have saved, then how often it worked."""
+    """Choose what a session in this project should know from its start, and no agent knows anyway: measured effect
+    first, then the turns that it would have saved, then how often it worked."""
     clauses = ["l.scope = 'global'"]
     values: list[str] = []
     folder = project.rstrip("/")
@@ -225,7 +225,7 @@ def top(home: str, project: str) -> list[Row]:
         values.append(name[:-1] if not values else name)
         folder = os.path.dirname(folder).rstrip("/")
     where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
-    lessons = _select(home, where, tuple(values), project)
+    lessons = [row for row in _select(home, where, tuple(values), project) if not row.get("known")]
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
     lessons.sort(key=lambda lesson: (-effects.get(str(lesson["id"]), usual), -_count(lesson, "saved_turns")))

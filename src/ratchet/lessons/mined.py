@@ -282,6 +282,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "wrong": verdict.wrong,
         "unknown": verdict.unknown,
         "says_itself": verdict.says_itself,
+        "known": verdict.known,
         "wasted_s": sorted(number_in(each, "wasted_s") for each in rows)[len(rows) // 2],
         "updated_at": now,
         "project": rows[0]["project"],

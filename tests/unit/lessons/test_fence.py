@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.lessons.fence import REMOVED, fence, fitted
+from ratchet.lessons.fence import REMOVED, digest, fence, fitted
 from ratchet.records import Row
 
 LESSON: Row = {
@@ -180,3 +180,9 @@ def test_a_call_of_a_tool_cannot_be_quoted() -> None:
 def test_a_placeholder_stays_as_it_was_written() -> None:
     advice = "ssh <user>@<host> größer ﬁne ①"
     assert advice in fence([{"id": "l1", "text": advice, "tried": 2, "worked": 2}], 1000)
+
+
+def test_the_digest_of_a_start_tells_a_fix_without_its_hunk() -> None:
+    text = 'Use `fmt.Errorf("%w", err)` (2 of 2 fixes), for example:\n- return err\n+ return new\nElse add `x`.'
+    said, _ = digest([{**LESSON, "rule": "edit", "text": text}], 4000)
+    assert '- Use `fmt.Errorf("%w", err)` (2 of 2 fixes). Else add `x`. (when: ' in said

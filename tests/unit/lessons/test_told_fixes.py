@@ -245,3 +245,21 @@ def test_another_name_is_news_unless_the_tool_asks_for_it(hint: str, *, says: bo
     verdict = judged(found.keys[0], [seen])
     assert verdict is not None
     assert verdict.says_itself is says
+
+
+@pytest.mark.parametrize(
+    ("key", "form", "known"),
+    [
+        ("exhaustive", "use case", True),
+        ("revive:redefines-builtin-id", "rename", True),
+        ("c:undefined: errors", "import errors", True),
+        ("c:undefined: price", "import shop.io/price", False),
+        ("wrapcheck", "add fmt.Errorf", False),
+        ("nilerr", "suppress nolint:nilerr", False),
+    ],
+)
+def test_a_fix_is_news_ahead_of_its_failure_where_it_is_this_projects(key: str, form: str, *, known: bool) -> None:
+    seen = [Seen(session=f"s{at}", at=at, fixed=True, forms=frozenset([form])) for at in range(3)]
+    verdict = judged(key, seen)
+    assert verdict is not None
+    assert verdict.known is known

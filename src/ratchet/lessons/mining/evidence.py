@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ratchet.failures.missing_names import name_in
-from ratchet.lessons.mining.fix_texts import named, says_itself, silences, suppresses, text_of
+from ratchet.lessons.mining.fix_texts import is_known, named, says_itself, silences, suppresses, text_of
 from ratchet.lessons.mining.hunks import strong
 from ratchet.records import LessonState
 
@@ -54,6 +54,7 @@ class FixVerdict:
     wrong: int = 0
     unknown: int = 0
     says_itself: bool = False
+    known: bool = False  # who knows the tool knows this fix: no news before it fails
 
 
 def judged(key: str, seen: Iterable[Seen]) -> FixVerdict | None:
@@ -87,6 +88,7 @@ def judged(key: str, seen: Iterable[Seen]) -> FixVerdict | None:
         wrong=wrong,
         unknown=unknown,
         says_itself=says_itself(told[0], ended),
+        known=all(map(is_known, told)),
     )
 
 

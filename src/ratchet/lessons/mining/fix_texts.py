@@ -194,6 +194,15 @@ def _told_lines(forms: frozenset[str], added: Sequence[str]) -> list[str]:
     return list(added[start : start + _ADDED_LINES])
 
 
+def is_known(forms: frozenset[str]) -> bool:
+    """Tell whether a fix says nothing that is this project's: no name, no module of others and no rule's own mark, but
+    that something is to be renamed, split or written with a keyword."""
+    return not any(strong(form) and _IN_LANGUAGE.fullmatch(form) is None for form in forms)
+
+
+_IN_LANGUAGE = re.compile(r"import [a-z0-9_]+")  # a bare name: the language brings it along, or everybody knows it
+
+
 def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
     """Tell whether the tool's own message tells the fix: then telling it again at the failure is noise."""
     messages = [each.message for each in ended if each.message]
