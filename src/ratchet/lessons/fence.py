@@ -78,7 +78,7 @@ def _line(lesson: Row) -> str:
 
 
 def _without_hunks(text: str) -> str:
-    """What a fix is, without its examples: in one line a hunk cannot be read."""
+    """Cut the examples out of a fix: in one line a hunk cannot be read."""
     said = [line for line in text.split("\n") if line[:2] not in ("- ", "+ ")]
     return " ".join(said).replace(", for example:", ".")
 
