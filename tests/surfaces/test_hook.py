@@ -292,6 +292,7 @@ def test_a_session_start_gives_a_line_to_each_of_eight_lessons_best_effect_first
 def test_a_session_start_leaves_out_what_an_agent_knows_anyway(host: Host) -> None:
     host.learn(id="l-1", pattern="pattern-1", text="Add `case`", known=True)
     host.learn(id="l-2", pattern="pattern-2", text="Use `shop.Sum` in its place")
+    exposure.publish(str(host.home), active=2, withheld=0.0, effects={})
     said = host.said("SessionStart", host.failure())
     assert "shop.Sum" in said
     assert "case" not in said
